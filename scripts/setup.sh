@@ -1,0 +1,77 @@
+# Sourced by demo.sh and check.sh: a Python, a virtual environment, what goes into it.
+# POSIX sh; needs nothing but Python 3.11 or newer, and installs python3-venv where Debian left it out.
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+    say "$1"
+    [ $# -lt 2 ] || say "  next: $2"
+    exit 1
+}
+
+# A package of the system, by apt-get when we are root. Fails when that cannot be.
+system_package() {
+    command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
+    say "installing $* with apt-get"
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1 && return 0
+    # Fresh images come without package lists.
+    apt-get update -qq >/dev/null 2>&1 &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1
+}
+
+# Prints a Python that is new enough: $PYTHON, those on PATH, those of pyenv. Each is really started,
+# because a shim of pyenv is there for versions that it then refuses to run.
+find_python() {
+    for candidate in ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11 python \
+        "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/3.1[1-9]*/bin/python3; do
+        if found=$("$candidate" -c 'import sys
+if sys.version_info < (3, 11): sys.exit(1)
+print(sys.executable)' 2>/dev/null); then
+            printf '%s\n' "$found"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# Makes $1 a virtual environment, unless it is one that works.
+make_venv() {
+    if [ -x "$1/bin/python" ] && "$1/bin/python" -c 'import pip' 2>/dev/null; then
+        return 0
+    fi
+    python=$(find_python) || die "Freezeframe needs Python 3.11 or newer, and there is none on PATH." \
+        "PYTHON=/path/to/python3 sh $0"
+    say "making $1 with $python"
+    rm -rf "$1"
+    if ! "$python" -m venv "$1" >/dev/null 2>&1; then
+        rm -rf "$1"
+        # Debian ships Python without ensurepip; the package with it has the version in its name.
+        versioned=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
+        system_package "$versioned" || system_package python3-venv ||
+            die "$python cannot make a virtual environment: its venv package is not installed." \
+                "sudo apt-get install $versioned && sh $0"
+        "$python" -m venv "$1"
+    fi
+}
+
+# Installs Freezeframe into $1, with the packages of the dependency groups that follow. Does nothing
+# when it did the same before: what decides is what is installed, not when.
+install_into() {
+    venv=$1
+    shift
+    wanted=$(cat pyproject.toml src/freezeframe/client.py src/freezeframe/__init__.py | cksum)" $*"
+    stamp=$venv/.freezeframe-installed
+    [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
+    say "installing Freezeframe${1:+ and what its tests need} into $venv"
+    # Older pips know no dependency groups, so they are read here.
+    "$venv/bin/python" - "$@" >"$venv/requirements.txt" <<'PYTHON'
+import sys, tomllib
+groups = tomllib.load(open("pyproject.toml", "rb")).get("dependency-groups", {})
+for group in sys.argv[1:]:
+    print("\n".join(groups[group]))
+PYTHON
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+        -e . -r "$venv/requirements.txt" ||
+        die "pip could not install what pyproject.toml names." "$venv/bin/python -m pip install -e ."
+    printf '%s' "$wanted" >"$stamp"
+}

@@ -1,0 +1,3 @@
+"""Freezeframe: the debugger that coding agents drive."""
+
+__version__ = "0.1.0"

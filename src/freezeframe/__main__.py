@@ -1,0 +1,26 @@
+"""The composition root: `python -m freezeframe …` is `dbg …`; the daemon starts here as well."""
+
+import os
+import sys
+from typing import NoReturn
+
+if not __package__:
+    # Run by its path, so that the caller's directory and PYTHONPATH stay out of the daemon. Last,
+    # because only a package that no installer put into place is not found without it.
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+HANDLER = "freezeframe.frontends.cli:make_handler"
+
+
+def main() -> NoReturn:
+    if sys.argv[1:2] == ["daemon"] and (len(sys.argv) == 2 or sys.argv[2].startswith("--")):
+        from freezeframe.daemon import process
+
+        process.run(sys.argv[2:], HANDLER)
+    from freezeframe import client
+
+    client.main()
+
+
+if __name__ == "__main__":
+    main()

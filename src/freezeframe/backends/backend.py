@@ -1,0 +1,400 @@
+"""What a session needs from a debugger, whatever way it is spoken to.
+
+A backend reports everything that happens through one sink, in the order in which it happened,
+and never decides what a session's phase is. Ids of threads, frames and values are the
+debugger's own and live until the program resumes; the session wraps them in handles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from freezeframe.model.answers import Instruction
+from freezeframe.model.places import Location
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, Thread
+from freezeframe.model.values import ScopeKind
+
+# --- what to debug ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A program to start. Paths are absolute; `env` is the whole environment of the caller."""
+
+    program: str
+    args: tuple[str, ...] = ()
+    cwd: str = "/"
+    env: Mapping[str, str] = field(default_factory=dict)
+    #: `program` is a module of the language, not a file (`-m pytest`)
+    module: bool = False
+    stop_on_entry: bool = False
+    #: a file to read standard input from; None: a pipe that `write_stdin` feeds
+    stdin: str | None = None
+    follow_children: bool = True
+    #: stop in the user's code only; frames of libraries are stepped over
+    just_my_code: bool = False
+    #: the runtime to run it with (python, node, ruby …), where the user names one
+    interpreter: str | None = None
+    #: adapter-specific launch arguments, merged last
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """A live program to join: a process here, or a debug server."""
+
+    pid: int | None = None
+    host: str | None = None
+    port: int | None = None
+    program: str | None = None
+    cwd: str = "/"
+    env: Mapping[str, str] = field(default_factory=dict)
+    follow_children: bool = True
+    just_my_code: bool = False
+    interpreter: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A dead program to look at."""
+
+    program: str
+    core: str
+    cwd: str = "/"
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+Target = Launch | Attach | Core
+
+
+# --- what it can do -----------------------------------------------------------------------------
+
+
+class Feature(StrEnum):
+    """What a debugger may lack. What every debugger has is not listed."""
+
+    FUNCTION_BREAKPOINTS = "function breakpoints"
+    CONDITIONS = "conditions"
+    HIT_COUNTS = "hit counts"
+    LOGPOINTS = "logpoints"
+    ADDRESS_BREAKPOINTS = "address breakpoints"
+    WATCHPOINTS = "watchpoints"
+    EXCEPTIONS = "exception filters"
+    SET = "assignment"
+    JUMP = "jump"
+    MEMORY_READ = "memory read"
+    MEMORY_WRITE = "memory write"
+    REGISTERS = "registers"
+    DISASSEMBLE = "disassemble"
+    INSTRUCTION_STEP = "instruction stepping"
+    STEP_BACK = "reverse execution"
+    SINGLE_THREAD = "resuming one thread"
+    STDIN = "program input"
+    RAW = "raw commands"
+    PAUSE = "pause"
+    DETACH = "detach"
+    RESTART = "restart in place"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInfo:
+    """Who does the work: `via debugpy 1.8.22`."""
+
+    name: str
+    version: str | None
+    kind: str  # dap, console, inspector
+    command: tuple[str, ...] = ()
+    interpreter: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" if self.version else self.name
+
+
+# --- what a session asks ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WantedBreakpoint:
+    """One breakpoint to set; `id` is the session's, `location.file` is absolute."""
+
+    id: int
+    location: Location
+    condition: str | None = None
+    hit_count: str | None = None
+    log: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBreakpoint:
+    """What the debugger made of it."""
+
+    id: int
+    verified: bool
+    path: str | None = None
+    line: int | None = None
+    message: str | None = None
+    #: the debugger will never bind it (bad condition, no such line)
+    rejected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RawFrame:
+    """A frame with the debugger's own id."""
+
+    id: int
+    function: str
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    module: str | None = None
+    address: str | None = None
+    library: bool = False
+    source_reference: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RawScope:
+    name: str
+    kind: ScopeKind
+    ref: int
+    expensive: bool = False
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawValue:
+    """A value with the debugger's own reference; `ref` 0 means that it has no children."""
+
+    name: str
+    text: str
+    type: str | None = None
+    ref: int = 0
+    count: int | None = None
+    expression: str | None = None
+    address: str | None = None
+    opaque: bool = False
+    failed: bool = False
+    #: this is what a function returned with, not a variable
+    returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Everything that must be in place before the program's first line runs."""
+
+    breakpoints: Sequence[WantedBreakpoint] = ()
+    #: names of exception filters; None means the debugger's own defaults
+    filters: Sequence[ExceptionFilter] | None = None
+
+
+class StepKind(StrEnum):
+    OVER = "over"
+    INTO = "into"
+    OUT = "out"
+
+
+# --- what a debugger reports --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Initialized:
+    """The debugger takes breakpoints now; the program has not run yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    reason: StopReason
+    thread: int | None
+    description: str | None = None
+    #: the debugger's further words (an exception's message)
+    text: str | None = None
+    #: our ids
+    breakpoints: tuple[int, ...] = ()
+    all_threads: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    thread: int | None = None
+    all_threads: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """`stream`: stdout, stderr, log (a logpoint), console (the debugger's own words)."""
+
+    stream: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStarted:
+    pid: int | None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BreakpointMoved:
+    """The debugger bound, moved or lost a breakpoint after it had answered."""
+
+    breakpoint: BoundBreakpoint
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilitiesChanged:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ChildStarted:
+    """A child process that waits to be debugged. Whoever takes it calls `backend.start`."""
+
+    backend: Backend
+    target: Target
+    pid: int | None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The debuggee is gone. Nothing follows it."""
+
+    exit: Exit
+
+
+Event = (
+    Initialized
+    | Stopped
+    | Continued
+    | Printed
+    | ProcessStarted
+    | BreakpointMoved
+    | CapabilitiesChanged
+    | ChildStarted
+    | Ended
+)
+Sink = Callable[[Event], None]
+
+
+class Backend(Protocol):
+    """One debugger at work on one process.
+
+    Every method may raise DebuggerError (in the debugger's words), DebuggerLost or
+    DebuggerTimeout. Every wait is bounded. After `Ended` every method but `dispose` raises
+    DebuggerLost.
+    """
+
+    @property
+    def tool(self) -> ToolInfo: ...
+
+    @property
+    def features(self) -> frozenset[Feature]: ...
+
+    @property
+    def filters(self) -> tuple[ExceptionFilter, ...]:
+        """The exception filters that it offers."""
+
+    @property
+    def advertised(self) -> Mapping[str, object]:
+        """What the debugger itself says it can do, for `tool`."""
+
+    def unsupported_hint(self, feature: Feature) -> str | None:
+        """A command that comes nearest to a feature it lacks."""
+
+    # life
+    async def start(
+        self, target: Target, configuration: Configuration, sink: Sink
+    ) -> Sequence[BoundBreakpoint]:
+        """Start or join the program, everything in *configuration* in place before it runs."""
+
+    async def terminate(self) -> None:
+        """End the program and its debugger; bounded, and forced when it does not go."""
+
+    async def detach(self) -> None:
+        """Leave the program running without a debugger."""
+
+    async def dispose(self) -> None:
+        """Release everything. Never raises, may be called twice, kills what is left."""
+
+    @property
+    def lingering(self) -> bool:
+        """A program that was detached from still writes into pipes of ours."""
+
+    # breakpoints
+    async def set_breakpoints(
+        self, path: str, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        """Make *wanted* the breakpoints of that file, all others of it removed."""
+
+    async def set_function_breakpoints(
+        self, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]: ...
+
+    async def set_address_breakpoints(
+        self, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]: ...
+
+    async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None: ...
+
+    def check_condition(self, expression: str, path: str | None) -> str | None:
+        """Why *expression* can never be evaluated, or None when nothing speaks against it."""
+
+    # execution: each returns when the debugger took the request; what follows is an event
+    async def resume(self, thread: int | None, *, only: bool = False) -> None: ...
+    async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None: ...
+    async def pause(self, thread: int | None) -> None: ...
+    async def jump(self, thread: int, path: str, line: int) -> None: ...
+
+    # seeing
+    async def threads(self) -> Sequence[Thread]: ...
+    async def frames(
+        self, thread: int, start: int, count: int
+    ) -> tuple[Sequence[RawFrame], int | None]:
+        """Return frames and how many there are in all, where the debugger says."""
+
+    async def scopes(self, frame: int) -> Sequence[RawScope]: ...
+    async def children(
+        self, ref: int, *, start: int = 0, count: int | None = None
+    ) -> Sequence[RawValue]: ...
+    async def evaluate(
+        self, expression: str, frame: int | None, *, statement: bool = False
+    ) -> RawValue:
+        """Return the value of *expression*; with *statement* anything the language runs.
+
+        Raises EvaluationFailed in the words of the program's language.
+        """
+
+    async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
+        """Assign, and return the value read back. Raises EvaluationFailed when it did not take."""
+
+    async def argument_names(self, frame: int) -> Sequence[str] | None:
+        """Return the names of a function's arguments, where scopes do not tell them apart."""
+
+    def slice_expression(self, expression: str, start: int, end: int) -> str | None:
+        """Return an expression for a part of a container; None where the language has none."""
+
+    async def exception(self, thread: int) -> ExceptionInfo | None: ...
+    async def source(self, reference: int, path: str | None) -> str: ...
+    def drain(self) -> None:
+        """Report at once, through the sink, all output that has already arrived."""
+
+    # program input
+    async def write_stdin(self, data: bytes) -> None: ...
+    async def close_stdin(self) -> None: ...
+
+    # machine level
+    async def read_memory(self, address: str, count: int) -> tuple[str, bytes, int]: ...
+    async def write_memory(self, address: str, data: bytes) -> int: ...
+    async def disassemble(
+        self, address: str, count: int, offset: int = 0
+    ) -> Sequence[Instruction]: ...
+    async def watch(
+        self, expression: str, access: str, condition: str | None, frame: int | None
+    ) -> BoundBreakpoint: ...
+    async def unwatch(self, id: int) -> None: ...
+
+    async def raw(self, command: str, frame: int | None) -> str: ...

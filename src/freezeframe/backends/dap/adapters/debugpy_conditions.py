@@ -1,0 +1,184 @@
+"""How conditions, hit counts and logpoints are written for the probe in the debuggee.
+
+Everything is an expression in Python's own words: it is sent as the condition of a breakpoint or
+evaluated without a frame. Pure; `debugpy_probe.py` is the other end.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_PROBE = "__import__('sys').modules['_freezeframe']"
+#: code of files with such a name is neither traced nor shown by pydevd
+_PROBE_FILE = "<frozen freezeframe>"
+_HITS = re.compile(r"\s*(==|=|!=|>=|<=|>|<|%)?\s*(\d+)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One breakpoint or logpoint; *key* names its count and its failures in the process."""
+
+    key: str
+    when: str | None = None
+    #: `3`, `>= 3`, `% 3` …: passes on which it acts, of those where *when* holds
+    hits: str | None = None
+    #: what to write instead of stopping, with `{expressions}`
+    log: str | None = None
+
+    @property
+    def plain(self) -> bool:
+        """It stops at every pass, so it needs no condition."""
+        return not (self.when or self.hits or self.log)
+
+
+def condition(points: Sequence[Point], fifo: str | None, *, stop_on_error: bool = True) -> str:
+    """Return the condition of a line that *points* share.
+
+    pydevd keeps one breakpoint a line, so all that stand on a line go into one condition. Log
+    lines are written to *fifo*, which somebody must be reading. A condition that raises stops the
+    program when *stop_on_error*. Raises ValueError, in a sentence, for hits or a message that
+    cannot be read.
+    """
+    if any(point.plain for point in points) and not any(point.log for point in points):
+        return "True"
+    spec = json.dumps([_spec(point, fifo, stop_on_error) for point in points])
+    return f"{_PROBE}.at({spec!r}, globals(), locals())"
+
+
+def _spec(point: Point, fifo: str | None, stop_on_error: bool) -> dict[str, Any]:
+    spec: dict[str, Any] = {"key": point.key}
+    if point.when:
+        spec["when"] = point.when
+        if stop_on_error:
+            spec["on_error"] = "stop"
+    if point.hits:
+        spec["op"], spec["n"] = read_hits(point.hits)
+    if point.log is not None:
+        spec["log"] = read_log(point.log)
+        spec["to"] = fifo
+    return spec
+
+
+def read_hits(text: str) -> tuple[str, int]:
+    """Return comparison and number of a hit count. Raises ValueError in a sentence."""
+    match = _HITS.fullmatch(text)
+    if match is None:
+        raise ValueError(f"`{text}` is no hit count; write 3, >= 3, > 3, < 3 or % 3")
+    op, n = match[1] or "==", int(match[2])
+    if op == "%" and n == 0:
+        raise ValueError("`% 0` is never a hit")
+    return "==" if op == "=" else op, n
+
+
+def read_log(message: str) -> list[str | dict[str, str]]:
+    """Return a log message as text and fields, read as an f-string reads it: `{x!r:>10}`, `{{`.
+
+    A field is `value`, `convert`, `format`; `{x=}` shows its own text. Raises ValueError in a
+    sentence.
+    """
+    parts: list[str | dict[str, str]] = []
+    text = ""
+    position = 0
+    while position < len(message):
+        character = message[position]
+        if message[position : position + 2] in ("{{", "}}"):
+            text += character
+            position += 2
+        elif character == "{":
+            field, position = _read_field(message, position + 1)
+            shown = field.pop("shown", "")
+            if text + shown:
+                parts.append(text + shown)
+            parts.append(field)
+            text = ""
+        else:
+            # A lone `}` means itself: a message is prose, not a program.
+            text += character
+            position += 1
+    if text:
+        parts.append(text)
+    return parts
+
+
+def _read_field(message: str, start: int) -> tuple[dict[str, str], int]:
+    """Read the field that begins after a brace; the first end that Python can parse is it."""
+    broken = ""
+    for end in range(start, len(message)):
+        if message[end] not in "}!:=":
+            continue
+        value = message[start:end]
+        if not value.strip() or message[end : end + 2] in ("!=", "==", ":="):
+            continue
+        if message[end] == "=" and (
+            message[end - 1] in "<>!=:" or message[end + 1 : end + 2] not in tuple("}!:")
+        ):
+            continue
+        try:
+            ast.parse(f"({value}\n)", mode="eval")
+        except SyntaxError as error:
+            broken = error.msg
+            continue
+        field = {"value": value}
+        rest = end
+        if message[rest] == "=":
+            field["shown"] = value + "="
+            rest += 1
+        if match := re.match(r"!([rsa])(?=[:}])", message[rest:]):
+            field["convert"] = match[1]
+            rest += 2
+        if message[rest : rest + 1] == ":":
+            close = message.find("}", rest)
+            if close < 0:
+                break
+            field["format"] = message[rest + 1 : close]
+            rest = close
+        if message[rest : rest + 1] == "}":
+            if "shown" in field and not field.keys() & {"convert", "format"}:
+                field["convert"] = "r"
+            return field, rest + 1
+    shown = message[start - 1 :]
+    raise ValueError(f"`{shown}` is no expression in braces" + (f": {broken}" if broken else ""))
+
+
+# --- evaluated without a frame ------------------------------------------------------------------
+
+
+def install(session: str) -> str:
+    """Return the expression that brings the probe into a process; it yields facts, as JSON.
+
+    Send it in context `watch`: in `repl` pydevd puts its own streams in place of the program's.
+    """
+    return (
+        "(lambda m, s: (m.setdefault('_freezeframe', type(s)('_freezeframe')), "
+        "m['_freezeframe'].__dict__.get('install') or "
+        f"exec(compile({_probe_text()!r}, {_PROBE_FILE!r}, 'exec'), m['_freezeframe'].__dict__), "
+        f"m['_freezeframe'].install({session!r}))[-1])"
+        "(__import__('sys').modules, __import__('sys'))"
+    )
+
+
+def unstick() -> str:
+    """Return the expression that interrupts threads which hang while they show a value."""
+    return f"{_PROBE}.unstick()"
+
+
+def passed() -> str:
+    """Return the expression that tells which points made each thread stop, as JSON."""
+    return f"{_PROBE}.passed()"
+
+
+def failure(key: str) -> str:
+    """Return the expression that tells why the condition of *key* raised, if it did."""
+    return f"{_PROBE}.failure({key!r})"
+
+
+@cache
+def _probe_text() -> str:
+    return Path(__file__).with_name("debugpy_probe.py").read_text(encoding="utf-8")

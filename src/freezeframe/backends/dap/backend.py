@@ -1,0 +1,373 @@
+"""A Backend over a DAP connection. What differs between adapters stands in their files."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from freezeframe.backends.backend import (
+    BoundBreakpoint,
+    Configuration,
+    Feature,
+    RawFrame,
+    RawScope,
+    RawValue,
+    Sink,
+    StepKind,
+    Target,
+    ToolInfo,
+    WantedBreakpoint,
+)
+from freezeframe.config import Config
+from freezeframe.errors import (
+    DebuggerError,
+    DebuggerTimeout,
+    EvaluationFailed,
+    Unsupported,
+)
+from freezeframe.model.answers import Instruction
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
+
+from . import translate
+from .adapters._descriptor import Adapter, Found
+from .link import Link
+from .messages import Refused
+
+log = logging.getLogger(__name__)
+
+_STEPS = {StepKind.OVER: "next", StepKind.INTO: "stepIn", StepKind.OUT: "stepOut"}
+
+
+class DapBackend:
+    """One debug adapter at work on one process. See `backends.backend.Backend`."""
+
+    def __init__(
+        self, adapter: Adapter, found: Found, config: Config, link: Link | None = None
+    ) -> None:
+        self._adapter = adapter
+        self._found = found
+        self._config = config
+        self._link = link or Link(adapter, found, config)
+        self._frame_places: dict[int, tuple[str, int, str]] = {}
+        self._watches: dict[int, dict[str, Any]] = {}
+
+    # --- who it is
+
+    @property
+    def tool(self) -> ToolInfo:
+        return ToolInfo(
+            self._adapter.name,
+            self._found.version,
+            "dap",
+            self._link.command,
+            self._link.interpreter,
+        )
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self._link.features
+
+    @property
+    def filters(self) -> tuple[ExceptionFilter, ...]:
+        return translate.filters(self._link.capabilities)
+
+    @property
+    def advertised(self) -> Mapping[str, object]:
+        return dict(self._link.capabilities)
+
+    def unsupported_hint(self, feature: Feature) -> str | None:
+        return self._adapter.hints.get(feature)
+
+    # --- life
+
+    async def start(
+        self, target: Target, configuration: Configuration, sink: Sink
+    ) -> Sequence[BoundBreakpoint]:
+        return await self._link.start(target, configuration, sink, self._make_child)
+
+    def _make_child(self, link: Link) -> DapBackend:
+        return DapBackend(self._adapter, self._found, self._config, link)
+
+    async def terminate(self) -> None:
+        await self._link.terminate()
+
+    async def detach(self) -> None:
+        await self._link.detach()
+
+    async def dispose(self) -> None:
+        await self._link.dispose()
+
+    @property
+    def lingering(self) -> bool:
+        return self._link.lingering
+
+    def drain(self) -> None:
+        self._link.drain()
+
+    # --- breakpoints
+
+    async def set_breakpoints(
+        self, path: str, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        return await self._link.set_breakpoints(path, wanted)
+
+    async def set_function_breakpoints(
+        self, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        return await self._link.set_function_breakpoints(wanted)
+
+    async def set_address_breakpoints(
+        self, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        return await self._link.set_address_breakpoints(wanted)
+
+    async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
+        await self._link.set_filters(filters)
+
+    def check_condition(self, expression: str, path: str | None) -> str | None:
+        return self._adapter.check_condition(expression)
+
+    # --- execution
+
+    async def resume(self, thread: int | None, *, only: bool = False) -> None:
+        arguments: dict[str, Any] = {"threadId": await self._thread(thread)}
+        if only:
+            arguments["singleThread"] = True
+        await self._request("continue", arguments)
+
+    async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None:
+        arguments: dict[str, Any] = {"threadId": thread}
+        if instruction:
+            arguments["granularity"] = "instruction"
+        await self._request(_STEPS[kind], arguments)
+
+    async def pause(self, thread: int | None) -> None:
+        await self._request("pause", {"threadId": await self._thread(thread)})
+
+    async def jump(self, thread: int, path: str, line: int) -> None:
+        body = await self._request("gotoTargets", {"source": {"path": path}, "line": line})
+        targets = body.get("targets") or []
+        if not targets:
+            raise DebuggerError(f"line {line} cannot be jumped to.", code="bad-jump")
+        await self._request("goto", {"threadId": thread, "targetId": targets[0]["id"]})
+
+    async def _thread(self, thread: int | None) -> int:
+        if thread is not None:
+            return thread
+        threads = await self.threads()
+        if not threads:
+            raise DebuggerError("the debugger names no thread.", code="no-thread")
+        return threads[0].id
+
+    # --- seeing
+
+    async def threads(self) -> Sequence[Thread]:
+        body = await self._request("threads")
+        return [Thread(t["id"], t.get("name") or "") for t in body.get("threads") or ()]
+
+    async def frames(
+        self, thread: int, start: int, count: int
+    ) -> tuple[Sequence[RawFrame], int | None]:
+        body = await self._request(
+            "stackTrace", {"threadId": thread, "startFrame": start, "levels": count}
+        )
+        target = self._link.target
+        frames = [
+            translate.frame(frame, self._adapter, target) for frame in body.get("stackFrames") or ()
+        ]
+        for frame in frames:
+            if frame.path is not None and frame.line is not None:
+                self._frame_places[frame.id] = (frame.path, frame.line, frame.function)
+        return frames, body.get("totalFrames")
+
+    async def scopes(self, frame: int) -> Sequence[RawScope]:
+        body = await self._request("scopes", {"frameId": frame})
+        return [translate.scope(scope) for scope in body.get("scopes") or ()]
+
+    async def children(
+        self, ref: int, *, start: int = 0, count: int | None = None
+    ) -> Sequence[RawValue]:
+        body = await self._value_request("variables", {"variablesReference": ref})
+        shown = [v for v in body.get("variables") or () if not self._adapter.hides(v)]
+        end = None if count is None else start + count
+        return [translate.value(v, self._adapter) for v in shown[start:end]]
+
+    async def evaluate(
+        self, expression: str, frame: int | None, *, statement: bool = False
+    ) -> RawValue:
+        adapter = self._adapter
+        context = adapter.statement_context if statement else adapter.expression_context
+        arguments: dict[str, Any] = {"expression": expression, "context": context}
+        if frame is not None:
+            arguments["frameId"] = frame
+        try:
+            body = await self._value_request("evaluate", arguments, slow=statement)
+        except Refused as error:
+            raise EvaluationFailed(adapter.brief_error(error.message)) from None
+        value = translate.value(body, adapter, expression)
+        failed = adapter.looks_failed(value)
+        if failed is not None:
+            raise EvaluationFailed(failed)
+        return value
+
+    async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
+        adapter = self._adapter
+        if adapter.assignment is not None:
+            await self.evaluate(adapter.assignment(target, value), frame, statement=True)
+            return await self.evaluate(target, frame)
+        if not self._link.capabilities.get("supportsSetExpression"):
+            raise Unsupported(
+                f"{self.tool} sets no expressions.", next=f"dbg eval '{target} = {value}'"
+            )
+        arguments: dict[str, Any] = {"expression": target, "value": value}
+        if frame is not None:
+            arguments["frameId"] = frame
+        try:
+            await self._request("setExpression", arguments)
+        except Refused as error:
+            raise EvaluationFailed(adapter.brief_error(error.message)) from None
+        return await self.evaluate(target, frame)
+
+    async def argument_names(self, frame: int) -> Sequence[str] | None:
+        place = self._frame_places.get(frame)
+        return None if place is None else self._adapter.argument_names(*place)
+
+    def slice_expression(self, expression: str, start: int, end: int) -> str | None:
+        hook = self._adapter.slice_expression
+        return None if hook is None else hook(expression, start, end)
+
+    async def exception(self, thread: int) -> ExceptionInfo | None:
+        if not self._link.capabilities.get("supportsExceptionInfoRequest"):
+            return None
+        body = await self._value_request("exceptionInfo", {"threadId": thread})
+        return translate.exception(body, self._adapter)
+
+    async def source(self, reference: int, path: str | None) -> str:
+        source: dict[str, Any] = {"sourceReference": reference}
+        if path is not None:
+            source["path"] = path
+        body = await self._request("source", {"source": source, "sourceReference": reference})
+        return str(body.get("content", ""))
+
+    # --- program input
+
+    async def write_stdin(self, data: bytes) -> None:
+        await self._link.write_stdin(data)
+
+    async def close_stdin(self) -> None:
+        await self._link.close_stdin()
+
+    # --- machine level
+
+    async def read_memory(self, address: str, count: int) -> tuple[str, bytes, int]:
+        body = await self._request("readMemory", {"memoryReference": address, "count": count})
+        try:
+            data = base64.b64decode(body.get("data", ""))
+        except binascii.Error:
+            raise DebuggerError("the debugger sent memory that cannot be decoded.") from None
+        return str(body.get("address", address)), data, int(body.get("unreadableBytes") or 0)
+
+    async def write_memory(self, address: str, data: bytes) -> int:
+        encoded = base64.b64encode(data).decode("ascii")
+        body = await self._request("writeMemory", {"memoryReference": address, "data": encoded})
+        return int(body.get("bytesWritten", len(data)))
+
+    async def disassemble(self, address: str, count: int, offset: int = 0) -> Sequence[Instruction]:
+        body = await self._request(
+            "disassemble",
+            {"memoryReference": address, "instructionOffset": offset, "instructionCount": count},
+        )
+        return [translate.instruction(i, address) for i in body.get("instructions") or ()]
+
+    async def watch(
+        self, expression: str, access: str, condition: str | None, frame: int | None
+    ) -> BoundBreakpoint:
+        arguments: dict[str, Any] = {"name": expression}
+        if frame is not None:
+            arguments["frameId"] = frame
+        info = await self._request("dataBreakpointInfo", arguments)
+        if info.get("dataId") is None:
+            raise DebuggerError(
+                f"{expression} cannot be watched: {info.get('description', 'no reason was given')}."
+            )
+        entry: dict[str, Any] = {"dataId": info["dataId"], "accessType": access}
+        if condition is not None:
+            entry["condition"] = condition
+        id = max(self._watches, default=0) + 1
+        self._watches[id] = entry
+        bound = await self._set_watches()
+        if not bound[-1].verified:
+            del self._watches[id]
+            raise DebuggerError(bound[-1].message or f"{expression} cannot be watched.")
+        return bound[-1]
+
+    async def unwatch(self, id: int) -> None:
+        self._watches.pop(id, None)
+        await self._set_watches()
+
+    async def _set_watches(self) -> list[BoundBreakpoint]:
+        ids = list(self._watches)
+        body = await self._request(
+            "setDataBreakpoints", {"breakpoints": [self._watches[id] for id in ids]}
+        )
+        answers = body.get("breakpoints") or []
+        return [translate.bound_one(id, a) for id, a in zip(ids, answers, strict=False)]
+
+    async def raw(self, command: str, frame: int | None) -> str:
+        adapter = self._adapter
+        arguments: dict[str, Any] = {
+            "expression": adapter.raw_prefix + command,
+            "context": adapter.raw_context,
+        }
+        if frame is not None:
+            arguments["frameId"] = frame
+        try:
+            body = await self._value_request("evaluate", arguments, slow=True)
+        except Refused as error:
+            raise EvaluationFailed(adapter.brief_error(error.message)) from None
+        return str(body.get("result", ""))
+
+    # --- requests
+
+    async def _request(
+        self, command: str, arguments: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        return await self._link.request(command, arguments)
+
+    async def _value_request(
+        self, command: str, arguments: dict[str, Any], *, slow: bool = False
+    ) -> dict[str, Any]:
+        """Ask for something that may run the program's own code, which may never end.
+
+        Past its time the adapter's way to interrupt it is tried once; *slow* requests, which the
+        user asked for as such, get the time of any request.
+        """
+        timeouts = self._config.timeouts
+        limit_s = timeouts.request_s if slow else timeouts.value_s
+        unstick = self._adapter.unstick
+        if unstick is None:
+            return await self._link.request(command, arguments, timeout_s=timeouts.request_s)
+        waiting = self._link.send(command, arguments)
+        done, _ = await asyncio.wait({waiting}, timeout=limit_s)
+        if not done:
+            log.info("%s takes longer than %g s; interrupting it", command, limit_s)
+            try:
+                await self._link.request(
+                    "evaluate",
+                    {"expression": unstick(), "context": self._adapter.statement_context},
+                    timeout_s=limit_s,
+                )
+            except DebuggerTimeout:
+                pass
+            done, _ = await asyncio.wait({waiting}, timeout=limit_s)
+        if not done:
+            waiting.cancel()
+            raise DebuggerTimeout(
+                f"showing it took longer than {limit_s:g} s and could not be interrupted.",
+                next="dbg stop",
+            )
+        return waiting.result()

@@ -1,0 +1,184 @@
+"""What one launched or joined program stands on: its process, its pipes, the port it calls.
+
+Shared by the backend of a program and those of its children, and let go when the last of them
+is done: a child may go on printing after its parent has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable
+
+from freezeframe.backends.backend import Launch, Target
+from freezeframe.backends.transport.drain import Drain, Tail
+from freezeframe.backends.transport.feeder import Feeder
+from freezeframe.backends.transport.fifo import Fifo
+from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.backends.transport.streams import Stream
+from freezeframe.backends.transport.tcp import Listener
+from freezeframe.errors import LaunchFailed
+
+from .adapters._descriptor import Adapter, Endpoint, Spawn
+
+OnText = Callable[[str, str], None]
+
+
+class Ground:
+    """Resources of one session tree. Reference-counted: `hold`, `release`."""
+
+    def __init__(self, adapter: Adapter, directory: str) -> None:
+        """Use `open`."""
+        self.adapter = adapter
+        self.directory = directory
+        self.endpoint: Endpoint | None = None
+        self.listener: Listener | None = None
+        self.process: Process | None = None
+        self.fifo: Fifo | None = None
+        self.stdin: Feeder | None = None
+        #: the end of what the debugger wrote to its standard error
+        self.words = Tail()
+        self.on_text: OnText = lambda stream, text: None
+        self.on_stream: Callable[[Stream], None] | None = None
+        self._drains: list[Drain] = []
+        self._holders = 1
+        self._closed = False
+        self._arrived: asyncio.Queue[Stream] = asyncio.Queue()
+
+    @classmethod
+    async def open(cls, adapter: Adapter, target: Target) -> Ground:
+        ground = cls(adapter, tempfile.mkdtemp(prefix="freezeframe-"))
+        if adapter.reverse(target):
+            ground.listener = await Listener.open(ground._connected)
+            ground.endpoint = Endpoint(
+                ground.listener.host, ground.listener.port, secrets.token_hex(16)
+            )
+        if adapter.log_channel:
+            ground.fifo = Fifo(lambda text: ground.on_text("log", text))
+            ground.fifo.start()
+        return ground
+
+    def _connected(self, stream: Stream) -> None:
+        if self.on_stream is not None:
+            self.on_stream(stream)
+        else:
+            self._arrived.put_nowait(stream)
+
+    async def accept(self) -> Stream:
+        """Return the first connection; later ones go to `on_stream`."""
+        return await self._arrived.get()
+
+    # --- the process
+
+    def spawn(self, spawn: Spawn, target: Target) -> Process:
+        """Start the program, the adapter or the injector. Raises LaunchFailed."""
+        if spawn.role == "program":
+            self.process = self._spawn_program(spawn, target)
+        elif spawn.role == "injector":
+            self.process = Process.spawn(
+                spawn.argv, cwd=spawn.cwd, env=spawn.env, stdout=PIPE, stderr=PIPE
+            )
+            self._collect(self.process.take_stdout())
+            self._collect(self.process.take_stderr())
+        else:
+            self.process = Process.spawn(
+                spawn.argv, cwd=spawn.cwd, env=spawn.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
+            )
+            self._collect(self.process.take_stderr())
+        return self.process
+
+    def _spawn_program(self, spawn: Spawn, target: Target) -> Process:
+        file: int | None = None
+        if isinstance(target, Launch) and target.stdin is not None:
+            try:
+                file = os.open(target.stdin, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as error:
+                raise LaunchFailed(f"{target.stdin} cannot be read: {error.strerror}.") from None
+        try:
+            process = Process.spawn(
+                spawn.argv,
+                cwd=spawn.cwd,
+                env=spawn.env,
+                stdin=PIPE if file is None else file,
+                stdout=PIPE,
+                stderr=PIPE,
+            )
+        finally:
+            if file is not None:
+                os.close(file)
+        if file is None:
+            self.stdin = Feeder(process.take_stdin())
+        self._show(process.take_stdout(), "stdout")
+        self._show(process.take_stderr(), "stderr")
+        return process
+
+    def spawn_in_terminal(self, spawn: Spawn) -> Process:
+        """Start a program that an adapter asked us to run; its output is the program's."""
+        process = Process.spawn(
+            spawn.argv, cwd=spawn.cwd, env=spawn.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
+        )
+        self.stdin = Feeder(process.take_stdin())
+        self._show(process.take_stdout(), "stdout")
+        self._show(process.take_stderr(), "stderr")
+        return process
+
+    def _show(self, fd: int, stream: str) -> None:
+        drain = Drain(fd, lambda text: self._text(stream, text))
+        self._drains.append(drain)
+        drain.start()
+
+    def _text(self, stream: str, text: str) -> None:
+        if stream == "stderr":
+            self.words.feed(text)
+        self.on_text(stream, text)
+
+    def _collect(self, fd: int) -> None:
+        drain = Drain(fd, self.words.feed)
+        self._drains.append(drain)
+        drain.start()
+
+    def drain(self) -> None:
+        """Report what has been written before this call."""
+        for drain in self._drains:
+            drain.drain_now()
+        if self.fifo is not None:
+            self.fifo.drain_now()
+
+    # --- life
+
+    def hold(self) -> None:
+        self._holders += 1
+
+    def release(self) -> None:
+        """Let go of it once; the last holder closes it."""
+        self._holders -= 1
+        if self._holders <= 0:
+            self.close()
+
+    @property
+    def lingering(self) -> bool:
+        """A program that was left to itself still writes into our pipes."""
+        return not self._closed and self.process is not None and self.process.returncode is None
+
+    def close(self) -> None:
+        """Close everything but the process, which is the caller's to end. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self.drain()
+        if self.listener is not None:
+            self.listener.close()
+        while not self._arrived.empty():
+            self._arrived.get_nowait().close()
+        for drain in self._drains:
+            drain.close()
+        if self.fifo is not None:
+            self.fifo.close()
+        if self.stdin is not None:
+            self.stdin.close()
+        if self.process is not None:
+            self.process.close()
+        shutil.rmtree(self.directory, ignore_errors=True)

@@ -1,0 +1,220 @@
+"""Between DAP's shapes and ours. Pure: dictionaries in, values out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from freezeframe.backends.backend import (
+    BoundBreakpoint,
+    Feature,
+    RawFrame,
+    RawScope,
+    RawValue,
+    Stopped,
+    Target,
+)
+from freezeframe.model.answers import Instruction
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
+from freezeframe.model.values import ScopeKind
+
+from .adapters._descriptor import Adapter, Wired
+
+Body = Mapping[str, Any]
+
+_REASONS = {
+    "entry": StopReason.ENTRY,
+    "breakpoint": StopReason.BREAKPOINT,
+    "function breakpoint": StopReason.BREAKPOINT,
+    "instruction breakpoint": StopReason.BREAKPOINT,
+    "data breakpoint": StopReason.WATCHPOINT,
+    "step": StopReason.STEP,
+    "pause": StopReason.PAUSE,
+    "exception": StopReason.EXCEPTION,
+    "goto": StopReason.JUMP,
+    "attach": StopReason.ATTACH,
+    "signal": StopReason.SIGNAL,
+}
+
+_SCOPE_HINTS = {
+    "arguments": ScopeKind.ARGUMENTS,
+    "locals": ScopeKind.LOCALS,
+    "globals": ScopeKind.GLOBALS,
+    "registers": ScopeKind.REGISTERS,
+}
+_SCOPE_NAMES = {
+    "local": ScopeKind.LOCALS,
+    "arg": ScopeKind.ARGUMENTS,
+    "global": ScopeKind.GLOBALS,
+    "static": ScopeKind.GLOBALS,
+    "register": ScopeKind.REGISTERS,
+}
+
+_FEATURES = {
+    "supportsFunctionBreakpoints": Feature.FUNCTION_BREAKPOINTS,
+    "supportsConditionalBreakpoints": Feature.CONDITIONS,
+    "supportsHitConditionalBreakpoints": Feature.HIT_COUNTS,
+    "supportsLogPoints": Feature.LOGPOINTS,
+    "supportsInstructionBreakpoints": Feature.ADDRESS_BREAKPOINTS,
+    "supportsDataBreakpoints": Feature.WATCHPOINTS,
+    "supportsSetVariable": Feature.SET,
+    "supportsSetExpression": Feature.SET,
+    "supportsGotoTargetsRequest": Feature.JUMP,
+    "supportsReadMemoryRequest": Feature.MEMORY_READ,
+    "supportsWriteMemoryRequest": Feature.MEMORY_WRITE,
+    "supportsDisassembleRequest": Feature.DISASSEMBLE,
+    "supportsSteppingGranularity": Feature.INSTRUCTION_STEP,
+    "supportsStepBack": Feature.STEP_BACK,
+    "supportsSingleThreadExecutionRequests": Feature.SINGLE_THREAD,
+    "supportsRestartRequest": Feature.RESTART,
+}
+#: What DAP has for every adapter.
+_ALWAYS = frozenset({Feature.PAUSE, Feature.DETACH, Feature.RAW})
+
+
+def features(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
+    found = {feature for flag, feature in _FEATURES.items() if capabilities.get(flag)}
+    if capabilities.get("exceptionBreakpointFilters"):
+        found.add(Feature.EXCEPTIONS)
+    return frozenset((found | _ALWAYS | adapter.extra_features) - adapter.lacks)
+
+
+def filters(capabilities: Body) -> tuple[ExceptionFilter, ...]:
+    return tuple(
+        ExceptionFilter(
+            name=each["filter"], label=each.get("label", ""), default=bool(each.get("default"))
+        )
+        for each in capabilities.get("exceptionBreakpointFilters") or ()
+    )
+
+
+def stopped(body: Body, ids: Mapping[int, tuple[int, ...]]) -> Stopped:
+    reason = _REASONS.get(str(body.get("reason", "")), StopReason.OTHER)
+    description = body.get("description")
+    if reason is StopReason.OTHER and not description:
+        description = body.get("reason")
+    hit = tuple(id for i in body.get("hitBreakpointIds") or () for id in ids.get(i, ()))
+    # threadId may be 0 (js-debug) or absent (delve): no truthiness here.
+    return Stopped(
+        reason=reason,
+        thread=body.get("threadId"),
+        description=description,
+        text=body.get("text"),
+        breakpoints=hit,
+        all_threads=bool(body.get("allThreadsStopped", False)),
+    )
+
+
+def frame(body: Body, adapter: Adapter, target: Target) -> RawFrame:
+    source = body.get("source") or {}
+    path = source.get("path")
+    line = body.get("line") or None
+    return RawFrame(
+        id=body["id"],
+        function=body.get("name", "?"),
+        path=path,
+        line=line,
+        column=body.get("column") or None,
+        module=str(body["moduleId"]) if body.get("moduleId") is not None else None,
+        address=body.get("instructionPointerReference"),
+        library=body.get("presentationHint") == "subtle"
+        or source.get("presentationHint") == "deemphasize"
+        or (path is not None and adapter.is_library(path, target)),
+        source_reference=source.get("sourceReference") or 0,
+    )
+
+
+def scope(body: Body) -> RawScope:
+    name = body.get("name", "")
+    hint = body.get("presentationHint")
+    kind = _SCOPE_HINTS.get(hint) if hint else None
+    if kind is None:
+        lower = name.lower()
+        kind = next((k for part, k in _SCOPE_NAMES.items() if part in lower), ScopeKind.OTHER)
+    return RawScope(
+        name=name,
+        kind=kind,
+        ref=body["variablesReference"],
+        expensive=bool(body.get("expensive")),
+        count=_count(body),
+    )
+
+
+def value(body: Body, adapter: Adapter, name: str | None = None) -> RawValue:
+    """Return a variable, or the result of an evaluation under *name*."""
+    text = body.get("value") if "value" in body else body.get("result", "")
+    label = name if name is not None else body.get("name", "")
+    returned = next((p for p in adapter.returned_prefixes if label.startswith(p)), None)
+    kind = body.get("type") or None
+    raw = RawValue(
+        name=label.removeprefix(returned) if returned is not None else label,
+        text=text or "",
+        type=kind,
+        ref=body.get("variablesReference") or 0,
+        count=_count(body),
+        expression=body.get("evaluateName") or name,
+        address=body.get("memoryReference"),
+        opaque=adapter.is_opaque(text or "", kind),
+        returned=returned is not None,
+    )
+    return raw
+
+
+def _count(body: Body) -> int | None:
+    named, indexed = body.get("namedVariables"), body.get("indexedVariables")
+    return None if named is None and indexed is None else (named or 0) + (indexed or 0)
+
+
+def bound(
+    entries: Sequence[Wired], body: Body, adapter: Adapter, ids: dict[int, tuple[int, ...]]
+) -> list[BoundBreakpoint]:
+    """Return what became of each wanted breakpoint; enters the adapter's ids into *ids*.
+
+    An adapter may answer with fewer entries than it was asked for (js-debug, for breakpoints
+    that it has already): those count as not verified.
+    """
+    answers = body.get("breakpoints") or []
+    result = []
+    for index, entry in enumerate(entries):
+        answer = answers[index] if index < len(answers) else {}
+        if answer.get("id") is not None:
+            ids[answer["id"]] = entry.ids
+        for id in entry.ids:
+            result.append(adapter.check_bound(entry.wanted, bound_one(id, answer)))
+    return result
+
+
+def bound_one(id: int, answer: Body) -> BoundBreakpoint:
+    return BoundBreakpoint(
+        id=id,
+        verified=bool(answer.get("verified")),
+        path=(answer.get("source") or {}).get("path"),
+        line=answer.get("line"),
+        message=answer.get("message"),
+        rejected=answer.get("reason") == "failed",
+    )
+
+
+def exception(body: Body, adapter: Adapter) -> ExceptionInfo:
+    if adapter.read_exception is not None:
+        return adapter.read_exception(body)
+    details = body.get("details") or {}
+    return ExceptionInfo(
+        type=details.get("fullTypeName") or body.get("exceptionId") or "exception",
+        message=details.get("message") or body.get("description") or "",
+        raw_traceback=details.get("stackTrace") or "",
+        mode=body.get("breakMode"),
+    )
+
+
+def instruction(body: Body, current: str | None) -> Instruction:
+    location = body.get("location") or {}
+    return Instruction(
+        address=body["address"],
+        text=body.get("instruction", ""),
+        bytes=body.get("instructionBytes"),
+        symbol=body.get("symbol"),
+        path=location.get("path"),
+        line=body.get("line"),
+        current=current is not None and int(body["address"], 0) == int(current, 0),
+    )

@@ -1,0 +1,199 @@
+"""Which debugger for this program, and why.
+
+Explicit name → FREEZEFRAME_DEBUGGER or config → the best one installed that claims the program.
+A name that does not exist is an error that lists those that do.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from freezeframe.config import Config
+from freezeframe.errors import DebuggerMissing, NotFound, UsageError
+from freezeframe.model.answers import AdapterInfo
+
+from .backend import Backend
+from .dap import adapters
+from .dap.adapters._descriptor import Adapter, Found
+from .dap.backend import DapBackend
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A debugger that is there, and the reason why it was taken."""
+
+    adapter: Adapter
+    found: Found
+    reason: str
+    #: the program behind a process id, where it can be told
+    program: str | None = None
+
+    def make_backend(self, config: Config) -> Callable[[], Backend]:
+        return lambda: DapBackend(self.adapter, self.found, config)
+
+
+def choose(
+    program: str,
+    *,
+    module: bool = False,
+    name: str | None = None,
+    env: Mapping[str, str],
+    config: Config,
+) -> Choice:
+    """Return the debugger for a program to start. Raises UsageError or DebuggerMissing."""
+    named = _named(name, env, config)
+    if named is not None:
+        return named
+    if module:
+        claims = [(a, "it starts modules") for a in adapters.known().values() if a.modules]
+    else:
+        if os.path.isdir(program) and not os.path.isfile(os.path.join(program, "__main__.py")):
+            raise NotFound(f"{program} is a directory, not a program.", next="dbg start PROGRAM")
+        claims = list(_claims(program))
+    return _first_found(claims, program, env, config)
+
+
+def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config: Config) -> Choice:
+    """Return the debugger for a running process."""
+    words = _command_line(pid)
+    program = next((w for w in words[1:] if not w.startswith("-") and os.path.exists(w)), None)
+    named = _named(name, env, config)
+    if named is not None:
+        return Choice(named.adapter, named.found, named.reason, program)
+    runtime = os.path.basename(words[0]) if words else ""
+    claims = [
+        (adapter, f"the process runs {runtime}")
+        for adapter in adapters.known().values()
+        if any(runtime.startswith(word) for word in adapter.shebangs)
+    ]
+    choice = _first_found(claims, f"process {pid} ({runtime or 'unknown'})", env, config)
+    return Choice(choice.adapter, choice.found, choice.reason, program)
+
+
+def choose_for_server(*, name: str | None, env: Mapping[str, str], config: Config) -> Choice:
+    """Return the debugger for a debug server at a port; without a name, the first that is there."""
+    named = _named(name, env, config)
+    if named is not None:
+        return named
+    claims = [(a, "the first that joins servers") for a in adapters.known().values()]
+    return _first_found(claims, "a debug server", env, config)
+
+
+def condition_problem(expression: str, path: str | None) -> str | None:
+    """Return why a condition can never be evaluated, by the language of the file it stands in."""
+    if path is None:
+        return None
+    for adapter, _ in _claims(path, read=False):
+        return adapter.check_condition(expression)
+    return None
+
+
+def survey(env: Mapping[str, str], config: Config) -> tuple[AdapterInfo, ...]:
+    """Return every debugger that is known, and whether it is here."""
+    infos = []
+    for adapter in adapters.known().values():
+        found = adapter.find(env, config.adapter(adapter.name))
+        here = isinstance(found, Found)
+        infos.append(
+            AdapterInfo(
+                name=adapter.name,
+                kind="dap",
+                languages=adapter.languages,
+                found=here,
+                version=found.version if isinstance(found, Found) else None,
+                path=found.path if isinstance(found, Found) else None,
+                tested=adapter.tested,
+                note=None if isinstance(found, Found) else found.reason,
+                install=() if here else adapter.install,
+            )
+        )
+    return tuple(infos)
+
+
+def _named(name: str | None, env: Mapping[str, str], config: Config) -> Choice | None:
+    reason = "named by --adapter"
+    if name is None:
+        name = config.defaults.adapter
+        reason = f"named by {config.sources.get('defaults.adapter', 'config.toml')}"
+    if not name:
+        return None
+    known = adapters.known()
+    if name not in known:
+        raise UsageError(
+            f"there is no debugger {name!r}; there are {', '.join(sorted(known))}.",
+            next="dbg adapters",
+        )
+    return _first_found([(known[name], reason)], name, env, config)
+
+
+def _claims(program: str, *, read: bool = True) -> Iterator[tuple[Adapter, str]]:
+    base = os.path.basename(program)
+    shebang = _shebang(program) if read else None
+    package = os.path.isdir(program)
+    for adapter in adapters.known().values():
+        pattern = next((p for p in adapter.patterns if fnmatch.fnmatch(base, p)), None)
+        if pattern is not None:
+            yield adapter, f"{base} matches {pattern}"
+        elif shebang is not None and any(shebang.startswith(word) for word in adapter.shebangs):
+            yield adapter, f"its first line names {shebang}"
+        elif package and adapter.modules:
+            yield adapter, f"{base} is a package with a __main__.py"
+
+
+def _first_found(
+    claims: list[tuple[Adapter, str]], what: str, env: Mapping[str, str], config: Config
+) -> Choice:
+    missing = []
+    for adapter, reason in claims:
+        found = adapter.find(env, config.adapter(adapter.name))
+        if isinstance(found, Found):
+            return Choice(adapter, found, reason)
+        missing.append((adapter, found.reason))
+    if missing:
+        adapter, why = missing[0]
+        raise DebuggerMissing(
+            f"{what} needs {adapter.name}: {why}.",
+            next=adapter.install[0] if adapter.install else "dbg doctor",
+        )
+    languages = sorted({lang for a in adapters.known().values() for lang in a.languages})
+    raise DebuggerMissing(
+        f"no debugger here claims {os.path.basename(what) or what}; "
+        f"known languages: {', '.join(languages)}.",
+        next="dbg start PROGRAM --adapter NAME",
+    )
+
+
+def _shebang(program: str) -> str | None:
+    """Return the name of the interpreter in a script's first line."""
+    try:
+        with open(program, "rb") as file:
+            first = file.readline(256)
+    except OSError:
+        return None
+    if not first.startswith(b"#!"):
+        return None
+    words = first[2:].decode("utf-8", "replace").split()
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return os.path.basename(words[0]) if words else None
+
+
+def _command_line(pid: int) -> list[str]:
+    """Return the words of a process's command. Raises NotFound when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return [word.decode("utf-8", "replace") for word in file.read().split(b"\0") if word]
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return []
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        raise NotFound(f"there is no process {pid}.", next="ps") from None
+    except PermissionError:
+        return []
+    return []

@@ -1,0 +1,40 @@
+"""A named pipe that programs write into by its path, read like any other output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+
+from .drain import Drain
+
+
+class Fifo(Drain):
+    """A FIFO in a directory of its own (mode 0700). It has no end: `close` removes it.
+
+    It exists and can be written from the moment it is made; nothing is delivered before `start`.
+    """
+
+    def __init__(self, on_text: Callable[[str], None], *, name: str = "log") -> None:
+        directory = tempfile.mkdtemp(prefix="freezeframe-")
+        self.path = os.path.join(directory, name)
+        try:
+            os.mkfifo(self.path, 0o600)
+            # Open for writing too: a reader alone would see an end whenever the last writer
+            # leaves, and spin on it until the next one comes.
+            fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        except BaseException:
+            self._remove()
+            raise
+        super().__init__(fd, on_text)
+
+    def close(self) -> None:
+        super().close()
+        self._remove()
+
+    def _remove(self) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(self.path))

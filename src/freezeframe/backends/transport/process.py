@@ -1,0 +1,365 @@
+"""Start a program, watch it end, end it with everything that it started.
+
+Every program gets a session of its own (`setsid`), no descriptor but those it is given, and
+signals as a login shell would leave them. Its end is seen through a pidfd in the event loop, so no
+asyncio child watcher and no SIGCHLD handler is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import errno
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from freezeframe.errors import DebuggerTimeout, LaunchFailed
+from freezeframe.model.stops import Exit
+
+from . import tree
+
+if sys.platform != "win32":
+    import fcntl
+    import termios
+
+#: a new pipe; our end is the attribute of the same name
+PIPE = subprocess.PIPE
+#: the null device
+DEVNULL = subprocess.DEVNULL
+#: standard error only: wherever standard output goes
+STDOUT = subprocess.STDOUT
+
+_PR_SET_PDEATHSIG = 1
+# Looked up before any fork: a child must not import or search for symbols.
+_prctl: Callable[..., int] | None = (
+    ctypes.CDLL(None, use_errno=True).prctl if sys.platform == "linux" else None
+)
+# A daemon started in the background of a script ignores SIGINT and SIGQUIT; its programs must not.
+_RESET = [
+    getattr(signal, name)
+    for name in (
+        "SIGHUP",
+        "SIGINT",
+        "SIGQUIT",
+        "SIGTERM",
+        "SIGTSTP",
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGCHLD",
+    )
+    if hasattr(signal, name)
+]
+
+
+class Process:
+    """One program that was started here."""
+
+    pid: int
+    argv: tuple[str, ...]
+    #: our ends of the pipes that were asked for, until somebody takes them
+    stdin: int | None
+    stdout: int | None
+    stderr: int | None
+    #: None while it runs; negative: the signal that ended it
+    returncode: int | None
+
+    def __init__(self, popen: subprocess.Popen[bytes], argv: tuple[str, ...]) -> None:
+        """Use `spawn`."""
+        self._loop = asyncio.get_running_loop()
+        self.pid = popen.pid
+        self.argv = argv
+        self.stdin = _detach(popen.stdin)
+        self.stdout = _detach(popen.stdout)
+        self.stderr = _detach(popen.stderr)
+        self.returncode = None
+        # We wait for it ourselves: Popen must not, nor warn that it was never waited for.
+        popen.returncode = 0
+        self._on_exit: list[Callable[[int], None]] = []
+        self._ended: asyncio.Event = asyncio.Event()
+        self._pidfd: int | None = None
+        self._family = tree.Family(self.pid)
+        self._watch()
+
+    @classmethod
+    def spawn(
+        cls,
+        argv: Sequence[str],
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: int = DEVNULL,
+        stdout: int = DEVNULL,
+        stderr: int = DEVNULL,
+        pass_fds: Sequence[int] = (),
+        controlling_tty: int | None = None,
+        die_with_parent: bool = True,
+    ) -> Process:
+        """Start *argv* and return once it runs.
+
+        *stdin*, *stdout*, *stderr* are PIPE, DEVNULL or a descriptor (which stays the caller's).
+        *controlling_tty* is the descriptor of a terminal that becomes the program's own.
+        *die_with_parent*: the kernel kills it when this process dies (Linux); it cannot be undone
+        later, so a program that may be detached is started without.
+
+        Must be called on the event loop. Raises LaunchFailed.
+        """
+        if not argv:
+            raise LaunchFailed("the command to start is empty.")
+        try:
+            popen = subprocess.Popen(
+                list(argv),
+                cwd=cwd,
+                env=dict(env) if env is not None else None,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=tuple(pass_fds),
+                close_fds=True,
+                start_new_session=True,
+                preexec_fn=_prepare(os.getpid(), controlling_tty, die_with_parent),
+                bufsize=0,
+            )
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            raise _launch_failed(error, argv, cwd, env) from None
+        return cls(popen, tuple(argv))
+
+    @property
+    def name(self) -> str:
+        """The program's name, without its directory."""
+        return os.path.basename(self.argv[0])
+
+    def take_stdin(self) -> int:
+        """Hand over our end of its standard input; the taker closes it."""
+        fd, self.stdin = self.stdin, None
+        return _taken(fd, "stdin")
+
+    def take_stdout(self) -> int:
+        fd, self.stdout = self.stdout, None
+        return _taken(fd, "stdout")
+
+    def take_stderr(self) -> int:
+        fd, self.stderr = self.stderr, None
+        return _taken(fd, "stderr")
+
+    def on_exit(self, callback: Callable[[int], None]) -> None:
+        """Call *callback* with the returncode when the program ends, or soon if it has."""
+        if self.returncode is not None:
+            self._loop.call_soon(callback, self.returncode)
+        else:
+            self._on_exit.append(callback)
+
+    async def wait(self, timeout_s: float | None = None) -> int:
+        """Return the returncode once the program has ended; negative means a signal.
+
+        Raises DebuggerTimeout after *timeout_s*; the program is left as it is.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._ended.wait()
+        except TimeoutError:
+            raise DebuggerTimeout(
+                f"{self.name} (pid {self.pid}) did not end within {timeout_s:g} s."
+            ) from None
+        assert self.returncode is not None
+        return self.returncode
+
+    def signal(self, number: int, *, group: bool = False) -> bool:
+        """Send a signal to the program, or to its whole process group; False when it is gone."""
+        if self.returncode is not None:
+            return False
+        try:
+            if group:
+                os.killpg(self.pid, number)
+            else:
+                os.kill(self.pid, number)
+        except ProcessLookupError:
+            return False
+        return True
+
+    async def terminate(self, grace_s: float = 1.0) -> int:
+        """Ask the process group to end (SIGTERM), then kill the tree; return the returncode."""
+        if self.signal(signal.SIGTERM, group=True):
+            with contextlib.suppress(DebuggerTimeout):
+                await self.wait(grace_s)
+        await self.kill_tree()
+        return self.returncode if self.returncode is not None else -signal.SIGKILL
+
+    async def kill_tree(self, timeout_s: float = 3.0, *, spare: Collection[int] = ()) -> bool:
+        """Kill the program and every descendant, those with sessions of their own included.
+
+        Processes in *spare* (a program that was detached) go free, with all they started.
+        True when none is left; False when some still were after *timeout_s* (a process in
+        uninterruptible sleep). Never raises.
+        """
+        gone = await self._family.kill_all(timeout_s, spare)
+        if gone and self.returncode is None and self.pid not in spare:
+            try:
+                await self.wait(1.0)
+            except DebuggerTimeout:
+                return False
+        return gone
+
+    def note_descendants(self) -> list[int]:
+        """Return the pids of the living descendants, and remember them for `kill_tree`.
+
+        A descendant with a session of its own can no longer be told from a stranger once its
+        parent is gone; one that was noted before is found all the same.
+        """
+        return [pid for pid in self._family.look() if pid != self.pid]
+
+    def close(self) -> None:
+        """Close our ends of pipes that nobody took. The program is left as it is."""
+        for fd in (self.stdin, self.stdout, self.stderr):
+            if fd is not None:
+                os.close(fd)
+        self.stdin = self.stdout = self.stderr = None
+
+    # --- its end
+
+    def _watch(self) -> None:
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):  # not Linux, or a kernel before 5.3, or a sandbox
+            threading.Thread(
+                target=self._wait_in_thread, daemon=True, name=f"wait-{self.pid}"
+            ).start()
+            return
+        self._loop.add_reader(self._pidfd, self._reap)
+
+    def _reap(self) -> None:
+        try:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            pid, status = self.pid, 0
+        if pid == 0:
+            return
+        assert self._pidfd is not None
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._pidfd = None
+        self._finish(os.waitstatus_to_exitcode(status))
+
+    def _wait_in_thread(self) -> None:
+        try:
+            _, status = os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            status = 0
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._finish, os.waitstatus_to_exitcode(status))
+
+    def _finish(self, returncode: int) -> None:
+        self.returncode = returncode
+        self._family.root_ended()
+        self._ended.set()
+        callbacks, self._on_exit = self._on_exit, []
+        for callback in callbacks:
+            callback(returncode)
+
+
+def exit_of(returncode: int) -> Exit:
+    """Return how a program ended, from its returncode (negative: the signal's number)."""
+    if returncode >= 0:
+        return Exit(code=returncode)
+    return Exit(signal=signal_name(-returncode))
+
+
+def signal_name(number: int) -> str:
+    """Return `SIGSEGV` for 11; `SIGRTMIN+3` and `signal 99` where there is no better name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        pass
+    low, high = getattr(signal, "SIGRTMIN", 0), getattr(signal, "SIGRTMAX", 0)
+    if low < number < high:
+        return f"SIGRTMIN+{number - low}"
+    return f"signal {number}"
+
+
+def _prepare(parent: int, controlling_tty: int | None, die_with_parent: bool) -> Callable[[], None]:
+    """Return what runs in the child between fork and exec: system calls only, no imports."""
+
+    def prepare() -> None:
+        for number in _RESET:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if controlling_tty is not None:
+            fcntl.ioctl(controlling_tty, termios.TIOCSCTTY, 0)
+        if die_with_parent and _prctl is not None:
+            _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+            if os.getppid() != parent:  # it died before the kernel was told
+                os._exit(127)
+
+    return prepare
+
+
+def _detach(pipe: object) -> int | None:
+    """Take the descriptor out of Popen's file object, so that only we close it."""
+    if pipe is None:
+        return None
+    fd: int = pipe.fileno()  # type: ignore[attr-defined]
+    taken = os.dup(fd)
+    pipe.close()  # type: ignore[attr-defined]
+    return taken
+
+
+def _taken(fd: int | None, which: str) -> int:
+    if fd is None:
+        raise ValueError(f"{which} is no pipe of ours, or was taken before")
+    return fd
+
+
+def _launch_failed(
+    error: BaseException,
+    argv: Sequence[str],
+    cwd: str | None,
+    env: Mapping[str, str] | None,
+) -> LaunchFailed:
+    """Say which of program, directory and arguments is wrong."""
+    program = argv[0]
+    shown = shlex.quote(program)
+    number = error.errno if isinstance(error, OSError) else None
+    if cwd is not None and not os.path.isdir(cwd):
+        what = "is not a directory" if os.path.exists(cwd) else "does not exist"
+        return LaunchFailed(
+            f"the working directory {cwd} {what}.", next="dbg start PROGRAM --cwd DIRECTORY"
+        )
+    if cwd is not None and not os.access(cwd, os.X_OK):
+        return LaunchFailed(
+            f"the working directory {cwd} may not be entered.", next=f"ls -ld {cwd}"
+        )
+    path = os.path.join(cwd or "", program)
+    if number == errno.ENOENT:
+        if os.sep not in program:
+            return LaunchFailed(f"there is no program {program} on PATH.", next="dbg doctor")
+        if not os.path.exists(path):
+            return LaunchFailed(
+                f"there is no program {program}.", next=f"ls {shlex.quote(os.path.dirname(path))}"
+            )
+        return LaunchFailed(
+            f"the interpreter named in the first line of {program} does not exist.",
+            next=f"head -1 {shlex.quote(path)}",
+        )
+    if number == errno.EACCES:
+        if os.path.isdir(path):
+            return LaunchFailed(f"{program} is a directory, not a program.", next=f"ls {shown}")
+        return LaunchFailed(f"{program} may not be executed.", next=f"chmod +x {shown}")
+    if number == errno.ENOTDIR:
+        return LaunchFailed(f"there is no program {program}.", next="dbg doctor")
+    if number == errno.ENOEXEC:
+        return LaunchFailed(
+            f"{program} is neither a binary of this machine nor a script with a #! line.",
+            next=f"file {shown}",
+        )
+    if number == errno.E2BIG:
+        return LaunchFailed(
+            f"the arguments and environment of {program} are longer than the system allows.",
+            next="getconf ARG_MAX",
+        )
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return LaunchFailed(f"{program} could not be started: {words}.", next="dbg doctor")

@@ -1,0 +1,129 @@
+"""TCP to and from debuggers, on the loopback interface unless the user names another host."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Callable
+
+from freezeframe.errors import DebuggerError, DebuggerTimeout
+
+from .listener import Acceptor
+from .streams import SocketStream, Stream
+
+LOOPBACK = "127.0.0.1"
+_RETRY_S = 0.02
+
+
+async def dial(host: str, port: int, *, timeout_s: float, retry: bool = False) -> Stream:
+    """Connect, and return the stream (not opened yet).
+
+    With *retry* a refusal means that the other side does not listen yet, and is tried again until
+    *timeout_s* is over. Raises DebuggerTimeout, or DebuggerError `connect` with the reason.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            while True:
+                try:
+                    return await _dial_once(host, port)
+                except ConnectionRefusedError:
+                    if not retry:
+                        raise
+                await asyncio.sleep(_RETRY_S)
+    except TimeoutError:
+        raise DebuggerTimeout(
+            f"nothing answered at {host}:{port} within {timeout_s:g} s."
+        ) from None
+    except ConnectionRefusedError:
+        raise DebuggerError(f"nothing listens at {host}:{port}.", code="connect") from None
+    except socket.gaierror:
+        raise DebuggerError(f"there is no host {host}.", code="connect") from None
+    except OSError as error:
+        words = error.strerror or str(error)
+        raise DebuggerError(f"{host}:{port} cannot be reached: {words}.", code="connect") from None
+
+
+async def _dial_once(host: str, port: int) -> Stream:
+    # Address by address: asyncio melts the refusals of several (localhost is two) into one text.
+    loop = asyncio.get_running_loop()
+    refusal: OSError | None = None
+    for family, _, _, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        try:
+            _, stream = await loop.create_connection(SocketStream, *address[:2], family=family)
+            return stream
+        except OSError as error:
+            refusal = error
+    raise refusal or socket.gaierror(host)
+
+
+class Listener:
+    """A port that debuggers connect to. Loopback only, chosen at random.
+
+    Where the system can tell, a connection of another user is dropped unheard: whoever speaks as
+    the debugger is believed.
+    """
+
+    def __init__(self, server: asyncio.Server, acceptor: Acceptor) -> None:
+        """Use `open`."""
+        self._server = server
+        self._acceptor = acceptor
+        self.host: str
+        self.port: int
+        self.host, self.port = server.sockets[0].getsockname()[:2]
+
+    @classmethod
+    async def open(cls, on_stream: Callable[[Stream], None] | None = None) -> Listener:
+        """Listen. Each connection goes to *on_stream* (not opened yet), or waits for `accept`."""
+        acceptor = Acceptor(on_stream, _admit)
+        loop = asyncio.get_running_loop()
+        return cls(await loop.create_server(acceptor.protocol, LOOPBACK, 0), acceptor)
+
+    async def accept(self, *, timeout_s: float) -> Stream:
+        """Return the next connection (not opened yet). Raises DebuggerTimeout."""
+        return await self._acceptor.accept(f"port {self.port}", timeout_s)
+
+    def close(self) -> None:
+        """Listen no more, and drop connections that nobody accepted. Accepted ones go on."""
+        self._server.close()
+        self._acceptor.drop_waiting()
+
+
+def _admit(stream: SocketStream) -> bool:
+    return stream.raw is None or _of_this_user(stream.raw)
+
+
+def _of_this_user(raw: socket.socket) -> bool:
+    """False when the other end of a loopback connection certainly is not a process of ours.
+
+    Linux lists the owner of every socket; elsewhere nothing can be said.
+    """
+    try:
+        ours, theirs = _hex_address(raw.getsockname()), _hex_address(raw.getpeername())
+    except OSError:
+        return False
+    known = False
+    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(path, encoding="ascii") as file:
+                lines = file.readlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            fields = line.split()
+            # A dual-stack socket (the JVM's) has the same address behind a prefix, in tcp6.
+            local, remote = fields[1], fields[2]
+            if local.endswith(theirs) and remote.endswith(ours):
+                # A socket that its process closed has no inode and counts as root's: what it
+                # sent before may be anybody's.
+                return int(fields[7]) == os.geteuid() and fields[9] != "0"
+            if local.endswith(ours) and remote.endswith(theirs):
+                known = True
+    return not known
+
+
+def _hex_address(address: tuple[str, int]) -> str:
+    """Return an IPv4 address as the kernel's tables spell it: `0100007F:1F90`."""
+    number = int.from_bytes(socket.inet_aton(address[0]), sys.byteorder)
+    return f"{number:08X}:{address[1]:04X}"

@@ -1,0 +1,356 @@
+"""config.toml, the environment, and the defaults beneath them.
+
+Every key is declared once, below, with its default, its bounds and its explanation; what
+`dbg config` shows, what is accepted in the file and what an error message suggests are all read
+from that declaration. The file is read whole or not at all: a wrong key is an error that names
+it, never a setting that is silently ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+from freezeframe.errors import BadConfig
+from freezeframe.model.answers import Setting
+
+
+def _key(
+    default: Any,
+    explanation: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    env: str | None = None,
+    env_scale: float = 1.0,
+) -> Any:
+    """Declare a key of config.toml.
+
+    *env* names the variable that overrides it; its number is multiplied by *env_scale* where
+    variable and key are in different units.
+    """
+    notes = {
+        "explanation": explanation,
+        "least": least,
+        "most": most,
+        "env": env,
+        "env_scale": env_scale,
+    }
+    return field(default=default, metadata=notes)
+
+
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long we wait, in seconds. Every wait has an end."""
+
+    initialize_s: float = _key(
+        10.0, "for a debugger to start and introduce itself", least=0.1, most=_DAY_S
+    )
+    request_s: float = _key(
+        30.0, "for a debugger to answer a request of any other kind", least=0.1, most=_DAY_S
+    )
+    value_s: float = _key(
+        3.0, "for one value: a repr that never ends is given up after this", least=0.1, most=_DAY_S
+    )
+    resume_s: float = _key(
+        30.0,
+        "for the next stop after continue, next, step, …; then the answer is `running`",
+        least=0,
+        most=_DAY_S,
+    )
+    await_s: float = _key(300.0, "for the next stop in `await`", least=0, most=_DAY_S)
+    daemon_ready_s: float = _key(5.0, "for a new daemon to be ready", least=0.1, most=_DAY_S)
+    connect_s: float = _key(2.0, "for a connection to be accepted", least=0.1, most=_DAY_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    idle_minutes: float = _key(
+        30.0,
+        "without a session before the daemon leaves",
+        least=0.001,
+        env="FREEZEFRAME_IDLE_TIMEOUT_S",
+        env_scale=1 / 60,
+    )
+
+    @property
+    def idle_timeout_s(self) -> float:
+        return self.idle_minutes * 60
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLimits:
+    """What is kept of a program's output, for each session; the oldest is dropped, and counted."""
+
+    max_events: int = _key(10_000, "pieces of output kept", least=1)
+    max_bytes_mb: float = _key(10.0, "megabytes of output kept", least=0.001, most=4096)
+
+    @property
+    def max_bytes(self) -> int:
+        return int(self.max_bytes_mb * 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    budget_tokens: int = _key(
+        2000,
+        "the size that an answer must fit, 3 bytes counted as one token",
+        least=60,
+        env="FREEZEFRAME_BUDGET",
+    )
+    context_lines: int = _key(3, "lines of source on either side of a stop", least=0, most=1000)
+    value_chars: int = _key(
+        160, "characters of a value before its middle is left out", least=16, most=1_000_000
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    adapter: str | None = _key(
+        None,
+        "the debugger to take when --adapter names none; empty: the best one for the program",
+        env="FREEZEFRAME_DEBUGGER",
+    )
+    follow_children: bool = _key(True, "debug child processes too")
+    just_my_code: bool = _key(False, "never stop or step in the code of libraries")
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterConfig:
+    """[adapters.NAME]: how one debugger is started."""
+
+    path: str | None = _key(None, "the executable to start, instead of the one that is found")
+    args: tuple[str, ...] = _key((), "words added to its command line")
+    interpreter: str | None = _key(
+        None, "the runtime to run programs with, instead of the caller's own"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings of one daemon; `sources` says who set the keys that are not defaults."""
+
+    timeouts: Timeouts = Timeouts()
+    daemon: Daemon = Daemon()
+    output: OutputLimits = OutputLimits()
+    answers: Answers = Answers()
+    defaults: Defaults = Defaults()
+    adapters: Mapping[str, AdapterConfig] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def adapter(self, name: str) -> AdapterConfig:
+        """Return the section of that debugger, all defaults when the file has none."""
+        return self.adapters.get(name, _NO_ADAPTER_CONFIG)
+
+
+_NO_ADAPTER_CONFIG = AdapterConfig()
+_SECTIONS: Mapping[str, type] = MappingProxyType(
+    {
+        "timeouts": Timeouts,
+        "daemon": Daemon,
+        "output": OutputLimits,
+        "answers": Answers,
+        "defaults": Defaults,
+    }
+)
+_FILE = "config.toml"
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def load(path: str | Path | None, env: Mapping[str, str]) -> Config:
+    """Return the settings of the file at *path*, overridden by *env*.
+
+    A file that is not there means the defaults. Raises BadConfig for one that cannot be read, is
+    not TOML, or holds a key or a value that is not known.
+    """
+    table = _read(Path(path)) if path is not None else {}
+    return override(_from_table(table, env), env)
+
+
+def override(config: Config, env: Mapping[str, str]) -> Config:
+    """Return *config* with what the variables of *env* override.
+
+    Callers bring their own environment, so the daemon applies this to each request.
+    """
+    sources = dict(config.sources)
+    changed: dict[str, Any] = {}
+    for section, cls in _SECTIONS.items():
+        for key in _keys(cls):
+            variable = key.metadata["env"]
+            text = env.get(variable) if variable else None
+            if not text:  # unset and empty are the same to a shell user
+                continue
+            value = _from_variable(variable, text, key, cls)
+            base = changed.get(section, getattr(config, section))
+            changed[section] = replace(base, **{key.name: value})
+            sources[f"{section}.{key.name}"] = variable
+    if not changed:
+        return config
+    return replace(config, **changed, sources=MappingProxyType(sources))
+
+
+def settings(config: Config) -> tuple[Setting, ...]:
+    """Return every key with its value, its default, where it came from and what it means."""
+    rows: list[Setting] = []
+    for section, cls in _SECTIONS.items():
+        rows += _rows(section, cls, getattr(config, section), config.sources)
+    # The key NAME stands for any debugger, so that the three keys are explained even when no
+    # debugger has a section yet.
+    for name, adapter in (config.adapters or {"NAME": _NO_ADAPTER_CONFIG}).items():
+        rows += _rows(f"adapters.{name}", AdapterConfig, adapter, config.sources)
+    return tuple(rows)
+
+
+def _rows(section: str, cls: type, values: object, sources: Mapping[str, str]) -> Iterator[Setting]:
+    for key in _keys(cls):
+        name = f"{section}.{key.name}"
+        yield Setting(
+            key=name,
+            value=getattr(values, key.name),
+            default=key.default,
+            explanation=key.metadata["explanation"],
+            source=sources.get(name, "default"),
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadConfig(f"{path} cannot be read: {reason}.", next=f"ls -l {path}") from error
+    import tomllib  # most daemons have no file, and start without it
+
+    try:
+        return tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadConfig(f"{path} is not TOML: {error}.", next="dbg config") from error
+
+
+def _from_table(table: Mapping[str, Any], env: Mapping[str, str]) -> Config:
+    sources: dict[str, str] = {}
+    sections: dict[str, Any] = {}
+    adapters: dict[str, AdapterConfig] = {}
+    for name, content in table.items():
+        if name == "adapters":
+            for adapter, keys in _table(content, "adapters").items():
+                section = f"adapters.{adapter}"
+                read = _section(section, AdapterConfig, keys, sources)
+                adapters[adapter] = _at_home(read, env)
+        elif name in _SECTIONS:
+            sections[name] = _section(name, _SECTIONS[name], content, sources)
+        else:
+            raise _unknown(name, "", [*_SECTIONS, "adapters"])
+    return Config(
+        **sections, adapters=MappingProxyType(adapters), sources=MappingProxyType(sources)
+    )
+
+
+def _section(section: str, cls: type, content: object, sources: dict[str, str]) -> Any:
+    declared = {key.name: key for key in _keys(cls)}
+    values: dict[str, object] = {}
+    for name, value in _table(content, section).items():
+        if name not in declared:
+            raise _unknown(name, f"{section}.", declared)
+        values[name] = _checked(f"{section}.{name}", value, declared[name], cls)
+        sources[f"{section}.{name}"] = _FILE
+    return cls(**values)
+
+
+def _at_home(adapter: AdapterConfig, env: Mapping[str, str]) -> AdapterConfig:
+    """Expand a leading `~/`: no shell does it for a file."""
+
+    def expand(path: str | None) -> str | None:
+        home = env.get("HOME")
+        return home + path[1:] if path and home and path.startswith("~/") else path
+
+    return replace(adapter, path=expand(adapter.path), interpreter=expand(adapter.interpreter))
+
+
+# --- one key ------------------------------------------------------------------------------------
+
+
+def _keys(cls: type) -> tuple[Field[Any], ...]:
+    return fields(cls)
+
+
+def _checked(name: str, value: object, key: Field[Any], cls: type) -> object:
+    """Return *value* as the type of its key; raise BadConfig where it cannot be that."""
+    kind = get_type_hints(cls)[key.name]
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+    elif kind is int:
+        # bool is an int in Python, and not in TOML.
+        if isinstance(value, int) and not isinstance(value, bool):
+            return _bounded(name, value, key)
+    elif kind is float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _bounded(name, float(value), key)
+    elif kind == tuple[str, ...]:
+        if isinstance(value, list) and all(isinstance(word, str) for word in value):
+            return tuple(value)
+    elif isinstance(value, str):
+        return value or None
+    raise BadConfig(f"{name} must be {_wanted(kind)}, not {value!r}.", next="dbg config")
+
+
+def _bounded(name: str, value: float, key: Field[Any]) -> float:
+    least, most = key.metadata["least"], key.metadata["most"]
+    # Written as "inside or refuse", so that nan is refused.
+    if (least is None or value >= least) and (most is None or value <= most):
+        return value
+    bounds = f"at least {least:g}" if most is None else f"from {least:g} to {most:g}"
+    raise BadConfig(f"{name} must be {bounds}, not {value:g}.", next="dbg config")
+
+
+def _from_variable(variable: str, text: str, key: Field[Any], cls: type) -> object:
+    kind = get_type_hints(cls)[key.name]
+    value: object = text
+    if kind in (int, float):
+        try:
+            number = float(text) * key.metadata["env_scale"]
+            value = int(number) if kind is int else number
+        except (ValueError, OverflowError):
+            raise BadConfig(
+                f"{variable} must be a number, not {text!r}.", next=f"unset {variable}"
+            ) from None
+    try:
+        return _checked(variable, value, key, cls)
+    except BadConfig as error:
+        raise BadConfig(error.message, next=f"unset {variable}") from None
+
+
+def _wanted(kind: object) -> str:
+    if kind is bool:
+        return "true or false"
+    if kind is int:
+        return "a whole number"
+    if kind is float:
+        return "a number"
+    return "a list of strings" if kind == tuple[str, ...] else "a string"
+
+
+def _table(content: object, section: str) -> Mapping[str, Any]:
+    if isinstance(content, dict):
+        return content
+    raise BadConfig(f"{section} must be a section, not {content!r}.", next="dbg config")
+
+
+def _unknown(name: str, section: str, known: Iterable[str]) -> BadConfig:
+    import difflib  # only for somebody who mistyped
+
+    # Bare names are compared: a shared section would make everything alike.
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"the nearest is {section}{near[0]}" if near else f"there are {', '.join(known)}"
+    return BadConfig(f"{section}{name} is no key of {_FILE}; {hint}.", next="dbg config")

@@ -1,0 +1,305 @@
+"""Windows: the door is a named pipe that only its owner can open.
+
+asyncio serves named pipes, but lets nobody say who may open them, so the instances are created
+here, with an access list, and handed to its proactor. The pipe's name carries the user's security
+identifier; the first instance is created exclusively, so that a second daemon, or someone who
+squats on the name, is noticed. Written against the documented interfaces and tested as far as
+another system allows: names, access list and format.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import zlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from freezeframe import paths
+from freezeframe.errors import DaemonError, Insecure
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from freezeframe.daemon.door import Connected
+
+READY_S = 5.0
+BUFFER_BYTES = 65536
+
+# <winbase.h>, <winnt.h>, <winerror.h>
+_PIPE_ACCESS_DUPLEX = 0x00000003
+_FILE_FLAG_FIRST_PIPE_INSTANCE = 0x00080000
+_FILE_FLAG_OVERLAPPED = 0x40000000
+_PIPE_BYTE_MODE = 0x00000000
+_PIPE_REJECT_REMOTE_CLIENTS = 0x00000008
+_PIPE_UNLIMITED_INSTANCES = 255
+_GENERIC_READ_WRITE = 0xC0000000
+_OPEN_EXISTING = 3
+#: a server that is not ours must not be able to act as us
+_SECURITY_SQOS_PRESENT_IDENTIFICATION = 0x00110000
+_ERROR_FILE_NOT_FOUND = 2
+_ERROR_ACCESS_DENIED = 5
+_ERROR_PIPE_BUSY = 231
+_TOKEN_QUERY = 0x0008
+_TOKEN_USER = 1
+_SDDL_REVISION_1 = 1
+_JOB_EXTENDED_LIMITS = 9
+_JOB_KILL_ON_CLOSE = 0x2000
+_DETACHED = 0x00000008 | 0x00000200  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP
+
+
+def pipe_name(sid: str, env: Mapping[str, str]) -> str:
+    """Return the pipe of the user *sid*; each FREEZEFRAME_HOME has its own."""
+    home = env.get("FREEZEFRAME_HOME")
+    # A checksum, because a name has no room for a path; Windows' paths have no case.
+    suffix = f"-{zlib.crc32(os.path.abspath(home).lower().encode()):08x}" if home else ""
+    return rf"\\.\pipe\freezeframe-{sid}{suffix}"
+
+
+def owner_only(sid: str) -> str:
+    """Return the access list, as SDDL: everything for *sid*, nothing inherited, no one else."""
+    return f"O:{sid}D:P(A;;GA;;;{sid})"
+
+
+class PipeLink:
+    """The client's end of the pipe, with the three methods of a socket that client.py needs."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def sendall(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._fd, data) :]
+
+    def recv(self, size: int) -> bytes:
+        try:
+            return os.read(self._fd, size)
+        except BrokenPipeError:  # how a pipe says that its other end was closed
+            return b""
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def connect(env: Mapping[str, str], handler: str | None = None) -> Any:
+    """Return a connection to the user's daemon, started now if there is none."""
+    name = pipe_name(current_sid(), env)
+    link = _open(name)
+    if link:
+        return link
+    paths.secure(paths.state_dir(env))
+    _spawn(env, handler)
+    deadline = time.monotonic() + READY_S
+    # Twenty racing clients start twenty processes; all but the first instance's owner leave.
+    while not (link := _open(name)):
+        if time.monotonic() > deadline:
+            raise DaemonError(
+                f"the daemon was not ready after {READY_S:g} s.",
+                next=f"type {paths.log_path(env)}",
+            )
+        time.sleep(0.01)
+    return link
+
+
+def _spawn(env: Mapping[str, str], handler: str | None) -> None:
+    import subprocess
+
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    command = [sys.executable, "-E", "-P", "-X", "utf8", os.path.join(package, "__main__.py")]
+    command += ["daemon", *(["--handler", handler] if handler else [])]
+    with open(paths.log_path(env), "ab") as log:
+        subprocess.Popen(
+            command,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            creationflags=_DETACHED,
+            close_fds=True,
+        )
+
+
+class PipeDoor:
+    """Named-pipe instances, one of them always waiting for the next client."""
+
+    def __init__(self, name: str, sid: str) -> None:
+        self._name = name
+        self._sid = sid
+        self._accepting: asyncio.Task[None] | None = None
+
+    async def open(self, connected: Connected, buffer_bytes: int) -> None:
+        import asyncio
+
+        first = _instance(self._name, self._sid, first=True)
+        self._accepting = asyncio.create_task(self._accept(first, connected, buffer_bytes))
+
+    async def _accept(self, waiting: Any, connected: Connected, buffer_bytes: int) -> None:
+        import asyncio
+
+        loop: Any = asyncio.get_running_loop()
+        while True:
+            # The next one exists before this one is taken: a client always finds the name.
+            upcoming = _instance(self._name, self._sid, first=False)
+            try:
+                await loop._proactor.accept_pipe(waiting)
+            except OSError:  # a client that was gone before it was let in
+                waiting.close()
+            except asyncio.CancelledError:
+                waiting.close()
+                upcoming.close()
+                raise
+            else:
+                reader = asyncio.StreamReader(limit=buffer_bytes, loop=loop)
+                protocol = asyncio.StreamReaderProtocol(reader, connected, loop=loop)
+                loop._make_duplex_pipe_transport(waiting, protocol, extra={"addr": self._name})
+            waiting = upcoming
+
+    async def open_again(self) -> None:
+        """Do nothing: a pipe's name cannot be taken away while an instance is open."""
+
+    def admits(self, writer: asyncio.StreamWriter) -> bool:
+        return True  # the access list let it in
+
+    async def close(self) -> None:
+        if self._accepting:
+            self._accepting.cancel()
+
+
+def end_children_with_us() -> bool:
+    """Have every process that we start die with us, by a job that is closed at our end.
+
+    Takes the supervisor's place. Returns False where the system refuses.
+    """
+    import ctypes
+
+    limits = (ctypes.c_ubyte * 144)()  # JOBOBJECT_EXTENDED_LIMIT_INFORMATION of 64-bit systems
+    ctypes.c_uint32.from_buffer(limits, 16).value = _JOB_KILL_ON_CLOSE
+    kernel = _library("kernel32")
+    kernel.CreateJobObjectW.restype = ctypes.c_void_p
+    kernel.GetCurrentProcess.restype = ctypes.c_void_p
+    job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
+    return bool(
+        job
+        and kernel.SetInformationJobObject(job, _JOB_EXTENDED_LIMITS, limits, len(limits))
+        and kernel.AssignProcessToJobObject(job, ctypes.c_void_p(kernel.GetCurrentProcess()))
+    )
+
+
+def current_sid() -> str:
+    """Return the security identifier of the user, as text (`S-1-5-21-…`)."""
+    import ctypes
+
+    kernel, advapi = _library("kernel32"), _library("advapi32")
+    kernel.GetCurrentProcess.restype = ctypes.c_void_p
+    token = ctypes.c_void_p()
+    process = ctypes.c_void_p(kernel.GetCurrentProcess())
+    _must(advapi.OpenProcessToken(process, _TOKEN_QUERY, ctypes.byref(token)))
+    try:
+        size = ctypes.c_uint32()
+        advapi.GetTokenInformation(token, _TOKEN_USER, None, 0, ctypes.byref(size))
+        user = ctypes.create_string_buffer(size.value)
+        _must(advapi.GetTokenInformation(token, _TOKEN_USER, user, size.value, ctypes.byref(size)))
+        text = ctypes.c_wchar_p()
+        sid = ctypes.c_void_p.from_buffer(user)  # TOKEN_USER begins with the pointer to it
+        _must(advapi.ConvertSidToStringSidW(sid, ctypes.byref(text)))
+        try:
+            return text.value or ""
+        finally:
+            kernel.LocalFree(text)
+    finally:
+        kernel.CloseHandle(token)
+
+
+def _instance(name: str, sid: str, *, first: bool) -> Any:
+    """Return a new instance of the pipe, as asyncio's own handle type.
+
+    Raises Insecure when the first one cannot be ours because someone else made it.
+    """
+    import ctypes
+    from asyncio import windows_utils  # type: ignore[attr-defined, unused-ignore]
+
+    class SecurityAttributes(ctypes.Structure):
+        _fields_ = [
+            ("length", ctypes.c_uint32),
+            ("descriptor", ctypes.c_void_p),
+            ("inherit", ctypes.c_int),
+        ]
+
+    kernel, advapi = _library("kernel32"), _library("advapi32")
+    descriptor = ctypes.c_void_p()
+    _must(
+        advapi.ConvertStringSecurityDescriptorToSecurityDescriptorW(
+            ctypes.c_wchar_p(owner_only(sid)), _SDDL_REVISION_1, ctypes.byref(descriptor), None
+        )
+    )
+    try:
+        security = SecurityAttributes(ctypes.sizeof(SecurityAttributes), descriptor, 0)
+        kernel.CreateNamedPipeW.restype = ctypes.c_void_p
+        handle = kernel.CreateNamedPipeW(
+            ctypes.c_wchar_p(name),
+            _PIPE_ACCESS_DUPLEX
+            | _FILE_FLAG_OVERLAPPED
+            | (_FILE_FLAG_FIRST_PIPE_INSTANCE if first else 0),
+            _PIPE_BYTE_MODE | _PIPE_REJECT_REMOTE_CLIENTS,
+            _PIPE_UNLIMITED_INSTANCES,
+            BUFFER_BYTES,
+            BUFFER_BYTES,
+            0,
+            ctypes.byref(security),
+        )
+    finally:
+        kernel.LocalFree(descriptor)
+    if handle in (None, ctypes.c_void_p(-1).value):
+        if first and _last_error() == _ERROR_ACCESS_DENIED:
+            raise Insecure(f"{name} was made by another process.", next="dbg daemon status")
+        raise OSError(f"{name} cannot be created: Windows error {_last_error()}")
+    return windows_utils.PipeHandle(handle)  # type: ignore[attr-defined, unused-ignore]
+
+
+def _open(name: str) -> PipeLink | None:
+    """Return a connection, None while nobody serves the pipe."""
+    import ctypes
+    import msvcrt
+
+    kernel = _library("kernel32")
+    kernel.CreateFileW.restype = ctypes.c_void_p
+    while True:
+        handle = kernel.CreateFileW(
+            ctypes.c_wchar_p(name),
+            _GENERIC_READ_WRITE,
+            0,
+            None,
+            _OPEN_EXISTING,
+            _SECURITY_SQOS_PRESENT_IDENTIFICATION,
+            None,
+        )
+        if handle not in (None, ctypes.c_void_p(-1).value):
+            binary = getattr(os, "O_BINARY", 0)
+            opened: int = msvcrt.open_osfhandle(handle, binary)  # type: ignore[attr-defined, unused-ignore]
+            return PipeLink(opened)
+        error = _last_error()
+        if error == _ERROR_FILE_NOT_FOUND:
+            return None
+        if error == _ERROR_ACCESS_DENIED:
+            raise Insecure(f"{name} belongs to another user.", next="dbg doctor")
+        if error != _ERROR_PIPE_BUSY:
+            raise DaemonError(f"{name} cannot be opened: Windows error {error}.", next="dbg doctor")
+        kernel.WaitNamedPipeW(ctypes.c_wchar_p(name), 1000)
+
+
+def _library(name: str) -> Any:
+    import ctypes
+
+    return ctypes.WinDLL(name, use_last_error=True)  # type: ignore[attr-defined, unused-ignore]
+
+
+def _last_error() -> int:
+    import ctypes
+
+    return int(ctypes.get_last_error())  # type: ignore[attr-defined, unused-ignore]
+
+
+def _must(succeeded: int) -> None:
+    if not succeeded:
+        raise OSError(f"Windows error {_last_error()}")

@@ -1,0 +1,250 @@
+"""The front end of the daemon: command lines and structured calls in, answers out.
+
+Both run the same operations through the same checks; a command line is answered in text, or in
+JSON with `--json`, a structured call with plain data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from freezeframe import config as configs
+from freezeframe.config import Config
+from freezeframe.daemon.house import SessionRecord
+from freezeframe.errors import FreezeframeError, UsageError
+from freezeframe.model.answers import Batch, StopReport, Text
+from freezeframe.ops import _schema, table
+from freezeframe.ops._context import Caller, Context
+from freezeframe.ops._registry import OPS, OpSpec
+from freezeframe.ops._runner import run
+from freezeframe.render import PLAIN, Style, envelope, error_envelope, render_error, render_text
+from freezeframe.session.hub import Hub
+from freezeframe.session.session import Session
+
+from . import commands, help
+from .parser import Parsed, parse
+
+if TYPE_CHECKING:
+    from freezeframe.daemon.command import Reply
+    from freezeframe.daemon.house import DaemonHouse
+    from freezeframe.daemon.ipc import ClientRequest
+
+assert table.OPS is OPS
+
+STILL_RUNNING = 124
+#: Changes within this time are written to the state file together.
+_RECORD_S = 0.05
+
+
+def make_handler(house: DaemonHouse, config: Config) -> Front:
+    """Return the daemon's handler."""
+    return Front(house, config)
+
+
+class Front:
+    """Carries out requests of clients. Satisfies `daemon.handler.Handler`."""
+
+    def __init__(self, house: DaemonHouse, config: Config) -> None:
+        self._house = house
+        self._config = config
+        self._config_stamp = _stamp(house.config_path)
+        self._recording: asyncio.TimerHandle | None = None
+        self.hub = Hub(config, on_change=self._changed)
+
+    # --- the server's side
+
+    def busy(self) -> bool:
+        return self.hub.busy
+
+    async def close(self) -> None:
+        if self._recording is not None:
+            self._recording.cancel()
+        self.hub.on_change = lambda session: None
+        await self.hub.close()
+
+    async def argv(self, request: ClientRequest, reply: Reply) -> int:
+        """Answer a command line; return its exit status."""
+        style = _style(request)
+        as_json = "--json" in request.argv
+        notes = self._house.take_notes()
+        if notes:
+            show = reply.err if as_json else reply.out
+            await show("".join(f"note: {note}\n" for note in notes))
+        try:
+            caller = _caller(request, reply)
+            parsed = parse(request.argv)
+            as_json = parsed.globals.json
+            if parsed.globals.color is not None:
+                style = Style(colour=parsed.globals.color, width=request.columns)
+            ctx = self._context(caller, parsed.globals.session)
+            ctx.emit = reply.out
+            answer = await self.answer(parsed, ctx)
+        except FreezeframeError as error:
+            if as_json:
+                await reply.out(_line(error_envelope(error)))
+            else:
+                await reply.err(render_error(error, style))
+            return error.exit_status
+        await reply.out(self._shown(answer, parsed, ctx, style))
+        return _status(answer)
+
+    def _shown(self, answer: object, parsed: Parsed, ctx: Context, style: Style) -> str:
+        if parsed.globals.json:
+            via = str(ctx.found.backend.tool) if ctx.found and ctx.found.backend else None
+            via = getattr(answer, "via", None) or via
+            return _line(
+                envelope(_schema.to_jsonable(answer), via, list(getattr(answer, "next", ())))
+            )
+        budget = parsed.globals.budget or ctx.config.answers.budget_tokens
+        if isinstance(answer, Text) and parsed.op is not None and parsed.op.group == "house":
+            # Help, completion scripts and logs are asked for whole.
+            budget = max(budget, len(answer.text.encode()))
+        return render_text(answer, budget_tokens=budget, cwd=ctx.caller.cwd, style=style)
+
+    async def call(self, request: dict[str, object]) -> dict[str, object]:
+        """Answer a structured request."""
+        notes = self._house.take_notes()
+        try:
+            spec, arguments, ctx = self._read_call(request)
+            answer = await run(spec, ctx, arguments)
+        except FreezeframeError as error:
+            return {
+                "success": False,
+                "error": {"code": error.error_code, "message": error.message, "next": error.next},
+                **({"notes": list(notes)} if notes else {}),
+            }
+        return {
+            "success": True,
+            "result": _schema.to_jsonable(answer),
+            **({"notes": list(notes)} if notes else {}),
+        }
+
+    def _read_call(self, request: dict[str, object]) -> tuple[OpSpec, dict[str, Any], Context]:
+        command, arguments = request.get("command"), request.get("args") or {}
+        session, cwd, env = request.get("session"), request.get("cwd"), request.get("env")
+        if not isinstance(command, str):
+            raise UsageError("`command` must be the name of an operation.", next="dbg help")
+        if not isinstance(arguments, dict):
+            raise UsageError("`args` must be an object.", next=f"dbg help {command}")
+        if session is not None and not isinstance(session, str):
+            raise UsageError("`session` must be a name.", next="dbg sessions")
+        if cwd is not None and not (isinstance(cwd, str) and os.path.isabs(cwd)):
+            raise UsageError("`cwd` must be an absolute path.")
+        if env is not None and not isinstance(env, dict):
+            raise UsageError("`env` must be an object of strings.")
+        spec = OPS.by_id(command)
+        caller = Caller(
+            cwd=cwd or os.path.expanduser("~"),
+            env={str(k): str(v) for k, v in env.items()} if env is not None else dict(os.environ),
+        )
+        return spec, _schema.from_jsonable(spec, arguments), self._context(caller, session)
+
+    # --- one command
+
+    async def answer(self, parsed: Parsed, ctx: Context) -> object:
+        """Run what a command line asks for, batches included."""
+        if parsed.globals.help or parsed.op is None:
+            words = list(parsed.words)
+            return Text(help.page(words) if words else help.overview())
+        if parsed.op.id == "batch":
+            return await commands.run_batch(self, ctx, parsed.kwargs)
+        return await run(parsed.op, ctx, parsed.kwargs)
+
+    def again(self, ctx: Context, session: str | None) -> Context:
+        """Return a fresh context for another command of the same caller."""
+        fresh = self._context(ctx.caller, session or ctx.session_name)
+        fresh.emit = ctx.emit
+        return fresh
+
+    def _context(self, caller: Caller, session: str | None) -> Context:
+        self._refresh_config()
+        return Context(
+            hub=self.hub,
+            house=self._house,
+            config=configs.override(self._config, caller.env),
+            caller=caller,
+            workspace=self.hub.workspace(caller.cwd),
+            session_name=session or caller.env.get("DBG_SESSION") or None,
+        )
+
+    def _refresh_config(self) -> None:
+        """Read config.toml again when it changed; a bad file is an error until it is mended."""
+        stamp = _stamp(self._house.config_path)
+        if stamp != self._config_stamp:
+            self._config_stamp = stamp
+            self._config = configs.load(self._house.config_path, os.environ)
+            self.hub.config = self._config
+
+    # --- what an unexpected end would cost
+
+    def _changed(self, session: Session) -> None:
+        if self._recording is None:
+            loop = asyncio.get_running_loop()
+            self._recording = loop.call_later(_RECORD_S, self._record)
+
+    def _record(self) -> None:
+        self._recording = None
+        records = []
+        for root in self.hub.roots():
+            if not root.tree_live:
+                continue
+            frame = root.moment.thread.frame if root.moment is not None else None
+            records.append(
+                SessionRecord(
+                    name=root.name,
+                    program=getattr(root.target, "program", None) or "",
+                    workspace=self.hub.workspace_of(root).root,
+                    pid=root.pid,
+                    place=f"{os.path.basename(frame.path)}:{frame.line} in {frame.function}"
+                    if frame is not None and frame.path
+                    else "",
+                )
+            )
+        self._house.record(records)
+
+
+def _caller(request: ClientRequest, reply: Reply) -> Caller:
+    if not request.cwd:
+        raise UsageError("the current directory no longer exists.", next="cd ~")
+    read: Callable[[], Awaitable[bytes]] | None = None if request.stdin_tty else reply.read_stdin
+    return Caller(
+        cwd=request.cwd,
+        env=request.env,
+        terminal=request.stdout_tty,
+        width=request.columns,
+        read_stdin=read,
+    )
+
+
+def _style(request: ClientRequest) -> Style:
+    if not request.stdout_tty or request.env.get("NO_COLOR") or request.env.get("TERM") == "dumb":
+        return PLAIN
+    return Style(colour=True, width=request.columns)
+
+
+def _line(data: dict[str, object]) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _status(answer: object) -> int:
+    if isinstance(answer, StopReport):
+        return STILL_RUNNING if answer.state == "running" and answer.waited_s is not None else 0
+    if isinstance(answer, Batch) and answer.items:
+        last = answer.items[-1]
+        failed = [item for item in answer.items if not item.ok]
+        if failed:
+            return failed[0].exit_status
+        return _status(last.answer)
+    return 0
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

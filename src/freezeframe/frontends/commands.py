@@ -1,0 +1,123 @@
+"""Operations about the command line itself: help, batch, completion, version."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from freezeframe import __version__
+from freezeframe.errors import FreezeframeError, UsageError
+from freezeframe.model.answers import Batch, BatchItem, StopReport, Text
+from freezeframe.ops._context import Context
+from freezeframe.ops._registry import Arg, Effect, op
+
+from . import completion
+from . import help as pages
+from .parser import parse
+
+if TYPE_CHECKING:
+    from .cli import Front
+
+
+@op("help", group="house", control=True, example="help break", examples=("help breakpoints",))
+async def help_(
+    ctx: Context,
+    words: Annotated[
+        tuple[str, ...], Arg("a command or a group of them", meta="COMMAND", complete="command")
+    ] = (),
+) -> Text:
+    """Explain a command, a group of commands, or how to begin."""
+    return Text(pages.page(list(words)) if words else pages.overview())
+
+
+@op("version", group="house", control=True, aliases=("--version",), example="version")
+async def version(ctx: Context) -> Text:
+    """Show the version of Freezeframe."""
+    return Text(f"freezeframe {__version__}\n")
+
+
+@op("completion", group="house", control=True, example="completion bash")
+async def completion_(
+    ctx: Context,
+    shell: Annotated[Literal["bash", "zsh", "fish"], Arg("the shell to complete in")],
+) -> Text:
+    """Print a script that completes `dbg` in your shell."""
+    return Text(completion.script(shell))
+
+
+@op(
+    "batch",
+    group="house",
+    effect=Effect.RESUMES,
+    example="batch 'break app.py:3' continue locals",
+    examples=("batch --keep-going next locals next locals",),
+)
+async def batch(
+    ctx: Context,
+    lines: Annotated[
+        tuple[str, ...], Arg("one command each, quoted; none: from standard input", meta="COMMAND")
+    ] = (),
+    *,
+    keep_going: Annotated[bool, Arg("go on after a command that failed", short="-k")] = False,
+) -> Batch:
+    """Run several commands in one call; they share one budget.
+
+    Stops at the first failure, and at a program that still runs when its time is up.
+    """
+    raise UsageError("`batch` is for the command line.", next="dbg help batch")
+
+
+async def run_batch(front: Front, ctx: Context, arguments: dict[str, Any]) -> Batch:
+    """Run the commands of a batch one after the other."""
+    lines = list(arguments.get("lines", ()))
+    if not lines:
+        lines = await _from_stdin(ctx)
+    keep_going = bool(arguments.get("keep_going", False))
+    items: list[BatchItem] = []
+    for index, line in enumerate(lines):
+        item = await _run_one(front, ctx, line)
+        items.append(item)
+        if (not item.ok or _runs_on(item.answer)) and not keep_going:
+            return Batch(tuple(items), tuple(lines[index + 1 :]))
+    return Batch(tuple(items))
+
+
+def _runs_on(answer: object) -> bool:
+    return (
+        isinstance(answer, StopReport) and answer.state == "running" and answer.waited_s is not None
+    )
+
+
+async def _from_stdin(ctx: Context) -> list[str]:
+    if ctx.caller.read_stdin is None:
+        raise UsageError("there is no command to run.", next="dbg batch next locals")
+    text = (await ctx.caller.read_stdin()).decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines()]
+    found = [line for line in lines if line and not line.startswith("#")]
+    if not found:
+        raise UsageError("there is no command to run.", next="dbg batch next locals")
+    return found
+
+
+async def _run_one(front: Front, ctx: Context, line: str) -> BatchItem:
+    try:
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            raise UsageError(f"{line!r}: {error}.") from None
+        if words and words[0] in ("dbg", "debugger"):
+            words = words[1:]
+        if words and words[0] == "batch":
+            raise UsageError("a batch cannot hold a batch.")
+        parsed = parse(words)
+        answer = await front.answer(parsed, front.again(ctx, parsed.globals.session))
+    except FreezeframeError as error:
+        return BatchItem(
+            line,
+            ok=False,
+            error_code=error.error_code,
+            error=error.message,
+            next=error.next,
+            exit_status=error.exit_status,
+        )
+    return BatchItem(line, ok=True, answer=answer)

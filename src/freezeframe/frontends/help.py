@@ -1,0 +1,276 @@
+"""Help in layers: one screen to begin with, a page per group, a page per command.
+
+All of it is made from the table. `overview` is written for an agent that reads it once.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from freezeframe.errors import UsageError
+from freezeframe.ops._registry import GLOBALS, OPS, Needs, OpSpec, ParamSpec, Registry
+
+WIDTH = 100
+
+#: what nine sessions of ten are made of, in the spelling to type
+COMMON = (
+    "start",
+    "break",
+    "continue",
+    "next",
+    "step",
+    "finish",
+    "until",
+    "pause",
+    "await",
+    "print",
+    "set",
+    "locals",
+    "backtrace",
+    "output",
+    "batch",
+    "status",
+    "stop",
+)
+
+_NEEDS = {
+    Needs.NOTHING: None,
+    Needs.WORKSPACE: None,
+    Needs.SESSION: "a session",
+    Needs.LIVE: "a program that has not ended",
+    Needs.STOPPED: "a stopped program",
+}
+
+
+def overview(ops: Registry = OPS) -> str:
+    """Return the first page: at most 40 lines of 100 columns."""
+    lines = [
+        "dbg runs a program under a debugger, one command per call. What resumes the program waits",
+        "for the next stop and shows all of it: place, source, variables, what changed, output.",
+        "The session lives in the background between calls, until `dbg stop`.",
+        "",
+        "begin   dbg start app.py -b app.py:42        run to a line; uncaught errors stop too",
+        "        dbg start -m pytest tests/test_a.py  run a module; its arguments follow its name",
+        "",
+    ]
+    common = [(spelling, *ops.lookup([spelling])) for spelling in COMMON if ops.extends([spelling])]
+    lines += _columns(
+        [(_usage(spec, spelling, options=False), spec.summary) for spelling, spec, _ in common],
+        indent="  ",
+        left_limit=26,
+        one_line=True,
+    )
+    lines += ["", "all commands (dbg help GROUP, dbg help COMMAND, dbg COMMAND --help)"]
+    for group, specs in ops.groups().items():
+        lines += _wrapped(", ".join(_compact(specs)), first=f"  {group:<13} ", rest=" " * 16)
+    return "\n".join([*lines, _globals_line()]) + "\n"
+
+
+def page(words: Sequence[str], ops: Registry = OPS) -> str:
+    """Return what there is to read about *words*: a command, the first word of several, a group.
+
+    Raises UsageError with the nearest command where they are none of these.
+    """
+    if not words:
+        return overview(ops)
+    found = ops.matches(words)
+    exact = [spec for spec, used in found if used == len(words)]
+    # `run` alone has one meaning here, and another with words after it: both are told.
+    both = [spec for spec, used in ops.matches([*words, "…"]) if used == len(words)]
+    specs = list(dict.fromkeys(spec.name for spec in [*exact, *both]))
+    parts = [command_page(ops[name]) for name in specs]
+    members = _beginning_with(words, ops, leave_out=specs)
+    if members:
+        parts.append(_list("subcommands" if parts else f"dbg {' '.join(words)} …", members))
+    group = ops.groups().get(" ".join(words))
+    if group:
+        others = [spec for spec in group if spec.name not in specs]
+        if others:
+            parts.append(_list(f"group {' '.join(words)}", others))
+    if not parts:
+        raise _no_page(words, ops)
+    return "\n".join(parts)
+
+
+def command_page(spec: OpSpec) -> str:
+    """Return the page of one command."""
+    lines = [f"dbg {_usage(spec, spec.name)}", "", *_wrapped(spec.summary)]
+    for paragraph in spec.description.split("\n\n"):
+        if paragraph.strip():
+            lines += ["", *_paragraph(paragraph)]
+    rows = [(_param_left(param), param_text(param)) for param in _shown(spec)]
+    if rows:
+        lines += ["", *_columns(rows, indent="  ", left_limit=30)]
+    lines.append("")
+    if spec.aliases:
+        lines.append(f"also: {', '.join(spec.aliases)}")
+    condition = requirement(spec)
+    if condition:
+        lines.append(condition)
+    lines += [f"example: dbg {line}" for line in spec.examples]
+    return "\n".join([*lines, _globals_line()]) + "\n"
+
+
+def usage(spec: OpSpec) -> str:
+    """Return the usage line of a command, without `dbg`, every option spelled out."""
+    return _usage(spec, spec.name, options=True, spell_out=True)
+
+
+def requirement(spec: OpSpec) -> str | None:
+    """Return what a command needs, as a line; None where it needs nothing."""
+    needs = _NEEDS[spec.needs]
+    parts = [f"needs: {needs}"] if needs else []
+    if spec.feature:
+        parts.append(f"a debugger with {spec.feature}" if parts else f"needs: {spec.feature}")
+    return ", ".join(parts) or None
+
+
+def param_text(param: ParamSpec) -> str:
+    """Return the help of an argument, with its choices and its default where they add something."""
+    # A flag that is on by default is declared for what it does, and typed to have it not done.
+    text = f"do not {param.help}" if param.is_flag and param.default is True else param.help
+    if param.type.choices and param.meta != "|".join(param.type.choices):
+        text += f": {', '.join(param.type.choices)}"
+    if param.many and not (param.positional or param.rest):
+        text += " (repeatable)"
+    default = param.default
+    if default not in (None, "", ()) and default != [] and not isinstance(default, bool):
+        text += f" (default {getattr(default, 'value', default)})"
+    return text
+
+
+def spelled(param: ParamSpec) -> str:
+    """Return an argument as the left column shows it: `-c, --condition EXPR`."""
+    if param.rest:
+        return f"-- {param.meta}…"
+    if param.positional:
+        return param.meta + ("…" if param.many else "")
+    long = param.long
+    if param.is_flag and param.type.optional:
+        long = f"--[no-]{param.spelling}"
+    value = "" if param.is_flag else f" {param.meta}"
+    return f"{param.short}, {long}{value}" if param.short else f"{long}{value}"
+
+
+def _param_left(param: ParamSpec) -> str:
+    named = not (param.positional or param.rest or param.short)
+    return f"    {spelled(param)}" if named else spelled(param)
+
+
+def _shown(spec: OpSpec) -> list[ParamSpec]:
+    """Return the arguments to list: positionals, words for the program, then options."""
+    shown = [param for param in spec.params if not param.hidden]
+    return sorted(shown, key=lambda param: 0 if param.positional else 1 if param.rest else 2)
+
+
+def _usage(spec: OpSpec, spelling: str, *, options: bool = True, spell_out: bool = False) -> str:
+    words = [spelling]
+    if spell_out:
+        for param in spec.params:
+            if param.hidden or param.positional or param.rest:
+                continue
+            flag = param.short or param.long
+            words.append(f"[{flag}]" if param.is_flag else f"[{flag} {param.meta}]")
+    for param in spec.positionals:
+        if not param.hidden:
+            meta = spelled(param)
+            words.append(meta if param.required else f"[{meta}]")
+    if options and not spell_out and any(not (p.positional or p.rest) for p in _shown(spec)):
+        words.append("[options]")
+    if spec.rest is not None and not spec.rest.hidden:
+        words.append(f"[-- {spec.rest.meta}…]")
+    return " ".join(words)
+
+
+def _compact(specs: Iterable[OpSpec]) -> list[str]:
+    """Return the names, with those that share their first word as one: `watch list|remove`."""
+    names: dict[str, list[str]] = {}
+    for spec in specs:
+        first, _, second = spec.name.partition(" ")
+        names.setdefault(first, []).append(second)
+    found = []
+    for first, seconds in names.items():
+        others = "|".join(second for second in seconds if second)
+        alone = "" in seconds
+        found.append(f"{first} [{others}]" if alone and others else f"{first} {others}".strip())
+    return found
+
+
+def _beginning_with(words: Sequence[str], ops: Registry, leave_out: list[str]) -> list[OpSpec]:
+    begin = " ".join(words) + " "
+    return [
+        spec
+        for spec in ops
+        if not spec.hidden and spec.name.startswith(begin) and spec.name not in leave_out
+    ]
+
+
+def _list(title: str, specs: Sequence[OpSpec]) -> str:
+    rows = [(_usage(spec, spec.name, options=False), spec.summary) for spec in specs]
+    return "\n".join([title, *_columns(rows, indent="  ", left_limit=34)]) + "\n"
+
+
+def _no_page(words: Sequence[str], ops: Registry) -> UsageError:
+    typed = " ".join(words)
+    wanted = ops.suggest(words)
+    return UsageError(
+        f"there is no command or group `{typed}`.",
+        next=f"dbg help {ops.lookup(wanted.split())[0].name}" if wanted else "dbg help",
+    )
+
+
+def _globals_line() -> str:
+    return "every command: " + " · ".join(
+        spelled(param).replace(", ", "/") for param in GLOBALS if not param.hidden
+    )
+
+
+# --- layout ---------------------------------------------------------------------------------------
+
+
+def _columns(
+    rows: Sequence[tuple[str, str]], *, indent: str, left_limit: int, one_line: bool = False
+) -> list[str]:
+    """Return two aligned columns; a left side beyond the limit stands on a line of its own."""
+    width = min(max((len(left) for left, _ in rows), default=0), left_limit)
+    lines = []
+    for left, right in rows:
+        first = f"{indent}{left:<{width}}  "
+        if one_line:
+            lines.append(first + _shortened(right, WIDTH - len(first)))
+            continue
+        if len(left) > width:
+            lines.append(f"{indent}{left}")
+            first = " " * (len(indent) + width + 2)
+        lines += _wrapped(right, first=first, rest=" " * (len(indent) + width + 2))
+    return lines
+
+
+def _shortened(text: str, width: int) -> str:
+    """Return as much of *text* as fits, cut after a clause where there is one."""
+    if len(text) <= width:
+        return text
+    ends = [
+        at for mark in (". ", "; ", ": ", ", ") if 0 < (at := text.rfind(mark, 0, width)) < width
+    ]
+    return text[: max(ends)] + "." if ends else textwrap.shorten(text, width, placeholder="…")
+
+
+def _wrapped(text: str, *, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [first.rstrip()]
+
+
+def _paragraph(text: str) -> list[str]:
+    """Wrap a paragraph of a docstring, but leave lists and examples (indented or `-`) alone."""
+    lines = text.strip("\n").split("\n")
+    if any(line.startswith((" ", "- ")) for line in lines):
+        return [line.rstrip() for line in lines]
+    return _wrapped(" ".join(line.strip() for line in lines))

@@ -1,0 +1,382 @@
+"""What each operation returns. One dataclass per kind of answer; one renderer each.
+
+An answer holds facts, never prose for the reader: words are the renderers' business. Fields
+named `next` hold commands that are likely to help from here (`dbg` left off).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .places import Source
+from .stops import Breakpoint, ExceptionFilter, Exit, Frame, Stop, Thread, Watchpoint
+from .values import Scope, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of what the program printed. `stream` is stdout, stderr, log or console."""
+
+    stream: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the program printed between two cursors, oldest first."""
+
+    chunks: tuple[Chunk, ...] = ()
+    #: characters that were dropped from the buffer before anyone asked for them
+    dropped: int = 0
+    #: where this answer begins and ends: pass `end` to --since to go on from here
+    start: int = 0
+    end: int = 0
+    #: characters left out of this answer by --tail or a size limit
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StepTrail:
+    """One step of `next --count N` that is not the last: where, and what changed on the way."""
+
+    place: str
+    function: str
+    line: int | None
+    text: str = ""
+    changed: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StopReport:
+    """The whole picture after a resume, in one answer.
+
+    `state` is the phase: `stopped`, `running` (the time was up, or nobody waits), `terminated`.
+    """
+
+    session: str
+    state: str
+    stop: Stop | None = None
+    exit: Exit | None = None
+    source: Source | None = None
+    scopes: tuple[Scope, ...] = ()
+    #: the value that `finish` returned with, where it can be had
+    returned: Value | None = None
+    output: Output = Output()
+    trail: tuple[StepTrail, ...] = ()
+    #: frames of the user's own below the innermost one, when that one is a library's
+    callers: tuple[Frame, ...] = ()
+    #: breakpoints that are not where they were asked for, or not bound
+    breakpoints: tuple[Breakpoint, ...] = ()
+    #: facts the reader must know: a replaced session, a stop in another session of the tree
+    notes: tuple[str, ...] = ()
+    #: seconds waited when the state is `running`
+    waited_s: float | None = None
+    pid: int | None = None
+    via: str | None = None
+    next: tuple[str, ...] = ()
+    #: more than one session here: the reader is told which one speaks
+    several: bool = False
+    #: how many threads the program has, where it is known: one thread is not worth a word
+    threads: int | None = None
+    #: the frame that `source` and `scopes` speak of, when it is not the innermost one
+    selected: Frame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BreakpointAnswer:
+    breakpoint: Breakpoint
+    #: what was done: `added`, `enabled`, `disabled`, `exists`, `changed`
+    done: str
+    source: str | None = None
+    via: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BreakpointList:
+    breakpoints: tuple[Breakpoint, ...]
+    #: breakpoints that were removed by this call
+    removed: tuple[Breakpoint, ...] = ()
+    via: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WatchpointList:
+    watchpoints: tuple[Watchpoint, ...]
+    done: str | None = None
+    via: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CatchList:
+    filters: tuple[ExceptionFilter, ...]
+    via: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The frames of one thread, innermost first."""
+
+    thread: Thread
+    frames: tuple[Frame, ...]
+    #: frames beyond the last one shown; None when the debugger cannot tell
+    more: int | None = 0
+    #: the selected frame
+    selected: int = 0
+    #: locals by frame index, with --locals
+    values: dict[int, tuple[Value, ...]] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backtrace:
+    stacks: tuple[Stack, ...]
+    exception: str | None = None
+    #: show frames of libraries too
+    unfold: bool = False
+    via: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FrameAnswer:
+    """The selected frame, with source and variables (`frame`, `up`, `down`)."""
+
+    frame: Frame
+    depth: int | None
+    source: Source | None
+    scopes: tuple[Scope, ...]
+    note: str | None = None
+    via: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """`locals`, `args`, `globals`."""
+
+    frame: Frame
+    scopes: tuple[Scope, ...]
+    via: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """`print`, `eval`, `set`: a value, whole."""
+
+    expression: str
+    value: Value
+    show_type: bool = False
+    #: children left out on either side of a --range
+    range: tuple[int, int] | None = None
+    #: what the evaluation printed
+    output: Output = Output()
+    frame: Frame | None = None
+    via: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    threads: tuple[Thread, ...]
+    via: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAnswer:
+    source: Source
+    function: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OutputAnswer:
+    output: Output
+    session: str
+    state: str
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """One session, as `status` and `sessions` show it. `name` of a child is `parent/1`."""
+
+    name: str
+    state: str
+    program: str
+    current: bool
+    workspace: str
+    pid: int | None = None
+    debugger: str | None = None
+    place: str | None = None
+    function: str | None = None
+    reason: str | None = None
+    exit: Exit | None = None
+    parent: str | None = None
+    age_s: float = 0.0
+    #: what the program was started for: its command line
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionList:
+    sessions: tuple[SessionInfo, ...]
+    #: sessions in other workspaces, not listed
+    elsewhere: int = 0
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The daemon and its sessions; those of this workspace first."""
+
+    daemon_pid: int
+    version: str
+    uptime_s: float
+    log: str
+    workspace: str
+    sessions: tuple[SessionInfo, ...]
+    #: daemon notices not told yet: what an earlier daemon lost
+    notes: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """`stop`, `detach`: what became of a session and its children."""
+
+    session: str
+    #: `stopped`, `detached`, `ended already`
+    how: str
+    exit: Exit | None = None
+    pid: int | None = None
+    output: Output = Output()
+    children: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`tool`: which debugger, why it was taken, what it can do."""
+
+    name: str
+    version: str | None
+    kind: str
+    reason: str
+    command: tuple[str, ...] = ()
+    can: tuple[str, ...] = ()
+    cannot: tuple[str, ...] = ()
+    interpreter: str | None = None
+    #: the debugger's own name for what we call capabilities, as advertised
+    advertised: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    address: str
+    data: bytes
+    unreadable: int = 0
+    format: str = "hex"
+    via: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    address: str
+    text: str
+    bytes: str | None = None
+    symbol: str | None = None
+    path: str | None = None
+    line: int | None = None
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Disassembly:
+    instructions: tuple[Instruction, ...]
+    #: show the lines of source between the instructions
+    source: bool = False
+    via: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Plain words: `raw`, `logs`, `help`, `version`, `completion`, generated pages."""
+
+    text: str
+    via: str | None = None
+    next: tuple[str, ...] = ()
+    #: meant for a program (a completion script): shown as it is, whatever the budget
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that `doctor` looked at. `status`: `ok`, `warn`, `fail`, `skip`."""
+
+    name: str
+    status: str
+    detail: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterInfo:
+    name: str
+    kind: str
+    languages: tuple[str, ...]
+    found: bool
+    version: str | None = None
+    path: str | None = None
+    tested: bool = False
+    note: str | None = None
+    install: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterList:
+    adapters: tuple[AdapterInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    key: str
+    value: object
+    default: object
+    explanation: str
+    #: `default`, `config.toml`, or the environment variable that set it
+    source: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    path: str
+    exists: bool
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchItem:
+    command: str
+    ok: bool
+    #: the answer, rendered; JSON front ends get `data` instead
+    answer: object | None = None
+    error_code: str | None = None
+    error: str | None = None
+    next: str | None = None
+    exit_status: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    items: tuple[BatchItem, ...]
+    #: commands that were not run because an earlier one failed
+    skipped: tuple[str, ...] = ()

@@ -1,0 +1,150 @@
+"""Stops, frames, threads, breakpoints: what a debugger reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StopReason(StrEnum):
+    ENTRY = "entry"
+    BREAKPOINT = "breakpoint"
+    STEP = "step"
+    PAUSE = "pause"
+    EXCEPTION = "exception"
+    SIGNAL = "signal"
+    WATCHPOINT = "watchpoint"
+    JUMP = "jump"
+    ATTACH = "attach"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a stack; index 0 is the innermost."""
+
+    index: int
+    function: str
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    module: str | None = None
+    address: str | None = None
+    #: not the user's own code: folded in a backtrace
+    library: bool = False
+    #: `f7.0`: stop 7, frame 0
+    handle: str | None = None
+    #: for a debugger that holds the source itself
+    source_reference: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    id: int
+    name: str
+    state: str = "stopped"
+    #: innermost frame, where it was asked for
+    frame: Frame | None = None
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TracebackLine:
+    path: str
+    line: int
+    function: str
+    text: str = ""
+    #: not the user's own code
+    library: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionInfo:
+    type: str
+    message: str
+    #: innermost last, as the language prints it
+    traceback: tuple[TracebackLine, ...] = ()
+    #: the traceback in the debugger's words where its lines could not be read
+    raw_traceback: str = ""
+    #: "KeyError: 'x'" of the exception that this one was raised from or while handling
+    causes: tuple[str, ...] = ()
+    #: `raised`, `uncaught`, `userUnhandled`, …: why the debugger stopped for it
+    mode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why and where the program stands still."""
+
+    number: int
+    reason: StopReason
+    thread: Thread
+    frame: Frame | None
+    #: the debugger's own words, when they say more than the reason
+    description: str | None = None
+    #: our ids of the breakpoints that were hit
+    breakpoints: tuple[int, ...] = ()
+    exception: ExceptionInfo | None = None
+    all_threads: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How the program ended. Both None: the debugger did not say."""
+
+    code: int | None = None
+    signal: str | None = None
+    #: `ended`, `killed`, `detached`, `lost`
+    how: str = "ended"
+    #: last words of a debugger that was lost
+    reason: str | None = None
+
+
+class BreakpointState(StrEnum):
+    WANTED = "wanted"  # no session has it yet
+    BOUND = "bound"
+    PENDING = "pending"  # the debugger has it, and no code for it yet
+    REJECTED = "rejected"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """A breakpoint as the user wants it and as the debugger has it."""
+
+    id: int
+    location: str
+    state: BreakpointState
+    #: where it really is; None until it is bound
+    path: str | None = None
+    line: int | None = None
+    #: the line asked for, when the debugger moved it
+    moved_from: int | None = None
+    condition: str | None = None
+    hit_count: str | None = None
+    log: str | None = None
+    temporary: bool = False
+    #: the debugger's reason why it is pending or rejected
+    message: str | None = None
+    hits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Watchpoint:
+    id: int
+    expression: str
+    access: str
+    condition: str | None = None
+    verified: bool = True
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionFilter:
+    """A class of exceptions that a debugger can stop at."""
+
+    name: str
+    label: str
+    on: bool = False
+    default: bool = False
+    condition: str | None = None

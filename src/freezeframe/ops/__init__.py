@@ -1,0 +1,1 @@
+"""The vocabulary: one function per operation, declared once."""

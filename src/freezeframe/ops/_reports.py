@@ -1,0 +1,155 @@
+"""The stop report: everything a resuming operation answers with, in one place."""
+
+from __future__ import annotations
+
+from freezeframe.model.answers import StepTrail, StopReport
+from freezeframe.model.places import Source
+from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame
+from freezeframe.model.values import Value
+from freezeframe.session.moment import Moment
+from freezeframe.session.phase import Phase
+from freezeframe.session.session import Session
+
+from ._context import Context
+
+#: Output carried in a stop report; the rest stays in the ring.
+_OUTPUT_LIMIT = 20_000
+#: Frames of the user's own that are named below a library's.
+_CALLERS = 3
+
+
+async def stop_report(
+    ctx: Context,
+    session: Session,
+    moment: Moment,
+    *,
+    trail: tuple[StepTrail, ...] = (),
+    notes: tuple[str, ...] = (),
+    context_lines: int | None = None,
+    first: bool = False,
+) -> StopReport:
+    """Return the report of a stop. *first*: the reader has not seen this session before."""
+    view = moment.view
+    shown = view.frame if view is not None else moment.thread.frame
+    stop = session.stop_of(moment)
+    selected = shown if shown is not None and shown.index else None
+    moment.reported = True
+    root = session.root
+    notes = notes + ((moment.trouble,) if moment.trouble else ())
+    return StopReport(
+        session=session.name,
+        state=Phase.STOPPED.value,
+        stop=stop,
+        source=await source_at(ctx, session, shown, context_lines),
+        scopes=view.scopes if view is not None else (),
+        returned=view.returned if view is not None else None,
+        output=root.output.take_new(_OUTPUT_LIMIT),
+        trail=trail,
+        callers=_callers(moment) if stop.frame is not None and stop.frame.library else (),
+        breakpoints=unbound(ctx, session) if first else (),
+        notes=notes,
+        pid=session.pid,
+        via=str(session.backend.tool) if first and session.backend is not None else None,
+        several=several(ctx, session),
+        selected=selected,
+    )
+
+
+def _callers(moment: Moment) -> tuple[Frame, ...]:
+    return tuple(frame for frame in moment.known_frames() if not frame.library)[:_CALLERS]
+
+
+async def source_at(
+    ctx: Context, session: Session, frame: Frame | None, context_lines: int | None = None
+) -> Source | None:
+    """Return the lines around a frame; from the debugger where the disk has none."""
+    if frame is None or frame.path is None or frame.line is None:
+        return None
+    lines = ctx.config.answers.context_lines if context_lines is None else context_lines
+    found = session.sources.excerpt(
+        frame.path, frame.line, lines, current=frame.line, newer_than=session.started
+    )
+    if found.missing and frame.source_reference and session.backend is not None:
+        text = await session.backend.source(frame.source_reference, frame.path)
+        return session.sources.cut(
+            frame.path,
+            text.splitlines(),
+            max(1, frame.line - lines),
+            frame.line + lines,
+            frame.line,
+        )
+    return found
+
+
+def running_report(
+    ctx: Context,
+    session: Session,
+    waited_s: float | None,
+    *,
+    trail: tuple[StepTrail, ...] = (),
+    notes: tuple[str, ...] = (),
+    first: bool = False,
+) -> StopReport:
+    """Return the report of a program that runs on, or that has ended while it was waited for."""
+    root = session.root
+    ended = not root.tree_live
+    if not ended and not root.live and root.exit is not None:
+        living = ", ".join(m.name for m in root.members() if m.live)
+        notes = (*notes, f"{root.name} {how_it_ended(root.exit)}; {living} still runs")
+    return StopReport(
+        session=(root if ended else session).name,
+        state=Phase.TERMINATED.value if ended else Phase.RUNNING.value,
+        exit=root.exit if ended else None,
+        output=root.output.take_new(_OUTPUT_LIMIT),
+        trail=trail,
+        breakpoints=unbound(ctx, session) if first or ended else (),
+        notes=notes,
+        waited_s=None if ended else waited_s,
+        pid=session.pid,
+        via=str(session.backend.tool) if first and session.backend is not None else None,
+        next=() if ended else ("await", "pause"),
+        several=several(ctx, session),
+    )
+
+
+def how_it_ended(exit: Exit) -> str:
+    if exit.how == "detached":
+        return "was detached from"
+    if exit.signal:
+        return f"was ended by {exit.signal}"
+    return f"exited with code {exit.code}" if exit.code is not None else "ended"
+
+
+def unbound(ctx: Context, session: Session) -> tuple[Breakpoint, ...]:
+    """Return the breakpoints that are not where they were asked for, or not in place."""
+    entries = (ctx.workspace.describe(entry) for entry in session.book)
+    return tuple(
+        entry
+        for entry in entries
+        if entry.state in (BreakpointState.PENDING, BreakpointState.REJECTED)
+        or entry.moved_from is not None
+        or (entry.message and entry.state is BreakpointState.BOUND)
+    )
+
+
+def several(ctx: Context, session: Session) -> bool:
+    """More than one session lives here, so that the reader must be told which one speaks."""
+    return session.parent is not None or len(ctx.workspace.live_sessions()) > 1
+
+
+def trail_of(session: Session, moment: Moment) -> StepTrail:
+    """Return the one-line record of a step that is not the last of several."""
+    frame = moment.thread.frame
+    changed: list[Value] = []
+    if moment.view is not None:
+        changed = [v for scope in moment.view.scopes for v in scope.values if v.changed]
+    path = frame.path if frame is not None else None
+    line = frame.line if frame is not None else None
+    text = session.sources.line(path, line) if path is not None and line is not None else None
+    return StepTrail(
+        place=f"{path}:{line}" if path else "?",
+        function=frame.function if frame is not None else "?",
+        line=line,
+        text=(text or "").strip(),
+        changed=tuple(changed),
+    )

@@ -1,0 +1,323 @@
+"""Breakpoints: add, list, remove, enable, disable; and watchpoints."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Annotated
+
+from freezeframe.backends.backend import Attach, Feature
+from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.answers import BreakpointAnswer, BreakpointList, WatchpointList
+from freezeframe.model.places import Location
+from freezeframe.model.stops import Watchpoint
+from freezeframe.session.breakpoints import Wanted, resolve
+
+from ._context import Context
+from ._registry import Arg, Effect, Needs, op
+
+_HIT_COUNT = re.compile(r"\s*(==|>=|>|%|<=|<)?\s*(\d+)\s*")
+_Ids = Annotated[tuple[int, ...], Arg("ids of breakpoints", meta="ID", complete="breakpoint")]
+
+
+async def enter(
+    ctx: Context,
+    location: Location,
+    *,
+    remote: bool = False,
+    dry: bool = False,
+    **details: object,
+) -> tuple[Wanted, str]:
+    """Enter a breakpoint in the workspace and tell every live session.
+
+    With *dry* nothing is entered: only what can be wrong with it is found out.
+    """
+    workspace = ctx.workspace
+    location = await _completed(ctx, location)
+    remote = remote or any(
+        isinstance(s.target, Attach) and s.target.host is not None
+        for s in workspace.live_sessions()
+    )
+    entry = Wanted(0, resolve(location, ctx.caller.cwd, workspace.root, remote=remote))
+    for key, value in details.items():
+        setattr(entry, key, value)
+    _check(ctx, entry)
+    if dry:
+        return entry, "checked"
+    async with workspace.lock:
+        known = workspace.book.find_same(entry)
+        if known is None:
+            workspace.book.add(entry)
+            await workspace.apply([entry])
+            return entry, "added"
+        alike = all(getattr(known, key) == value for key, value in details.items())
+        if not details or (alike and known.enabled == entry.enabled):
+            return known, "exists"
+        for key, value in details.items():
+            setattr(known, key, value)
+        known.hits = 0
+        await workspace.apply([known])
+        return known, "changed"
+
+
+async def _completed(ctx: Context, location: Location) -> Location:
+    """A bare number means a line of the file that the program stands in."""
+    if location.function is None or not location.function.isdecimal():
+        return location
+    current = ctx.workspace.session()
+    moment = current.focus().moment if current is not None else None
+    if moment is None:
+        raise UsageError(
+            f"line {location.function} of which file?", next=f"dbg break FILE:{location.function}"
+        )
+    frame = await moment.current_frame()
+    return Location(file=frame.path, line=int(location.function))
+
+
+def _check(ctx: Context, entry: Wanted) -> None:
+    if entry.hit_count is not None:
+        match = _HIT_COUNT.fullmatch(entry.hit_count)
+        if match is None or (int(match[2]) == 0 and match[1] in (None, "==", "%", "<", "<=")):
+            raise UsageError(
+                f"{entry.hit_count!r} is no hit count: N, >=N, >N, <N, <=N or %N.",
+                next=f"dbg break {_short(ctx, entry.location)} --hit-count 3",
+            )
+        entry.hit_count = f"{match[1] or '=='}{match[2]}"
+    if entry.log is not None and entry.log.count("{") != entry.log.count("}"):
+        raise UsageError(
+            f"the braces of {entry.log!r} do not match.",
+            next=f"dbg break {_short(ctx, entry.location)} --log 'n is {{n}}'",
+        )
+    if entry.condition is not None:
+        for session in ctx.workspace.live_sessions() or ():
+            if session.backend is None:
+                continue
+            wrong = session.backend.check_condition(entry.condition, entry.location.file)
+            if wrong is not None:
+                raise UsageError(
+                    f"the condition {entry.condition!r} cannot be evaluated: {wrong}.",
+                    next=f"dbg break {_short(ctx, entry.location)} -c 'EXPR'",
+                )
+
+
+def _short(ctx: Context, location: Location) -> str:
+    if location.file is None:
+        return str(location)
+    relative = os.path.relpath(location.file, ctx.caller.cwd)
+    return f"{relative if not relative.startswith('..') else location.file}:{location.line}"
+
+
+@op(
+    "breakpoint add",
+    aliases=("break", "b", "bp", "breakpoint"),
+    group="breakpoints",
+    effect=Effect.WRITES,
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="break app.py:42 -c 'n > 3'",
+    examples=("break parse --hit-count 5", "break app.py:42 --log 'n is {n}'"),
+)
+async def breakpoint_add(
+    ctx: Context,
+    where: Annotated[
+        Location | None,
+        Arg("file:line, function, module!function or *address", complete="location"),
+    ] = None,
+    *,
+    function: Annotated[str | None, Arg("stop at this function", short="-f", meta="NAME")] = None,
+    condition: Annotated[str | None, Arg("stop only when true", short="-c", meta="EXPR")] = None,
+    hit_count: Annotated[str | None, Arg("stop at the Nth pass; also >=N, %%N", meta="N")] = None,
+    log: Annotated[
+        str | None, Arg("print this instead of stopping; {expr} is filled in", meta="MSG")
+    ] = None,
+    temporary: Annotated[bool, Arg("remove it after the first hit", short="-t")] = False,
+    disabled: Annotated[bool, Arg("add it switched off")] = False,
+) -> BreakpointAnswer:
+    """Stop the program when it reaches a place.
+
+    The answer says where the debugger really put it, or why it could not yet. With a condition
+    and a hit count, passes are counted where the condition holds. Breakpoints belong to the
+    workspace: they can be set before the program is started, and survive a restart.
+    """
+    if (where is None) == (function is None):
+        raise UsageError(
+            "a breakpoint needs one place: FILE:LINE or a function.", next="dbg break FILE:LINE"
+        )
+    location = where if where is not None else Location(function=function)
+    assert location is not None
+    entry, done = await enter(
+        ctx,
+        location,
+        condition=condition,
+        hit_count=hit_count,
+        log=log,
+        temporary=temporary,
+        enabled=not disabled,
+    )
+    text = None
+    described = ctx.workspace.describe(entry)
+    if described.path is not None and described.line is not None:
+        text = ctx.hub.sources.line(described.path, described.line)
+    return BreakpointAnswer(
+        described,
+        done,
+        source=text.strip() if text is not None else None,
+        next=() if ctx.workspace.live_sessions() else ("start PROGRAM",),
+    )
+
+
+@op(
+    "breakpoint list",
+    aliases=("breaks", "breakpoints", "info breakpoints"),
+    group="breakpoints",
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="breakpoint list",
+)
+async def breakpoint_list(ctx: Context) -> BreakpointList:
+    """List the breakpoints of this workspace: where they are, and how often they were hit."""
+    return BreakpointList(tuple(ctx.workspace.describe(entry) for entry in ctx.workspace.book))
+
+
+@op(
+    "breakpoint remove",
+    aliases=("unbreak", "breakpoint delete", "delete", "clear"),
+    group="breakpoints",
+    effect=Effect.WRITES,
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="breakpoint remove 2",
+    examples=("breakpoint remove --all", "breakpoint remove app.py:42"),
+)
+async def breakpoint_remove(
+    ctx: Context,
+    which: Annotated[tuple[str, ...], Arg("ids, or places", meta="ID", complete="breakpoint")] = (),
+    *,
+    all: Annotated[bool, Arg("every one")] = False,
+) -> BreakpointList:
+    """Remove breakpoints."""
+    book = ctx.workspace.book
+    if not which and not all:
+        raise UsageError("which breakpoint? Name ids, or --all.", next="dbg breakpoint list")
+    entries = list(book) if all else [found for text in which for found in _chosen(ctx, text)]
+    async with ctx.workspace.lock:
+        removed = tuple(ctx.workspace.describe(entry) for entry in entries)
+        for entry in entries:
+            book.wanted.pop(entry.id, None)
+        await ctx.workspace.apply(entries)
+    return BreakpointList(tuple(ctx.workspace.describe(entry) for entry in book), removed)
+
+
+def _chosen(ctx: Context, text: str) -> list[Wanted]:
+    book = ctx.workspace.book
+    if text.isdecimal():
+        return [book.get(int(text))]
+    location = resolve(Location.parse(text), ctx.caller.cwd, ctx.workspace.root)
+    found = [entry for entry in book if entry.location == location]
+    if not found:
+        raise NotFound(f"there is no breakpoint at {text}.", next="dbg breakpoint list")
+    return found
+
+
+async def _switch(ctx: Context, ids: tuple[int, ...], on: bool, all: bool) -> BreakpointList:
+    if not ids and not all:
+        raise UsageError("which breakpoint? Name ids, or --all.", next="dbg breakpoint list")
+    book = ctx.workspace.book
+    entries = list(book) if all else [book.get(id) for id in ids]
+    async with ctx.workspace.lock:
+        for entry in entries:
+            entry.enabled = on
+        await ctx.workspace.apply(entries)
+    return BreakpointList(tuple(ctx.workspace.describe(entry) for entry in entries))
+
+
+@op(
+    "breakpoint enable",
+    aliases=("enable",),
+    group="breakpoints",
+    effect=Effect.WRITES,
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="breakpoint enable 2",
+)
+async def breakpoint_enable(
+    ctx: Context, ids: _Ids = (), *, all: Annotated[bool, Arg("every one")] = False
+) -> BreakpointList:
+    """Switch breakpoints on."""
+    return await _switch(ctx, ids, True, all)
+
+
+@op(
+    "breakpoint disable",
+    aliases=("disable",),
+    group="breakpoints",
+    effect=Effect.WRITES,
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="breakpoint disable 2",
+)
+async def breakpoint_disable(
+    ctx: Context, ids: _Ids = (), *, all: Annotated[bool, Arg("every one")] = False
+) -> BreakpointList:
+    """Switch breakpoints off and keep them."""
+    return await _switch(ctx, ids, False, all)
+
+
+# --- watchpoints -----------------------------------------------------------------------------------
+
+
+@op(
+    "watch",
+    aliases=("watch add", "watchpoint"),
+    group="watchpoints",
+    effect=Effect.WRITES,
+    needs=Needs.STOPPED,
+    feature=Feature.WATCHPOINTS,
+    example="watch counter",
+    examples=("watch cart.total --condition 'cart.total < 0'",),
+)
+async def watch(
+    ctx: Context,
+    expression: Annotated[str, Arg("what to watch", meta="EXPR", greedy=True)],
+    *,
+    read: Annotated[bool, Arg("stop when it is read")] = False,
+    access: Annotated[bool, Arg("stop when it is read or written")] = False,
+    condition: Annotated[str | None, Arg("stop only when true", short="-c", meta="EXPR")] = None,
+) -> WatchpointList:
+    """Stop the program when a value is written."""
+    session = ctx.session
+    moment = await session.require_stopped()
+    await moment.current_frame()
+    kind = "readWrite" if access else "read" if read else "write"
+    bound = await moment.backend.watch(
+        expression, kind, condition, moment.frame_id(moment.selected)
+    )
+    made = Watchpoint(bound.id, expression, kind, condition, bound.verified, bound.message)
+    session.watchpoints[made.id] = made
+    return WatchpointList((made,), done="added")
+
+
+@op("watch list", group="watchpoints", needs=Needs.SESSION, control=True, example="watch list")
+async def watch_list(ctx: Context) -> WatchpointList:
+    """List the watchpoints of the session."""
+    return WatchpointList(tuple(ctx.session.watchpoints.values()))
+
+
+@op(
+    "watch remove",
+    aliases=("unwatch",),
+    group="watchpoints",
+    effect=Effect.WRITES,
+    needs=Needs.LIVE,
+    example="watch remove 1",
+)
+async def watch_remove(
+    ctx: Context, id: Annotated[int, Arg("id of the watchpoint", meta="ID")]
+) -> WatchpointList:
+    """Remove a watchpoint."""
+    session = ctx.session
+    if id not in session.watchpoints:
+        raise NotFound(f"there is no watchpoint {id}.", next="dbg watch list")
+    await session.require(Feature.WATCHPOINTS).unwatch(id)
+    removed = session.watchpoints.pop(id)
+    return WatchpointList((removed,), done="removed")

@@ -1,0 +1,123 @@
+"""Exceptions, panics, throws: which ones stop the program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from freezeframe.errors import UsageError
+from freezeframe.model.answers import CatchList
+from freezeframe.model.stops import ExceptionFilter
+
+from ._context import Context
+from ._registry import Arg, Effect, Needs, op
+
+
+def _offered(ctx: Context) -> tuple[ExceptionFilter, ...] | None:
+    """The filters that the debugger offers; None before there is one."""
+    for session in ctx.workspace.live_sessions():
+        if session.backend is not None and session.backend.filters:
+            return session.backend.filters
+    return None
+
+
+def _chosen(ctx: Context) -> list[ExceptionFilter]:
+    """What is on now: the user's choice, or the debugger's defaults."""
+    if ctx.workspace.filters is not None:
+        return list(ctx.workspace.filters)
+    return [replace(f, on=True) for f in _offered(ctx) or () if f.default]
+
+
+async def _set(ctx: Context, filters: list[ExceptionFilter]) -> CatchList:
+    ctx.workspace.filters = filters
+    for session in ctx.workspace.live_sessions():
+        if session.backend is not None and session.backend.filters:
+            await session.backend.set_filters(filters)
+    return _listing(ctx)
+
+
+def _listing(ctx: Context) -> CatchList:
+    on = {f.name: f for f in _chosen(ctx)}
+    offered = _offered(ctx)
+    if offered is None:
+        return CatchList(tuple(on.values()), next=() if on else ("catch raised",))
+    return CatchList(
+        tuple(
+            replace(f, on=f.name in on, condition=on[f.name].condition if f.name in on else None)
+            for f in offered
+        )
+    )
+
+
+@op(
+    "catch",
+    aliases=("catch add",),
+    group="exceptions",
+    effect=Effect.WRITES,
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="catch raised",
+    examples=("catch uncaught userUnhandled",),
+)
+async def catch(
+    ctx: Context,
+    names: Annotated[tuple[str, ...], Arg("filters, as `catch list` names them", meta="FILTER")],
+) -> CatchList:
+    """Stop at exceptions, panics or throws of a kind.
+
+    Uncaught ones stop the program by default. Kept for the workspace, like breakpoints.
+    """
+    offered = _offered(ctx)
+    filters = {f.name: f for f in _chosen(ctx)}
+    for name in names:
+        known = {f.name: f for f in offered} if offered is not None else None
+        if known is not None and name not in known:
+            raise UsageError(
+                f"this debugger has no filter {name!r}; it has {', '.join(known)}.",
+                next=f"dbg catch {next(iter(known))}",
+            )
+        base = known[name] if known is not None else ExceptionFilter(name, name)
+        filters[name] = replace(base, on=True)
+    return await _set(ctx, list(filters.values()))
+
+
+@op("catch list", group="exceptions", needs=Needs.WORKSPACE, control=True, example="catch list")
+async def catch_list(ctx: Context) -> CatchList:
+    """List the kinds of exceptions that the debugger can stop at, and which are on."""
+    return _listing(ctx)
+
+
+@op(
+    "catch remove",
+    aliases=("uncatch",),
+    group="exceptions",
+    effect=Effect.WRITES,
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="catch remove raised",
+)
+async def catch_remove(
+    ctx: Context,
+    names: Annotated[tuple[str, ...], Arg("filters to switch off", meta="FILTER")],
+) -> CatchList:
+    """Stop no longer at exceptions of a kind."""
+    on = [f.name for f in _chosen(ctx)]
+    for name in names:
+        if name not in on:
+            raise UsageError(
+                f"{name!r} is not on; on are {', '.join(on) or 'none'}.", next="dbg catch list"
+            )
+    return await _set(ctx, [f for f in _chosen(ctx) if f.name not in names])
+
+
+@op(
+    "catch off",
+    group="exceptions",
+    effect=Effect.WRITES,
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="catch off",
+)
+async def catch_off(ctx: Context) -> CatchList:
+    """Stop at no exception, not even an uncaught one."""
+    return await _set(ctx, [])

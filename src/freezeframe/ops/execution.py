@@ -1,0 +1,311 @@
+"""Execution: continue, step, until, jump, pause, await. Each answers with the stop report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from freezeframe.backends.backend import Feature, StepKind
+from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.answers import StepTrail, StopReport
+from freezeframe.model.places import Location
+from freezeframe.model.stops import StopReason
+from freezeframe.session.breakpoints import Wanted, resolve
+from freezeframe.session.phase import Phase
+from freezeframe.session.session import Session, Ticket
+
+from ._context import Context
+from ._registry import Arg, Effect, Needs, op
+from ._reports import running_report, stop_report, trail_of
+
+_Timeout = Annotated[float | None, Arg("seconds to wait for a stop", short="-t", meta="SECONDS")]
+_Wait = Annotated[bool, Arg("wait for the next stop")]
+_Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
+
+
+class _Clock:
+    """One time limit over several waits."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._began = time.monotonic()
+        self._limit_s = limit_s
+
+    @property
+    def waited_s(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self._limit_s - self.waited_s)
+
+
+def _clock(ctx: Context, timeout: float | None) -> _Clock:
+    return _Clock(ctx.config.timeouts.resume_s if timeout is None else timeout)
+
+
+async def _answer(
+    ctx: Context,
+    session: Session,
+    ticket: Ticket,
+    clock: _Clock,
+    trail: tuple[StepTrail, ...] = (),
+    *,
+    wait: bool = True,
+) -> StopReport:
+    """Wait for news of the tree and report it."""
+    if not wait:
+        return running_report(ctx, session, None, trail=trail)
+    got = await session.wait(ticket, clock.left_s)
+    if got is None:
+        return running_report(ctx, session, clock.waited_s, trail=trail)
+    stopped, moment = got
+    return await stop_report(ctx, stopped, moment, trail=trail)
+
+
+async def _resume(session: Session, act: Callable[[], Awaitable[None]]) -> Ticket:
+    """Take a turn to resume; return the ticket to wait with."""
+    async with session.turn():
+        await session.require_stopped()
+        ticket = session.ticket()
+        ticket[session] = session.stop_number
+        await act()
+        return ticket
+
+
+@op(
+    "continue",
+    aliases=("c", "cont", "run", "resume"),
+    group="execution",
+    effect=Effect.RESUMES,
+    needs=Needs.STOPPED,
+    example="continue",
+    examples=("continue --timeout 5",),
+)
+async def continue_(
+    ctx: Context,
+    *,
+    thread: Annotated[bool, Arg("the current thread only; the others stay stopped")] = False,
+    timeout: _Timeout = None,
+    wait: _Wait = True,
+) -> StopReport:
+    """Let the program run to its next stop.
+
+    When the time is up the answer says `running`; `await` takes the wait up again.
+    """
+    session = ctx.session
+    if thread:
+        session.require(Feature.SINGLE_THREAD)
+    clock = _clock(ctx, timeout)
+    ticket = await _resume(session, lambda: session.resume(only=thread))
+    return await _answer(ctx, session, ticket, clock, wait=wait)
+
+
+async def _step(
+    ctx: Context, kind: StepKind, count: int, timeout: float | None, wait: bool, instruction: bool
+) -> StopReport:
+    if count < 1:
+        raise UsageError(f"--count takes 1 or more, not {count}.")
+    session = ctx.session
+    if instruction:
+        session.require(Feature.INSTRUCTION_STEP)
+    clock = _clock(ctx, timeout)
+    trail: list[StepTrail] = []
+    while True:
+        ticket = await _resume(session, lambda: session.step(kind, instruction=instruction))
+        count -= 1
+        if count == 0 or not wait:
+            return await _answer(ctx, session, ticket, clock, tuple(trail), wait=wait)
+        got = await session.wait(ticket, clock.left_s)
+        if got is None:
+            return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
+        stopped, moment = got
+        if stopped is not session or moment.event.reason is not StopReason.STEP:
+            return await stop_report(ctx, stopped, moment, trail=tuple(trail))
+        trail.append(trail_of(stopped, moment))
+
+
+@op(
+    "next",
+    aliases=("n", "step-over", "step over", "over"),
+    group="execution",
+    effect=Effect.RESUMES,
+    needs=Needs.STOPPED,
+    example="next",
+    examples=("next --count 10",),
+)
+async def next_(
+    ctx: Context,
+    *,
+    count: _Count = 1,
+    timeout: _Timeout = None,
+    wait: _Wait = True,
+    instruction: Annotated[bool, Arg("one machine instruction")] = False,
+) -> StopReport:
+    """Run to the next line, over calls.
+
+    With --count, each step on the way is one line: its place and what changed.
+    """
+    return await _step(ctx, StepKind.OVER, count, timeout, wait, instruction)
+
+
+@op(
+    "step",
+    aliases=("s", "step-in", "step-into", "step in", "step into", "into"),
+    group="execution",
+    effect=Effect.RESUMES,
+    needs=Needs.STOPPED,
+    example="step",
+    examples=("step --count 5",),
+)
+async def step(
+    ctx: Context,
+    *,
+    count: _Count = 1,
+    timeout: _Timeout = None,
+    wait: _Wait = True,
+    instruction: Annotated[bool, Arg("one machine instruction")] = False,
+) -> StopReport:
+    """Run to the next line, into calls."""
+    return await _step(ctx, StepKind.INTO, count, timeout, wait, instruction)
+
+
+@op(
+    "finish",
+    aliases=("out", "step-out", "step out"),
+    group="execution",
+    effect=Effect.RESUMES,
+    needs=Needs.STOPPED,
+    example="finish",
+)
+async def finish(
+    ctx: Context,
+    *,
+    count: _Count = 1,
+    timeout: _Timeout = None,
+    wait: _Wait = True,
+) -> StopReport:
+    """Run until the current function returns; the answer has the returned value."""
+    return await _step(ctx, StepKind.OUT, count, timeout, wait, False)
+
+
+async def _place(ctx: Context, where: Location) -> Location:
+    """Return where `until` and `jump` go: a bare number is a line of the current file."""
+    if where.function is not None and where.function.isdecimal():
+        moment = await ctx.session.require_stopped()
+        frame = await moment.current_frame()
+        where = Location(file=frame.path, line=int(where.function))
+    return resolve(where, ctx.caller.cwd, ctx.workspace.root)
+
+
+@op(
+    "until",
+    aliases=("run-to", "advance"),
+    group="execution",
+    effect=Effect.RESUMES,
+    needs=Needs.STOPPED,
+    example="until app.py:50",
+    examples=("until 50",),
+)
+async def until(
+    ctx: Context,
+    where: Annotated[
+        Location, Arg("file:line, a line of this file, or a function", complete="location")
+    ],
+    *,
+    timeout: _Timeout = None,
+    wait: _Wait = True,
+) -> StopReport:
+    """Run until a place is reached, or the next stop before it."""
+    session = ctx.session
+    clock = _clock(ctx, timeout)
+    place = await _place(ctx, where)
+
+    async def go() -> None:
+        passing = Wanted(-1 - len(session.private), place)
+        session.private.append(passing)
+        await session.apply([passing])
+        bound = session.bindings.get(passing.id)
+        if bound is not None and bound.rejected:
+            session.private.remove(passing)
+            raise NotFound(f"{where}: {bound.message or 'there is no code there'}.")
+        await session.resume()
+
+    ticket = await _resume(session, go)
+    return await _answer(ctx, session, ticket, clock, wait=wait)
+
+
+@op(
+    "jump",
+    aliases=("goto",),
+    group="execution",
+    effect=Effect.RESUMES,
+    needs=Needs.STOPPED,
+    feature=Feature.JUMP,
+    example="jump 50",
+)
+async def jump(
+    ctx: Context,
+    where: Annotated[Location, Arg("file:line, or a line of this file", complete="location")],
+    *,
+    timeout: _Timeout = None,
+) -> StopReport:
+    """Go on from another line without running what lies between."""
+    session = ctx.session
+    clock = _clock(ctx, timeout)
+    place = await _place(ctx, where)
+    if place.file is None or place.line is None:
+        raise UsageError("`jump` takes FILE:LINE or a line.", next="dbg jump LINE")
+    path, line = place.file, place.line
+
+    async def go() -> None:
+        moment = await session.require_stopped()
+        await moment.backend.jump(moment.thread.id, path, line)
+
+    ticket = await _resume(session, go)
+    return await _answer(ctx, session, ticket, clock)
+
+
+@op(
+    "pause",
+    aliases=("interrupt", "halt"),
+    group="execution",
+    effect=Effect.WRITES,
+    needs=Needs.LIVE,
+    feature=Feature.PAUSE,
+    control=True,
+    example="pause",
+)
+async def pause(ctx: Context, *, timeout: _Timeout = None) -> StopReport:
+    """Stop a running program where it is. Works while another client waits."""
+    session = ctx.session
+    clock = _clock(ctx, timeout)
+    moment = session.moment
+    if session.phase is Phase.STOPPED and moment is not None:
+        await session.require_stopped()
+        return await stop_report(ctx, session, moment, notes=("the program stood still already",))
+    ticket = session.ticket()
+    await session.require(Feature.PAUSE).pause(None)
+    return await _answer(ctx, session, ticket, clock)
+
+
+@op(
+    "await",
+    aliases=("wait",),
+    group="execution",
+    needs=Needs.SESSION,
+    control=True,
+    example="await --timeout 60",
+)
+async def await_(ctx: Context, *, timeout: _Timeout = None) -> StopReport:
+    """Wait for the next stop of a running program.
+
+    Answers at once when the program stands still or has ended.
+    """
+    session = ctx.session
+    clock = _Clock(ctx.config.timeouts.await_s if timeout is None else timeout)
+    moment = session.moment
+    if session.phase is Phase.STOPPED and moment is not None:
+        moment = await session.require_stopped()
+        return await stop_report(ctx, session, moment)
+    return await _answer(ctx, session, session.ticket(), clock)

@@ -1,0 +1,181 @@
+"""Machine level: memory, registers, instructions; and the debugger's own language."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from freezeframe.backends.backend import Feature
+from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.answers import Disassembly, Memory, Text, Tool, Variables
+from freezeframe.model.values import Scope, ScopeKind
+from freezeframe.session.moment import Moment
+
+from ._context import Context
+from ._registry import Arg, Effect, Needs, op
+
+
+async def _address(moment: Moment, text: str) -> str:
+    """Return an address: a number as it is, else that of the expression's value."""
+    try:
+        int(text, 0)
+    except ValueError:
+        frame = await moment.current_frame()
+        raw = await moment.backend.evaluate(text, moment.frame_id(frame.index))
+        if raw.address is not None:
+            return raw.address
+        word = raw.text.split()[0] if raw.text else ""
+        try:
+            int(word, 0)
+        except ValueError:
+            raise UsageError(f"{text} is {raw.text[:60]}, which is no address.") from None
+        return word
+    return text
+
+
+@op(
+    "memory read",
+    aliases=("memory", "x", "mem"),
+    group="machine",
+    needs=Needs.STOPPED,
+    feature=Feature.MEMORY_READ,
+    example="memory read &buffer --count 64",
+)
+async def memory_read(
+    ctx: Context,
+    address: Annotated[str, Arg("an address, or an expression that has one", meta="ADDR")],
+    *,
+    count: Annotated[int, Arg("bytes to read", short="-n", meta="N")] = 64,
+    format: Annotated[Literal["hex", "bytes", "text"], Arg("how to show them")] = "hex",
+) -> Memory:
+    """Read the program's memory."""
+    if not 0 < count <= 1 << 20:
+        raise UsageError("--count takes 1 to 1048576 bytes.")
+    moment = await ctx.session.require_stopped()
+    begin, data, unreadable = await moment.backend.read_memory(
+        await _address(moment, address), count
+    )
+    return Memory(begin, data, unreadable, format)
+
+
+@op(
+    "memory write",
+    group="machine",
+    effect=Effect.WRITES,
+    needs=Needs.STOPPED,
+    feature=Feature.MEMORY_WRITE,
+    example="memory write 0x7ffe0010 'de ad be ef'",
+)
+async def memory_write(
+    ctx: Context,
+    address: Annotated[str, Arg("an address, or an expression that has one", meta="ADDR")],
+    data: Annotated[tuple[str, ...], Arg("bytes in hexadecimal", meta="HEX")],
+) -> Memory:
+    """Write the program's memory; the answer is what is there then."""
+    try:
+        raw = bytes.fromhex(" ".join(data).replace("0x", ""))
+    except ValueError:
+        raise UsageError(
+            "the bytes are not hexadecimal.", next="dbg memory write ADDR 'de ad'"
+        ) from None
+    moment = await ctx.session.require_stopped()
+    where = await _address(moment, address)
+    await moment.backend.write_memory(where, raw)
+    begin, there, unreadable = await moment.backend.read_memory(where, len(raw))
+    return Memory(begin, there, unreadable)
+
+
+@op(
+    "registers",
+    aliases=("regs", "info registers"),
+    group="machine",
+    needs=Needs.STOPPED,
+    feature=Feature.REGISTERS,
+    example="registers rax rsp",
+)
+async def registers(
+    ctx: Context,
+    names: Annotated[tuple[str, ...], Arg("only those", meta="NAME")] = (),
+) -> Variables:
+    """Show the registers of the current frame."""
+    moment = await ctx.session.require_stopped()
+    frame = await moment.current_frame()
+    wanted = {name.lower().lstrip("$") for name in names}
+    scopes = []
+    for raw in await moment.scopes(frame.index):
+        if raw.kind is ScopeKind.REGISTERS:
+            values, more, _ = await moment.values(raw, 1000)
+            chosen = tuple(v for v in values if not wanted or v.name.lower() in wanted)
+            scopes.append(Scope(raw.name, raw.kind, chosen, 0 if wanted else more))
+    if not any(scope.values for scope in scopes):
+        raise NotFound(f"there are no registers {' '.join(names)}.".replace("  ", " "))
+    return Variables(frame, tuple(scopes))
+
+
+@op(
+    "disassemble",
+    aliases=("disasm",),
+    group="machine",
+    needs=Needs.STOPPED,
+    feature=Feature.DISASSEMBLE,
+    example="disassemble --count 20",
+)
+async def disassemble(
+    ctx: Context,
+    where: Annotated[str | None, Arg("an address or a function", meta="ADDR")] = None,
+    *,
+    count: Annotated[int, Arg("instructions to show", short="-n", meta="N")] = 16,
+    source: Annotated[bool, Arg("with the lines of source they come from")] = False,
+) -> Disassembly:
+    """Show machine instructions, by default from where the program stands."""
+    moment = await ctx.session.require_stopped()
+    if where is None:
+        frame = await moment.current_frame()
+        if frame.address is None:
+            raise NotFound("the current frame has no address.", next="dbg disassemble ADDR")
+        begin = frame.address
+    else:
+        begin = await _address(moment, where)
+    instructions = await moment.backend.disassemble(begin, count)
+    return Disassembly(tuple(instructions), source=source)
+
+
+@op(
+    "raw",
+    group="escape",
+    effect=Effect.WRITES,
+    needs=Needs.STOPPED,
+    feature=Feature.RAW,
+    example="raw 'thread backtrace all'",
+)
+async def raw(
+    ctx: Context,
+    command: Annotated[
+        str, Arg("a command of the debugger's own", meta="COMMAND", greedy=True, ends_options=True)
+    ],
+) -> Text:
+    """Speak to the debugger in its own language."""
+    moment = await ctx.session.require_stopped()
+    frame = await moment.current_frame()
+    text = await moment.backend.raw(command, moment.frame_id(frame.index))
+    moment.backend.drain()
+    return Text(text)
+
+
+@op("tool", group="escape", needs=Needs.SESSION, control=True, example="tool")
+async def tool(ctx: Context) -> Tool:
+    """Show which debugger is at work, why it was taken, and what it can do."""
+    session = ctx.session
+    if session.backend is None:
+        raise NotFound("the session has no debugger yet.", next="dbg status")
+    backend = session.backend
+    return Tool(
+        name=backend.tool.name,
+        version=backend.tool.version,
+        kind=backend.tool.kind,
+        reason=session.reason,
+        command=backend.tool.command,
+        can=tuple(feature.value for feature in Feature if feature in backend.features),
+        cannot=tuple(feature.value for feature in Feature if feature not in backend.features),
+        interpreter=backend.tool.interpreter,
+        advertised=dict(backend.advertised),
+    )

@@ -1,0 +1,375 @@
+"""Seeing: where the program stands, its stack, its variables, its source, its threads."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Annotated
+
+from freezeframe.errors import DebuggerError, NotFound, UsageError
+from freezeframe.model.answers import (
+    Backtrace,
+    FrameAnswer,
+    SourceAnswer,
+    Stack,
+    StopReport,
+    Threads,
+    Variables,
+)
+from freezeframe.model.places import Location
+from freezeframe.model.stops import Frame, Thread
+from freezeframe.model.values import Scope, ScopeKind, Value
+from freezeframe.session.breakpoints import resolve
+from freezeframe.session.moment import FrameView, Moment
+from freezeframe.session.phase import Phase
+from freezeframe.session.sources import enclosing_block
+
+from ._context import Context
+from ._registry import Arg, Effect, Needs, op
+from ._reports import running_report, source_at, stop_report
+
+_Range = Annotated[
+    str | None, Arg("only those: 100:200, counted from 0", short="-r", meta="FROM:TO")
+]
+_MANY_FRAMES = 100_000
+
+
+def read_range(text: str | None) -> tuple[int, int] | None:
+    """Return the two ends of FROM:TO. Raises UsageError."""
+    if text is None:
+        return None
+    first, colon, last = text.partition(":")
+    try:
+        begin = int(first) if first else 0
+        end = int(last) if last else begin + 100
+        if not colon:
+            end = begin + 1
+    except ValueError:
+        begin, end = 0, -1
+    if begin < 0 or end < begin:
+        raise UsageError(
+            f"--range takes FROM:TO, not {text!r}.", next="dbg print EXPR --range 0:100"
+        )
+    return begin, end
+
+
+@op(
+    "context",
+    aliases=("where", "w", "ctx"),
+    group="seeing",
+    needs=Needs.SESSION,
+    control=True,
+    example="context",
+)
+async def context(
+    ctx: Context,
+    *,
+    context: Annotated[
+        int | None, Arg("lines of source on either side", meta="N", short="-C")
+    ] = None,
+) -> StopReport:
+    """Show where the program stands: reason, source, variables, new output."""
+    session = ctx.session
+    if session.phase is not Phase.STOPPED:
+        return running_report(ctx, session, None)
+    async with session.turn():
+        moment = await session.require_stopped()
+        return await stop_report(ctx, session, moment, context_lines=context)
+
+
+@op(
+    "source",
+    aliases=("list", "l"),
+    group="seeing",
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="source app.py:30",
+    examples=("source --function", "source app.py:30 --context 20"),
+)
+async def source(
+    ctx: Context,
+    where: Annotated[
+        Location | None, Arg("file:line; default: where the program stands", complete="location")
+    ] = None,
+    *,
+    context: Annotated[int, Arg("lines on either side", meta="N", short="-C")] = 10,
+    function: Annotated[bool, Arg("the whole function", short="-f")] = False,
+) -> SourceAnswer:
+    """Show source, without going there."""
+    session = ctx.workspace.session() if ctx.session_name is None else None
+    if ctx.session_name is not None:
+        session = ctx.hub.find(ctx.session_name, ctx.workspace)
+    focus = session.focus() if session is not None else None
+    current: Frame | None = None
+    if focus is not None and focus.phase is Phase.STOPPED:
+        moment = await focus.require_stopped()
+        current = await moment.current_frame()
+    if where is not None and where.function is not None:
+        where = _source_place(ctx, where.function, current)
+    if where is None:
+        if current is None or focus is None:
+            raise UsageError("there is no current place; name one.", next="dbg source FILE:LINE")
+        if not function or current.path is None or current.line is None:
+            found = await source_at(ctx, focus, current, context)
+            if found is None:
+                raise NotFound(f"{current.function} has no source.", next="dbg disassemble")
+            return SourceAnswer(found, current.function)
+        path, line = current.path, current.line
+    else:
+        place = resolve(where, ctx.caller.cwd, ctx.workspace.root)
+        path, line = place.file or "", place.line or 1
+    sources = ctx.hub.sources
+    mark = current.line if current is not None and current.path == path else None
+    if function:
+        try:
+            lines = sources.lines(path)
+        except OSError as error:
+            raise NotFound(f"{path} cannot be read: {error.strerror}.") from None
+        first, last = enclosing_block(lines, line)
+        return SourceAnswer(sources.cut(path, lines, first, last, mark))
+    return SourceAnswer(sources.excerpt(path, line, context, current=mark))
+
+
+def _source_place(ctx: Context, text: str, current: Frame | None) -> Location:
+    """A bare number is a line of the current file; a file name alone means its beginning."""
+    if text.isdecimal() and current is not None and current.path is not None:
+        return Location(file=current.path, line=int(text))
+    if os.path.isfile(os.path.join(ctx.caller.cwd, text)):
+        return Location(file=text, line=1)
+    raise UsageError(f"{text!r} is not FILE:LINE.", next="dbg source FILE:LINE")
+
+
+@op(
+    "backtrace",
+    aliases=("bt", "stack", "stacktrace"),
+    group="seeing",
+    needs=Needs.STOPPED,
+    example="backtrace",
+    examples=("backtrace --locals --limit 5", "backtrace --all-threads"),
+)
+async def backtrace(
+    ctx: Context,
+    *,
+    limit: Annotated[int, Arg("at most this many frames", short="-n", meta="N")] = 50,
+    locals: Annotated[bool, Arg("with the variables of each frame", short="-l")] = False,
+    all_threads: Annotated[bool, Arg("of every thread")] = False,
+    all: Annotated[bool, Arg("frames of libraries too", short="-a")] = False,
+) -> Backtrace:
+    """Show how the program got where it is, innermost frame first."""
+    session = ctx.session
+    moment = await session.require_stopped()
+    stacks = [await _stack(moment, limit, locals, all)]
+    if all_threads:
+        for thread in await moment.backend.threads():
+            if thread.id != moment.thread.id:
+                stacks.append(await _other_stack(moment, thread, limit))
+    exception = None
+    if moment.exception is not None:
+        exception = f"{moment.exception.type}: {moment.exception.message}"
+    return Backtrace(tuple(stacks), exception, unfold=all)
+
+
+async def _stack(moment: Moment, limit: int, locals: bool, all: bool) -> Stack:
+    frames = await moment.frames(limit)
+    values: dict[int, tuple[Value, ...]] = {}
+    if locals:
+        for frame in frames:
+            if not frame.library or all:
+                view = await moment.look(frame.index, open_values=False)
+                values[frame.index] = tuple(v for s in view.scopes for v in s.values)
+    depth = moment.depth
+    more = max(0, depth - len(frames)) if depth is not None else None
+    return Stack(moment.thread, tuple(frames), more, moment.selected, values)
+
+
+async def _other_stack(moment: Moment, thread: Thread, limit: int) -> Stack:
+    try:
+        frames = await moment.frames(limit, thread=thread.id)
+    except DebuggerError as error:
+        return Stack(thread, (), error=error.message)
+    return Stack(thread, tuple(frames), None if len(frames) == limit else 0, selected=-1)
+
+
+async def _frame_answer(ctx: Context, view: FrameView, note: str | None = None) -> FrameAnswer:
+    session = ctx.session
+    moment = await session.require_stopped()
+    return FrameAnswer(
+        view.frame,
+        moment.depth,
+        await source_at(ctx, session, view.frame),
+        view.scopes,
+        note,
+    )
+
+
+@op(
+    "frame",
+    group="seeing",
+    needs=Needs.STOPPED,
+    effect=Effect.WRITES,
+    aliases=("f",),
+    example="frame 2",
+)
+async def frame(
+    ctx: Context,
+    index: Annotated[int | None, Arg("number of the frame; 0 is the innermost", meta="N")] = None,
+) -> FrameAnswer:
+    """Select a frame of the stack; later commands speak of it. Without a number: show it."""
+    moment = await ctx.session.require_stopped()
+    if index is not None and index < 0:
+        raise UsageError("frames are counted from 0, the innermost.", next="dbg backtrace")
+    return await _frame_answer(
+        ctx, await ctx.session.select(moment.selected if index is None else index)
+    )
+
+
+async def _move(ctx: Context, by: int) -> FrameAnswer:
+    session = ctx.session
+    moment = await session.require_stopped()
+    goal = moment.selected + by
+    note = None
+    if goal < 0:
+        goal, note = 0, "this is the innermost frame"
+    try:
+        view = await session.select(goal)
+    except NotFound:
+        depth = moment.depth or len(moment.known_frames())
+        view = await session.select(depth - 1)
+        note = "this is the outermost frame"
+    return await _frame_answer(ctx, view, note)
+
+
+@op("up", group="seeing", needs=Needs.STOPPED, effect=Effect.WRITES, example="up", aliases=("u",))
+async def up(
+    ctx: Context, count: Annotated[int, Arg("how many frames", meta="N")] = 1
+) -> FrameAnswer:
+    """Select the caller of the current frame."""
+    return await _move(ctx, count)
+
+
+@op("down", group="seeing", needs=Needs.STOPPED, effect=Effect.WRITES, example="down")
+async def down(
+    ctx: Context, count: Annotated[int, Arg("how many frames", meta="N")] = 1
+) -> FrameAnswer:
+    """Select the frame that the current one called."""
+    return await _move(ctx, -count)
+
+
+async def _variables(
+    ctx: Context, kinds: frozenset[ScopeKind], range: str | None, open_values: bool
+) -> Variables:
+    moment = await ctx.session.require_stopped()
+    frame = await moment.current_frame()
+    wanted = read_range(range)
+    start, end = wanted or (0, 1000)
+    scopes = []
+    for raw in await moment.scopes(frame.index):
+        if raw.kind in kinds:
+            values, more, returned = await moment.values(
+                raw, end - start, start=start, open_values=open_values
+            )
+            if returned is not None:
+                values = (*values, returned)
+            scopes.append(Scope(raw.name, raw.kind, values, more))
+    if not scopes:
+        raise NotFound(
+            f"the debugger tells no {'/'.join(sorted(kinds))} of {frame.function} apart.",
+            next="dbg locals",
+        )
+    return Variables(frame, tuple(scopes))
+
+
+@op(
+    "locals",
+    aliases=("vars", "variables"),
+    group="seeing",
+    needs=Needs.STOPPED,
+    example="locals",
+)
+async def locals_(ctx: Context, *, range: _Range = None) -> Variables:
+    """Show the arguments and local variables of the current frame."""
+    return await _variables(
+        ctx, frozenset({ScopeKind.LOCALS, ScopeKind.ARGUMENTS}), range, open_values=True
+    )
+
+
+@op("args", group="seeing", needs=Needs.STOPPED, aliases=("arguments",), example="args")
+async def args(ctx: Context) -> Variables:
+    """Show the arguments of the current function."""
+    moment = await ctx.session.require_stopped()
+    frame = await moment.current_frame()
+    scopes = {raw.kind for raw in await moment.scopes(frame.index)}
+    if ScopeKind.ARGUMENTS in scopes:
+        return await _variables(ctx, frozenset({ScopeKind.ARGUMENTS}), None, open_values=True)
+    names = await moment.backend.argument_names(moment.frame_id(frame.index))
+    answer = await _variables(ctx, frozenset({ScopeKind.LOCALS}), None, open_values=True)
+    if names is None:
+        return answer
+    by_name = {v.name: v for scope in answer.scopes for v in scope.values}
+    chosen = tuple(by_name[name] for name in names if name in by_name)
+    return replace(answer, scopes=(Scope("Arguments", ScopeKind.ARGUMENTS, chosen),))
+
+
+@op("globals", group="seeing", needs=Needs.STOPPED, example="globals")
+async def globals_(ctx: Context, *, range: _Range = None) -> Variables:
+    """Show the global variables that the current frame sees."""
+    return await _variables(ctx, frozenset({ScopeKind.GLOBALS}), range, open_values=False)
+
+
+@op(
+    "threads",
+    group="seeing",
+    needs=Needs.LIVE,
+    aliases=("info threads",),
+    control=True,
+    example="threads",
+)
+async def threads(ctx: Context) -> Threads:
+    """List the threads, and where each stands."""
+    session = ctx.session
+    backend = session.require_backend()
+    moment = session.moment if session.phase is Phase.STOPPED else None
+    listed = []
+    for thread in await backend.threads():
+        if moment is None:
+            listed.append(replace(thread, state="running"))
+            continue
+        place = None
+        if thread.id == moment.thread.id or moment.event.all_threads:
+            try:
+                frames = await moment.frames(1, thread=thread.id)
+                place = frames[0] if frames else None
+            except DebuggerError:
+                place = None
+        listed.append(
+            replace(
+                thread,
+                frame=place,
+                current=thread.id == moment.thread.id,
+                state="stopped" if place is not None else "running",
+            )
+        )
+    return Threads(tuple(listed))
+
+
+@op("thread", group="seeing", needs=Needs.STOPPED, effect=Effect.WRITES, example="thread 2")
+async def thread(
+    ctx: Context,
+    id: Annotated[int | None, Arg("id of the thread, as `threads` lists it", meta="ID")] = None,
+) -> FrameAnswer:
+    """Select a thread; later commands speak of it. Without an id: show the current one."""
+    session = ctx.session
+    moment = await session.require_stopped()
+    if id is not None and id != moment.thread.id:
+        known = [t.id for t in await moment.backend.threads()]
+        if id not in known:
+            raise NotFound(
+                f"there is no thread {id}; there are {', '.join(map(str, known))}.",
+                next="dbg threads",
+            )
+        await session.select_thread(id)
+        moment = await session.require_stopped()
+    chosen = moment.thread
+    if moment.view is None:
+        raise NotFound(f"thread {chosen.id} shows no frames.", next="dbg threads")
+    return await _frame_answer(ctx, moment.view, f"thread {chosen.id} {chosen.name}".rstrip())

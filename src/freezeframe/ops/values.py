@@ -1,0 +1,187 @@
+"""Values: print, eval, set."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from freezeframe.backends.backend import Feature, RawValue
+from freezeframe.errors import UsageError
+from freezeframe.model.answers import Evaluated
+from freezeframe.model.values import Value
+from freezeframe.session.handles import is_handle
+from freezeframe.session.moment import Moment
+
+from ._context import Context
+from ._registry import Arg, Effect, Needs, op
+from ._reports import _OUTPUT_LIMIT
+from .seeing import read_range
+
+#: Children shown of a container when nothing else is asked.
+_FIRST_CHILDREN = 20
+_MAX_CHILDREN = 2000
+
+
+@op(
+    "print",
+    aliases=("p", "inspect"),
+    group="seeing",
+    needs=Needs.STOPPED,
+    example="print cart.total",
+    examples=("print rows --range 100:200", "print n --format hex", "print node --depth 2"),
+)
+async def print_(
+    ctx: Context,
+    expression: Annotated[
+        str, Arg("what to show, in the program's language", meta="EXPR", greedy=True)
+    ],
+    *,
+    type: Annotated[bool, Arg("with its type")] = False,
+    format: Annotated[
+        Literal["hex", "binary", "octal", "decimal", "address", "char"] | None,
+        Arg("how to show a number", short="-x"),
+    ] = None,
+    depth: Annotated[int | None, Arg("levels of children to show", short="-d", meta="N")] = None,
+    range: Annotated[
+        str | None, Arg("only those children: 100:200, counted from 0", short="-r", meta="FROM:TO")
+    ] = None,
+) -> Evaluated:
+    """Show a value.
+
+    Big values are cut to the budget; --range pages through them, --depth opens what they hold.
+    """
+    moment = await ctx.session.require_stopped()
+    frame = await moment.current_frame()
+    wanted = read_range(range)
+    raw, sliced = await _value_of(moment, expression, frame.index, wanted)
+    value = moment.value(raw)
+    if format is not None:
+        value = replace(value, text=_formatted(value.text, format))
+    if wanted is not None and not sliced:
+        children = await moment.backend.children(
+            raw.ref, start=wanted[0], count=wanted[1] - wanted[0]
+        )
+        value = replace(value, children=tuple(moment.value(child) for child in children))
+    elif depth or raw.opaque or sliced:
+        value = await _opened(moment, raw, max(depth or 1, 1), wanted)
+    return Evaluated(
+        expression,
+        value,
+        show_type=type,
+        range=wanted,
+        frame=frame if frame.index else None,
+        output=ctx.session.root.output.take_new(_OUTPUT_LIMIT),
+    )
+
+
+async def _value_of(
+    moment: Moment, expression: str, frame: int, wanted: tuple[int, int] | None
+) -> tuple[RawValue, bool]:
+    """Evaluate; with a range, only that slice of it where the language has slices."""
+    if is_handle(expression):
+        return RawValue(expression, "", ref=moment.handles.resolve(expression), opaque=True), False
+    frame_id = moment.frame_id(frame)
+    if wanted is not None:
+        sliced = moment.backend.slice_expression(expression, *wanted)
+        if sliced is not None:
+            return await moment.backend.evaluate(sliced, frame_id), True
+    return await moment.backend.evaluate(expression, frame_id), False
+
+
+async def _opened(
+    moment: Moment, raw: RawValue, depth: int, wanted: tuple[int, int] | None = None
+) -> Value:
+    value = moment.value(raw)
+    if not raw.ref or depth < 1:
+        return value
+    limit = wanted[1] - wanted[0] if wanted is not None else _FIRST_CHILDREN
+    children = await moment.backend.children(raw.ref, count=min(limit, _MAX_CHILDREN))
+    opened = [await _opened(moment, child, depth - 1) for child in children[:_MAX_CHILDREN]]
+    return replace(value, children=tuple(opened))
+
+
+_INTEGER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|\d+)")
+
+
+def _formatted(text: str, format: str) -> str:
+    """Return an integer's text in another base; anything else as it is."""
+    match = _INTEGER.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"--format {format} shows whole numbers, and this is {text[:60]}.")
+    number = int(text.strip(), 0) if not re.fullmatch(r"[+-]?0\d+", text.strip()) else int(text)
+    sign = "-" if number < 0 else ""
+    size = abs(number)
+    match format:
+        case "hex":
+            return f"{sign}{size:#x}"
+        case "address":
+            return f"{sign}{size:#018x}"
+        case "binary":
+            return f"{sign}{size:#b}"
+        case "octal":
+            return f"{sign}{size:#o}"
+        case "char":
+            return repr(chr(number)) if 0 <= number < 0x110000 else text
+    return str(number)
+
+
+@op(
+    "eval",
+    aliases=("evaluate", "exec", "call"),
+    group="seeing",
+    effect=Effect.WRITES,
+    needs=Needs.STOPPED,
+    example="eval 'cart.add(item)'",
+)
+async def eval_(
+    ctx: Context,
+    code: Annotated[str, Arg("an expression or a statement", meta="CODE", greedy=True)],
+) -> Evaluated:
+    """Run code in the current frame; it may change the program."""
+    moment = await ctx.session.require_stopped()
+    frame = await moment.current_frame()
+    raw = await moment.backend.evaluate(code, moment.frame_id(frame.index), statement=True)
+    value = await _opened(moment, raw, 1) if raw.opaque else moment.value(raw)
+    moment.backend.drain()
+    return Evaluated(code, value, output=ctx.session.root.output.take_new(_OUTPUT_LIMIT))
+
+
+@op(
+    "set",
+    aliases=("assign", "set var"),
+    group="seeing",
+    effect=Effect.WRITES,
+    needs=Needs.STOPPED,
+    feature=Feature.SET,
+    example="set n 3",
+    examples=("set cart.total = 0",),
+)
+async def set_(
+    ctx: Context,
+    words: Annotated[
+        tuple[str, ...], Arg("LHS RHS, or LHS = RHS", meta="LHS RHS", ends_options=True)
+    ],
+) -> Evaluated:
+    """Assign to a variable, a field or an element; the answer is the value read back."""
+    target, value = _sides(words)
+    moment = await ctx.session.require_stopped()
+    frame = await moment.current_frame()
+    raw = await moment.backend.assign(target, value, moment.frame_id(frame.index))
+    return Evaluated(target, moment.value(raw))
+
+
+def _sides(words: tuple[str, ...]) -> tuple[str, str]:
+    """Split `x 5`, `x = 5`, `x=5`, `a[i] = b == c`, or one quoted word with an equals sign."""
+    if len(words) >= 3 and words[1] == "=":
+        return words[0], " ".join(words[2:])
+    if len(words) == 1 or (
+        len(words) > 1 and words[0].endswith("=") and words[0][-2:-1] not in "=!<>"
+    ):
+        text = " ".join(words)
+        match = re.match(r"\s*(.+?)\s*(?<![=!<>])=(?!=)\s*(.+)", text, re.DOTALL)
+        if match:
+            return match[1], match[2]
+    if len(words) >= 2:
+        return words[0], " ".join(words[1:])
+    raise UsageError("`set` takes a target and a value.", next="dbg set NAME VALUE")

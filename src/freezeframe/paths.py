@@ -1,0 +1,132 @@
+"""Where the socket, the state, the settings and the cache live, and whether that can be trusted.
+
+`FREEZEFRAME_HOME` holds everything when it is set. Otherwise the XDG directories are used, and
+the runtime directory falls back to one in /tmp that carries the user's number. The functions that
+name a place touch nothing; `secure` makes a directory, and refuses one that could be another's.
+
+client.py repeats the rule of `runtime_dir`, because it may not import this file; a test compares.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping
+
+from freezeframe.errors import Insecure
+
+SOCKET = "daemon.sock"
+LOG = "daemon.log"
+
+
+def runtime_dir(env: Mapping[str, str] = os.environ) -> str:
+    """Return the directory of the socket and the locks."""
+    if home := _home(env):
+        return home
+    if sys.platform == "win32":
+        return state_dir(env)
+    if (runtime := env.get("XDG_RUNTIME_DIR")) and _is_ours(runtime):
+        return os.path.join(runtime, "freezeframe")
+    return f"/tmp/freezeframe-{os.geteuid()}"
+
+
+def state_dir(env: Mapping[str, str] = os.environ) -> str:
+    """Return the directory of what outlives the daemon: its log, the history."""
+    return _home(env) or _base(env, "XDG_STATE_HOME", ".local/state")
+
+
+def cache_dir(env: Mapping[str, str] = os.environ) -> str:
+    """Return the directory of what can be made again."""
+    if home := _home(env):
+        return os.path.join(home, "cache")
+    return _base(env, "XDG_CACHE_HOME", ".cache")
+
+
+def config_path(env: Mapping[str, str] = os.environ) -> str:
+    """Return the path of the user's settings, whether or not the file exists."""
+    return os.path.join(_home(env) or _base(env, "XDG_CONFIG_HOME", ".config"), "config.toml")
+
+
+def socket_path(env: Mapping[str, str] = os.environ) -> str:
+    return os.path.join(runtime_dir(env), SOCKET)
+
+
+def log_path(env: Mapping[str, str] = os.environ) -> str:
+    return os.path.join(state_dir(env), LOG)
+
+
+def secure(directory: str) -> str:
+    """Return *directory*, which now exists, is ours, is no link and is closed to everyone else.
+
+    One of ours that others could enter is closed first. Raises Insecure for a link, for anything
+    that is not a directory, and for one that belongs to someone else.
+    """
+    try:
+        os.makedirs(os.path.dirname(directory) or ".", mode=0o700, exist_ok=True)
+        try:
+            # mkdir is the check and the creation in one: it fails on whatever is already there.
+            os.mkdir(directory, 0o700)
+        except FileExistsError:
+            pass
+    except OSError as error:
+        raise Insecure(
+            f"{directory} cannot be made: {error.strerror}.",
+            code="daemon",
+            next="FREEZEFRAME_HOME=~/.freezeframe dbg status",
+        ) from error
+    if sys.platform == "win32":
+        return directory  # inherits the profile's access list, which is the user's own
+    try:
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise _refusal(directory, error) from error
+    try:
+        facts = os.fstat(handle)
+        if facts.st_uid != os.geteuid():
+            raise Insecure(
+                f"{directory} belongs to user {facts.st_uid}, and you are user {os.geteuid()}.",
+                next=f"ls -ld {directory}",
+            )
+        if facts.st_mode & 0o077:
+            os.fchmod(handle, 0o700)
+    finally:
+        os.close(handle)
+    return directory
+
+
+def _refusal(directory: str, error: OSError) -> Insecure:
+    mode = os.lstat(directory).st_mode
+    if stat.S_ISLNK(mode):
+        what = f"is a link to {os.readlink(directory)}; whoever made it decides where it leads"
+    elif not stat.S_ISDIR(mode):
+        what = "is not a directory"
+    else:
+        what = f"cannot be opened: {error.strerror}"
+    return Insecure(f"{directory} {what}.", next=f"ls -ld {directory}")
+
+
+def _home(env: Mapping[str, str]) -> str | None:
+    home = env.get("FREEZEFRAME_HOME")
+    # No trailing slash: with one, a link would be followed to what it names.
+    return os.path.abspath(home) if home else None
+
+
+def _base(env: Mapping[str, str], variable: str, default: str) -> str:
+    # The XDG specification has relative values ignored.
+    base = env.get(variable, "")
+    if not os.path.isabs(base):
+        if sys.platform == "win32":
+            default = "AppData/Local"
+        base = os.path.join(env.get("HOME") or os.path.expanduser("~"), default)
+    return os.path.join(base, "freezeframe")
+
+
+def _is_ours(directory: str) -> bool:
+    """Is it there, and the user's own? Under `su` and `sudo` the variable is left from another."""
+    if sys.platform == "win32":
+        return False
+    try:
+        return os.stat(directory).st_uid == os.geteuid()
+    except OSError:
+        return False

@@ -1,0 +1,65 @@
+"""Answers as plain text: one function per kind of answer, in the files of this folder.
+
+A new kind of answer gets a function marked `@renders(Kind)` in the file of its topic.
+"""
+
+from __future__ import annotations
+
+from freezeframe.errors import FreezeframeError
+from freezeframe.render.budget import BYTES_PER_TOKEN, DEFAULT_TOKENS, LEAST_TOKENS, fit
+from freezeframe.render.page import PLAIN, Line, Style, Tone, View
+from freezeframe.render.words import harmless
+
+from . import batch, breakpoints, frames, house, machine, output, sessions, source, stops, values
+from ._table import RENDERERS
+from ._table import sections as sections_of
+
+__all__ = ["RENDERERS", "render_error", "render_text"]
+
+# The table is filled by importing the files of the topics.
+_TOPICS = (
+    batch,
+    breakpoints,
+    frames,
+    house,
+    machine,
+    output,
+    sessions,
+    source,
+    stops,
+    values,
+)
+
+
+def render_text(
+    answer: object,
+    *,
+    budget_tokens: int = DEFAULT_TOKENS,
+    cwd: str | None = None,
+    style: Style = PLAIN,
+) -> str:
+    """Return *answer* as text that fits the budget; it ends with a newline unless it is empty.
+
+    Paths below *cwd* are shown relative to it. A budget below LEAST_TOKENS counts as that many.
+    Colour costs nothing: the budget counts what is read.
+    """
+    limit = max(budget_tokens, LEAST_TOKENS) * BYTES_PER_TOKEN
+    lines = fit(sections_of(answer, View(cwd=cwd, limit=limit)), limit)
+    return _painted(lines, style)
+
+
+def render_error(error: FreezeframeError, style: Style = PLAIN) -> str:
+    """Return `code: message` and, where there is a next step, `  next: …` below it."""
+    lines = [Line(line, Tone.BAD) for line in harmless(str(error)).splitlines()]
+    if error.next:
+        lines.append(Line(f"  next: {harmless(error.next)}", Tone.NEXT))
+    return _painted(lines, style)
+
+
+def _painted(lines: list[Line], style: Style) -> str:
+    if style.colour:
+        # rich takes a tenth of a second to load: only those who see colour wait for it.
+        from freezeframe.render.terminal import paint
+
+        return paint(lines, style)
+    return "".join(f"{line.text}\n" for line in lines)

@@ -1,0 +1,201 @@
+"""Breakpoints, watchpoints and exception filters: as asked for, and as the debugger has them."""
+
+from __future__ import annotations
+
+from freezeframe.model.answers import BreakpointAnswer, BreakpointList, CatchList, WatchpointList
+from freezeframe.model.stops import Breakpoint, BreakpointState, Watchpoint
+from freezeframe.render.budget import HEADLINE, Listing, Section
+from freezeframe.render.page import Line, Tone, View, row
+from freezeframe.render.words import clip, one_line, place, plural, relative, size
+
+from ._table import headline, next_step, renders, via, wrapped_in
+
+
+def _where(breakpoint: Breakpoint, cwd: str | None) -> str:
+    if breakpoint.path is not None:
+        where = place(breakpoint.path, breakpoint.line, cwd)
+        wanted = breakpoint.location
+        # A function's name says more than the line that it was found at.
+        if wanted and not wanted.rpartition(":")[2].isdecimal():
+            where = f"{clip(wanted, 60)} ({where})"
+    else:
+        where = clip(relative(breakpoint.location, cwd), 100)
+    if breakpoint.moved_from is not None and breakpoint.moved_from != breakpoint.line:
+        where = f"{where} (asked for line {breakpoint.moved_from})"
+    return where
+
+
+def _terms(breakpoint: Breakpoint) -> str:
+    """Return what the breakpoint depends on and what it does: `if n > 3, temporary`."""
+    terms = []
+    if breakpoint.condition:
+        terms.append(f"if {clip(breakpoint.condition, 80)}")
+    if breakpoint.hit_count:
+        terms.append(f"hit count {clip(breakpoint.hit_count, 40)}")
+    if breakpoint.log:
+        terms.append(f"log {clip(breakpoint.log, 80)}")
+    if breakpoint.temporary:
+        terms.append("temporary")
+    return ", ".join(terms)
+
+
+def _state(breakpoint: Breakpoint) -> str:
+    """Return what is not as it should be, with the debugger's reason; nothing when it is."""
+    if breakpoint.state is BreakpointState.BOUND:
+        return clip(breakpoint.message, 160) if breakpoint.message else ""
+    state = {
+        BreakpointState.WANTED: "waits for a session",
+        BreakpointState.PENDING: "not bound yet",
+        BreakpointState.REJECTED: "rejected",
+        BreakpointState.DISABLED: "disabled",
+    }[breakpoint.state]
+    return f"{state}: {clip(breakpoint.message, 160)}" if breakpoint.message else state
+
+
+def breakpoint_words(breakpoint: Breakpoint, cwd: str | None) -> str:
+    """Return `breakpoint 1 at app.py:22 if n > 3`, and what is wrong with it."""
+    where = f"breakpoint {breakpoint.id} at {_where(breakpoint, cwd)}"
+    words = f"{where} {_terms(breakpoint)}".rstrip()
+    state = _state(breakpoint)
+    return f"{words}, {state}" if state else words
+
+
+_DONE = {"exists": "exists already: "}
+
+
+@renders(BreakpointAnswer)
+def _breakpoint(answer: BreakpointAnswer, view: View) -> list[Section]:
+    breakpoint = answer.breakpoint
+    done = _DONE.get(answer.done, f"{one_line(answer.done)} ")
+    words = f"{done}breakpoint {breakpoint.id} at {_where(breakpoint, view.cwd)}"
+    detail = _terms(breakpoint)
+    state = "" if answer.done == "disabled" and not breakpoint.message else _state(breakpoint)
+    bad = breakpoint.state in (BreakpointState.PENDING, BreakpointState.REJECTED)
+    sections: list[Section] = []
+    whole = ", ".join(part for part in (f"{words} {detail}".rstrip(), state) if part)
+    if size(whole) <= HEADLINE:
+        sections.append(headline(whole, Tone.BAD if bad else Tone.REASON))
+    else:
+        sections.append(headline(words, Tone.BAD if bad else Tone.REASON))
+        for part in (detail, state):
+            if part:
+                sections.append(wrapped_in(1, f"  {part}", Tone.BAD if bad else Tone.PLAIN))
+    if answer.source and answer.source.strip():
+        source = f"  {clip(answer.source.strip(), 120)}"
+        sections.append(wrapped_in(2, source, Tone.SOURCE))
+    return [*sections, *next_step(answer.next), *via(answer.via)]
+
+
+@renders(BreakpointList)
+def _breakpoints(answer: BreakpointList, view: View) -> list[Section]:
+    sections: list[Section] = []
+    if answer.removed:
+        removed = answer.removed
+
+        def gone(index: int, width: int) -> list[Line]:
+            return [Line(f"removed {breakpoint_words(removed[index], view.cwd)}")]
+
+        sections.append(
+            Listing(
+                1,
+                len(removed),
+                gone,
+                lambda shown: _more(len(removed) - shown, "removed", "breakpoint list", view),
+            )
+        )
+    points = answer.breakpoints
+    if not points and not answer.removed:
+        sections.append(headline("no breakpoints"))
+
+    def item(index: int, width: int) -> list[Line]:
+        point = points[index]
+        state = _state(point)
+        hits = plural(point.hits, "hit") if point.hits else ""
+        wrong = point.state in (BreakpointState.PENDING, BreakpointState.REJECTED)
+        return [
+            row(
+                str(point.id),
+                _where(point, view.cwd),
+                _terms(point),
+                hits,
+                state,
+                tone=Tone.BAD if wrong else Tone.PLAIN,
+            )
+        ]
+
+    if points:
+        sections.append(
+            Listing(
+                2,
+                len(points),
+                item,
+                lambda shown: _more(len(points) - shown, "more", "breakpoint list", view),
+            )
+        )
+    return [*sections, *next_step(answer.next), *via(answer.via)]
+
+
+def _more(missing: int, word: str, command: str, view: View) -> str | None:
+    return f"… {missing} {word} (dbg {command} {view.more})" if missing else None
+
+
+@renders(WatchpointList)
+def _watchpoints(answer: WatchpointList, view: View) -> list[Section]:
+    points = answer.watchpoints
+    done = f"{one_line(answer.done)} " if answer.done else ""
+    if not points:
+        return [headline(f"{answer.done}, no watchpoints left" if done else "no watchpoints")]
+
+    def item(index: int, width: int) -> list[Line]:
+        return [_watchpoint(points[index], done if len(points) == 1 else "")]
+
+    return [
+        Listing(
+            1,
+            len(points),
+            item,
+            lambda shown: _more(len(points) - shown, "more", "watch list", view),
+        ),
+        *via(answer.via),
+    ]
+
+
+def _watchpoint(point: Watchpoint, done: str) -> Line:
+    words = (
+        f"{done}watchpoint {point.id} on {clip(point.expression, 80)} ({one_line(point.access)})"
+    )
+    if point.condition:
+        words = f"{words} if {clip(point.condition, 80)}"
+    if not point.verified:
+        words = f"{words}, not set"
+    if point.message:
+        words = f"{words}: {clip(point.message, 160)}"
+    return Line(words, Tone.PLAIN if point.verified else Tone.BAD)
+
+
+@renders(CatchList)
+def _catch(answer: CatchList, view: View) -> list[Section]:
+    filters = answer.filters
+    if not filters:
+        return [headline("this debugger has no exception filters"), *next_step(answer.next)]
+
+    def item(index: int, width: int) -> list[Line]:
+        filter = filters[index]
+        condition = f"if {clip(filter.condition, 80)}" if filter.condition else ""
+        label = filter.label if filter.label.lower() != filter.name.lower() else ""
+        return [
+            row(
+                "on" if filter.on else "off",
+                clip(filter.name, 60),
+                clip(label, 60) if label else "",
+                condition,
+                "default" if filter.default and not filter.on else "",
+                tone=Tone.GOOD if filter.on else Tone.QUIET,
+            )
+        ]
+
+    def more(shown: int) -> str | None:
+        missing = len(filters) - shown
+        return f"… {missing} more (dbg catch list {view.more})" if missing else None
+
+    return [Listing(1, len(filters), item, more), *next_step(answer.next), *via(answer.via)]

@@ -1,0 +1,281 @@
+"""The stop report: why, where, what changed, what was printed. One question, one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freezeframe.model.answers import Ended, StepTrail, StopReport
+from freezeframe.model.stops import ExceptionInfo, Exit, Frame, Stop, StopReason, TracebackLine
+from freezeframe.render.budget import HEADLINE, Capped, Fixed, Listing, Section
+from freezeframe.render.page import Line, Tone, View
+from freezeframe.render.words import clip, number, one_line, place, plural, relative, seconds, size
+
+from ._table import headline, next_step, renders, via, wrapped_in
+from .breakpoints import breakpoint_words
+from .frames import Fold, Traits, fold, thread_words
+from .output import output_sections
+from .source import source_sections
+from .values import assigned, changed_values, changes, in_frame, right_side, unchanged_values
+
+# Ranks: what shrinks last comes first.
+_CAUSE, _CHANGED, _SOURCE, _VALUES, _OUTPUT, _REST = 1, 2, 3, 4, 5, 6
+
+_SIGNALS = {
+    "SIGABRT": "abort",
+    "SIGBUS": "bus error",
+    "SIGFPE": "arithmetic error",
+    "SIGHUP": "hang-up",
+    "SIGILL": "illegal instruction",
+    "SIGINT": "interrupt",
+    "SIGPIPE": "broken pipe",
+    "SIGSEGV": "segmentation fault",
+    "SIGTRAP": "trap",
+    "SIGXCPU": "processor time limit",
+}
+
+
+def exit_words(exit: Exit | None) -> str:
+    """Return how a program ended: `exited: code 3`, `killed by SIGSEGV (segmentation fault)`."""
+    if exit is None:
+        return "ended"
+    if exit.how == "detached":
+        return "detached"
+    if exit.how == "lost":
+        words = "ended: the debugger was lost"
+        return f"{words}: {exit.reason}" if exit.reason else words
+    if exit.signal is not None:
+        meaning = _SIGNALS.get(exit.signal)
+        return f"killed by {exit.signal}" + (f" ({meaning})" if meaning else "")
+    words = "killed" if exit.how == "killed" else "exited"
+    if exit.code is not None:
+        return f"{words}: code {exit.code}"
+    return "killed" if exit.how == "killed" else "ended: exit code unknown"
+
+
+def _exit_sections(exit: Exit | None, prefix: str = "", suffix: str = "") -> list[Section]:
+    """Return the line that says how it ended, and the whole last words below a long one."""
+    words = f"{prefix}{exit_words(exit)}{suffix}"
+    bad = exit is not None and (exit.code not in (0, None) or exit.signal or exit.how == "lost")
+    tone = Tone.BAD if bad else Tone.REASON
+    if exit is None or not exit.reason:
+        return [headline(words, tone)]
+    if exit.how == "lost" and size(one_line(words)) <= HEADLINE:
+        return [headline(words, tone)]
+    short = Exit(exit.code, exit.signal, exit.how)
+    return [
+        headline(f"{prefix}{exit_words(short)}{suffix}", tone),
+        wrapped_in(_CAUSE, f"reason: {exit.reason}", Tone.BAD),
+    ]
+
+
+@renders(StopReport)
+def _report(report: StopReport, view: View) -> list[Section]:
+    prefix = f"{clip(report.session, 40)} " if report.several else ""
+    stop = report.stop
+    sections: list[Section] = []
+    next = report.next
+    if report.state == "running":
+        sections.append(headline(prefix + _running(report)))
+        next = next or ("await", "pause")
+    elif stop is not None:
+        sections.extend(_reason(stop, report, prefix, view))
+        sections.extend(_exception(stop, view))
+    elif report.state == "stopped":
+        sections.append(headline(f"{prefix}stopped"))
+    else:
+        sections.extend(_exit_sections(report.exit, prefix))
+    sections.extend(_notes(report, view))
+    sections.extend(_trail(report.trail, view))
+    if report.returned is not None:
+        value = report.returned
+        sections.append(
+            wrapped_in(_CHANGED, f"returned {right_side(value, view.limit // 3)}", Tone.CHANGED)
+        )
+    sections.extend(source_sections(report.source, _SOURCE, current_only=view.brief))
+    sections.extend(_callers(report.callers, view))
+    sections.extend(changed_values(report.scopes, _CHANGED))
+    for section in unchanged_values(report.scopes, _VALUES, names_only=view.repeated):
+        sections.append(Capped(section, view.limit // 3))
+    # Once the program is gone, what it printed is most of what is left of it.
+    share = view.limit if report.state == "terminated" else view.limit // 4
+    sections.extend(output_sections(report.output, _OUTPUT, share))
+    rank = _CAUSE if report.state == "running" else _REST + 1
+    return [*sections, *next_step(next, rank), *via(report.via, _REST)]
+
+
+def _running(report: StopReport) -> str:
+    pid = f" (pid {report.pid})" if report.pid is not None else ""
+    if report.waited_s is None:
+        return f"running{pid}"
+    return f"running: no stop within {seconds(report.waited_s)}{pid}"
+
+
+def _reason(stop: Stop, report: StopReport, prefix: str, view: View) -> list[Section]:
+    """Return the first line; what makes it too long goes to a line of its own."""
+    words = f"{prefix}stopped: {_why(stop)}"
+    if stop.frame is not None:
+        words = f"{words} at {in_frame(stop.frame, view.cwd)}"
+    extra: list[Section] = []
+    description = stop.description
+    if stop.exception is not None or stop.reason is StopReason.OTHER:
+        description = None
+    if description:
+        longer = f"{words} ({one_line(description)})"
+        if size(longer) <= HEADLINE:
+            words = longer
+        else:
+            extra.append(wrapped_in(_CAUSE, f"reason: {description}"))
+    if _thread_matters(stop, report.threads):
+        longer = f"{words}, {thread_words(stop.thread)}"
+        if size(longer) <= HEADLINE:
+            words = longer
+        else:
+            extra.append(Fixed(_CAUSE, (Line(thread_words(stop.thread)),)))
+    if not stop.all_threads and report.threads != 1:
+        extra.append(Fixed(_REST, (Line("other threads run on", Tone.QUIET),)))
+    return [headline(words), *extra]
+
+
+def _why(stop: Stop) -> str:
+    ids = ", ".join(str(id) for id in stop.breakpoints)
+    if stop.reason in (StopReason.BREAKPOINT, StopReason.WATCHPOINT) and ids:
+        word = stop.reason.value
+        return f"{word}s {ids}" if len(stop.breakpoints) > 1 else f"{word} {ids}"
+    if stop.reason is StopReason.EXCEPTION and stop.exception and stop.exception.mode:
+        return f"{one_line(stop.exception.mode)} exception"
+    if stop.reason is StopReason.OTHER:
+        return clip(stop.description, 60) if stop.description else "no reason given"
+    return stop.reason.value
+
+
+def _thread_matters(stop: Stop, threads: int | None) -> bool:
+    if threads is not None:
+        return threads > 1
+    # Nobody counted: a first thread that is called the main one needs no name.
+    return "main" not in stop.thread.name.lower() and stop.thread.id != 1
+
+
+def _exception(stop: Stop, view: View) -> list[Section]:
+    error = stop.exception
+    if error is None:
+        return []
+    words = f"{error.type}: {error.message}" if error.message else error.type
+    sections: list[Section] = [
+        Capped(wrapped_in(_CAUSE, f"exception: {words}", Tone.BAD), view.limit // 2)
+    ]
+    for cause in error.causes:
+        sections.append(Capped(wrapped_in(_CAUSE + 1, f"caused by: {cause}", Tone.BAD), 240))
+    return [*sections, *_traceback(error, stop.frame, view)]
+
+
+def _traits(line: TracebackLine) -> Traits:
+    return Traits(line.path, line.function, line.library)
+
+
+def _traceback(error: ExceptionInfo, at: Frame | None, view: View) -> list[Section]:
+    """Return the way to the exception, innermost last, without the frame shown anyway."""
+    entries: list[TracebackLine | Fold | str]
+    if error.traceback:
+        lines = list(error.traceback)
+        last = lines[-1]
+        if at is not None and (last.path, last.line) == (at.path, at.line):
+            lines.pop()
+        entries = [*fold(lines, _traits)]
+    else:
+        entries = [line for line in error.raw_traceback.splitlines() if line.strip()]
+    if not entries:
+        return []
+
+    def item(index: int, width: int) -> list[Line]:
+        entry = entries[index]
+        if isinstance(entry, str):
+            return [Line(f"  {clip(entry, width)}", Tone.QUIET)]
+        if isinstance(entry, Fold):
+            return [Line(f"  … {number(entry.count)} {entry.words}", Tone.QUIET)]
+        where = f"  {place(entry.path, entry.line, view.cwd)} in {clip(entry.function, 40)}"
+        text = entry.text.strip()
+        return [Line(f"{where}: {clip(text, width)}" if text else where)]
+
+    def more(shown: int) -> str | None:
+        missing = len(entries) - shown
+        return f"  … {plural(missing, 'outer frame')} (dbg backtrace)" if missing else None
+
+    listing = Listing(_SOURCE, len(entries), item, more, widths=(100, 60), from_end=True)
+    return [Capped(listing, max(200, view.limit // 4))]
+
+
+def _notes(report: StopReport, view: View) -> list[Section]:
+    sections: list[Section] = [
+        Capped(wrapped_in(_CAUSE, f"note: {note}", Tone.BAD), 400) for note in report.notes
+    ]
+    for breakpoint in report.breakpoints:
+        words = breakpoint_words(breakpoint, view.cwd)
+        sections.append(Capped(wrapped_in(_SOURCE, words, Tone.BAD), 300))
+    return sections
+
+
+_ON_THE_WAY = (Line("on the way:", Tone.HEAD),)
+
+
+def _trail(trail: Sequence[StepTrail], view: View) -> list[Section]:
+    if not trail:
+        return []
+
+    def item(index: int, width: int) -> list[Line]:
+        step = trail[index]
+        where = relative(step.place, view.cwd)
+        if step.line is not None and not where.endswith(f":{step.line}"):
+            where = f"{where}:{step.line}"
+        where = clip(where, 80)
+        if step.function and (index == 0 or trail[index - 1].function != step.function):
+            where = f"{where} in {clip(step.function, 40)}"
+        parts = [part for value in step.changed for part in changes(value)]
+        words = ", ".join(assigned(value, 60, name=path) for path, value in parts)
+        return [Line(f"{where}  {clip(words or step.text.strip(), width)}".rstrip(), Tone.QUIET)]
+
+    def more(shown: int) -> str | None:
+        missing = len(trail) - shown
+        return f"… {plural(missing, 'earlier step')} left out" if missing else None
+
+    listing = Listing(
+        _CHANGED, len(trail), item, more, head=_ON_THE_WAY, widths=(120, 60), from_end=True
+    )
+    return [Capped(listing, view.limit // 2)]
+
+
+def _callers(callers: Sequence[Frame], view: View) -> list[Section]:
+    if not callers:
+        return []
+
+    def item(index: int, width: int) -> list[Line]:
+        return [Line(f"called from {in_frame(callers[index], view.cwd)}")]
+
+    def more(shown: int) -> str | None:
+        missing = len(callers) - shown
+        return f"… {plural(missing, 'caller')} (dbg backtrace)" if missing else None
+
+    return [Listing(_SOURCE, len(callers), item, more)]
+
+
+@renders(Ended)
+def _ended(answer: Ended, view: View) -> list[Section]:
+    session = clip(answer.session, 40)
+    pid = f" (pid {answer.pid})" if answer.pid is not None else ""
+    sections: list[Section]
+    if answer.how == "detached":
+        runs_on = ", which runs on" if answer.exit is None else ""
+        sections = [headline(f"detached from {session}{pid}{runs_on}")]
+    else:
+        verb = "had ended already" if answer.how == "ended already" else "ended"
+        exit = answer.exit
+        known = exit is not None and (exit.code, exit.signal, exit.reason) != (None, None, None)
+        how = f", {exit_words(exit).replace('exited: ', 'exit ')}" if known else ""
+        sections = [headline(f"{session} {verb}{pid}{how}")]
+    if answer.children:
+        names = ", ".join(answer.children)
+        sections.append(wrapped_in(1, f"and its children {names}"))
+    return [
+        *sections,
+        *output_sections(answer.output, 2, view.limit),
+        *next_step(answer.next),
+    ]

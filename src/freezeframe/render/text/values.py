@@ -1,0 +1,320 @@
+"""Values: one line each, changes by their path, children indented."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from freezeframe.model.answers import Evaluated, Variables
+from freezeframe.model.stops import Frame
+from freezeframe.model.values import Scope, ScopeKind, Value
+from freezeframe.render.budget import Elastic, Listing, Section
+from freezeframe.render.page import Line, Tone, View
+from freezeframe.render.words import (
+    around_difference,
+    clip,
+    number,
+    one_line,
+    place,
+    plural,
+    size,
+)
+
+from ._table import headline, next_step, renders, via
+from .output import output_sections
+
+#: A change of a container is shown whole up to this many characters, else by its changed parts.
+_SHORT = 60
+_TYPE_IN_TEXT = re.compile(r"<?(?:class )?([\w.$:]+)")
+
+
+# --- one value ----------------------------------------------------------------------------------
+
+
+def right_side(value: Value, limit: int) -> str:
+    """Return what stands right of `name =`: never empty, at most *limit* bytes."""
+    if value.failed:
+        return f"<cannot be shown: {clip(value.text or 'no reason given', limit - 20)}>"
+    if value.opaque and value.children:
+        return _composed(value, limit)
+    if not value.text:
+        return f"<{clip(value.type, limit - 10)}, no text>" if value.type else "<no text>"
+    return clip(value.text, limit)
+
+
+def _composed(value: Value, limit: int) -> str:
+    """Return `Account(id=1, owner='Bo', …+3)`: an object by its fields."""
+    head = f"{clip(_type_name(value), 40)}("
+    total = value.count if value.count is not None else len(value.children)
+    room = limit - size(head) - size(f", …+{number(total)})")
+    parts: list[str] = []
+    for child in value.children:
+        shown = right_side(child, max(24, min(60, limit // 3)))
+        part = shown if child.name.isdecimal() else f"{clip(child.name, 40)}={shown}"
+        room -= size(part) + 2
+        if room < 0:
+            break
+        parts.append(part)
+    left = max(total, len(value.children)) - len(parts)
+    if left > 0:
+        parts.append(f"…+{number(left)}")
+    return f"{head}{', '.join(parts)})"
+
+
+def _type_name(value: Value) -> str:
+    name = value.type
+    if not name and (found := _TYPE_IN_TEXT.match(value.text)):
+        name = found[1]
+    return (name or "object").rpartition(".")[2] or "object"
+
+
+def assigned(
+    value: Value, limit: int, *, name: str | None = None, show_type: bool = False, mark: bool = True
+) -> str:
+    """Return `name = value`; for one that changed `name = value (was old)`."""
+    left = clip(value.name if name is None else name, max(limit // 2, 60))
+    if show_type and value.type:
+        left = f"{left}: {clip(value.type, 60)}"
+    room = limit - size(left) - 3
+    if not (mark and value.changed):
+        return f"{left} = {right_side(value, room)}"
+    if value.was is None:
+        return f"{left} = {right_side(value, room - 6)} (new)"
+    if value.opaque or value.failed or value.was == value.text:
+        return f"{left} = {right_side(value, room - 10)} (changed)"
+    new, old = around_difference(value.text, value.was, (room - 7) // 2)
+    # What one side does not need, the other may have.
+    if size(new) < (room - 7) // 2:
+        old = clip(value.was, room - 7 - size(new))
+    elif size(old) < (room - 7) // 2:
+        new = clip(value.text, room - 7 - size(old))
+    return f"{left} = {new or '<no text>'} (was {old or '<no text>'})"
+
+
+def changes(value: Value, path: str | None = None) -> list[tuple[str, Value]]:
+    """Return what changed in *value*: itself, or those of its parts that did, by their paths."""
+    path = value.name if path is None else path
+    parts = [
+        part
+        for child in value.children
+        for part in changes(child, child.expression or _joined(path, child.name))
+    ]
+    if value.changed and (not parts or _says_itself(value)):
+        return [(path, value)]
+    return parts
+
+
+def _says_itself(value: Value) -> bool:
+    return (
+        not value.opaque
+        and value.was is not None
+        and value.was != value.text
+        and len(value.text) + len(value.was) <= _SHORT
+    )
+
+
+def _joined(path: str, name: str) -> str:
+    if name.startswith(("[", ".", "->")):
+        return path + name
+    if name.isdecimal() or name.startswith(("'", '"', "(", "b'", 'b"')):
+        return f"{path}[{name}]"
+    return f"{path}.{name}"
+
+
+def tree(value: Value, indent: int, width: int) -> list[Line]:
+    """Return the children of *value*, indented, each with its own below it."""
+    pad = " " * indent
+    lines: list[Line] = []
+    for child in value.children:
+        lines.append(Line(pad + assigned(child, width - indent, mark=False), Tone.VALUE))
+        if not child.opaque or any(grandchild.children for grandchild in child.children):
+            lines.extend(tree(child, indent + 2, width))
+    return lines
+
+
+# --- scopes -------------------------------------------------------------------------------------
+
+_WORDS = {
+    ScopeKind.ARGUMENTS: ("argument", "args"),
+    ScopeKind.LOCALS: ("local", "locals"),
+    ScopeKind.GLOBALS: ("global", "globals"),
+    ScopeKind.REGISTERS: ("register", "registers"),
+}
+
+
+def _more(scope: Scope, positions: Sequence[int], shown: int) -> str | None:
+    """Return what is missing once *shown* of the values at *positions* are shown."""
+    missing = len(positions) - shown + scope.more
+    if not missing:
+        return None
+    word, command = _WORDS.get(scope.kind, ("value", None))
+    start = positions[shown] if shown < len(positions) else len(scope.values)
+    stop = len(scope.values) + scope.more
+    hint = f" (dbg {command} --range {start + scope.start}:{stop + scope.start})" if command else ""
+    return f"… {number(missing)} more {word if missing == 1 else word + 's'}{hint}"
+
+
+def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
+    """Return the section of what changed since the last stop here: marked, by path."""
+    found = [part for scope in scopes for value in scope.values for part in changes(value)]
+    if not found:
+        return []
+
+    def item(index: int, width: int) -> list[Line]:
+        path, value = found[index]
+        return [Line(f"* {assigned(value, width, name=path)}", Tone.CHANGED)]
+
+    def more(shown: int) -> str | None:
+        missing = len(found) - shown
+        return f"… {number(missing)} more changed (dbg locals)" if missing else None
+
+    return [Listing(rank, len(found), item, more)]
+
+
+def unchanged_values(scopes: Sequence[Scope], rank: int, *, names_only: bool) -> list[Section]:
+    """Return the sections of what stayed as it was; with *names_only* one line of names."""
+    sections: list[Section] = []
+    for scope in scopes:
+        positions = [i for i, value in enumerate(scope.values) if not changes(value)]
+        if names_only:
+            sections.extend(_names(scope, positions, rank))
+        elif positions or scope.more:
+            sections.append(_listing(scope, positions, rank, mark=False))
+    return sections
+
+
+def _names(scope: Scope, positions: Sequence[int], rank: int) -> list[Section]:
+    if not positions:
+        return []
+    names = ", ".join(one_line(scope.values[i].name) for i in positions)
+    text = f"  unchanged: {names}"
+    return [Elastic(rank, lambda limit: [Line(clip(text, min(limit, 120) - 1), Tone.QUIET)], 41)]
+
+
+def _listing(
+    scope: Scope, positions: Sequence[int], rank: int, *, mark: bool, titled: bool = False
+) -> Listing:
+    def item(index: int, width: int) -> list[Line]:
+        value = scope.values[positions[index]]
+        parts = changes(value) if mark else []
+        star = "* " if parts else "  "
+        tone = Tone.CHANGED if parts else Tone.VALUE
+        lines = [Line(star + assigned(value, width, mark=mark), tone)]
+        for path, part in parts:
+            if part is not value:
+                lines.append(Line(f"  * {assigned(part, width, name=path)}", Tone.CHANGED))
+        return lines
+
+    titled = titled or scope.kind in (ScopeKind.GLOBALS, ScopeKind.REGISTERS, ScopeKind.OTHER)
+    head = (Line(f"{one_line(scope.name).lower()}:", Tone.HEAD),) if titled else ()
+    return Listing(
+        rank, len(positions), item, lambda shown: _more(scope, positions, shown), head=head
+    )
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+def in_frame(frame: Frame, cwd: str | None) -> str:
+    """Return `app.py:22 in total`, or what is known of it."""
+    function = clip(frame.function, 60) if frame.function else ""
+    if frame.path is None and (frame.address or frame.module):
+        where = " ".join(one_line(part) for part in (frame.address, frame.module) if part)
+        where = clip(where, 80)
+    else:
+        where = place(frame.path, frame.line, cwd)
+    return f"{where} in {function}" if function else where
+
+
+@renders(Variables)
+def _variables(answer: Variables, view: View) -> list[Section]:
+    sections: list[Section] = []
+    filled = [scope for scope in answer.scopes if scope.values or scope.more]
+    if answer.frame.index and filled:
+        sections.append(headline(f"{in_frame(answer.frame, view.cwd)}:", Tone.HEAD))
+    if not filled:
+        words = _WORDS.get(answer.scopes[0].kind, ("value",))[0] if answer.scopes else "value"
+        sections.append(headline(f"no {words}s in {answer.frame.function or 'this frame'}"))
+    for rank, scope in enumerate(filled, 1):
+        listing = _listing(scope, range(len(scope.values)), rank, mark=True, titled=len(filled) > 1)
+        if len(filled) == 1:
+            listing = Listing(rank, listing.count, listing.item, listing.more)
+        sections.append(listing)
+    return [*sections, *next_step(answer.next), *via(answer.via)]
+
+
+@renders(Evaluated)
+def _evaluated(answer: Evaluated, view: View) -> list[Section]:
+    value = answer.value
+    name = clip(answer.expression, 60) if answer.expression else value.name
+    sections: list[Section] = []
+    if answer.range is not None:
+        sections.extend(_page(answer, name))
+    elif not value.text and not value.type and not value.children:
+        sections.append(headline("done: it has no value"))
+    elif value.children and (not value.opaque or any(c.children for c in value.children)):
+        sections.append(_whole(answer, name, cap=160))
+        sections.append(_children(answer, rank=2))
+    else:
+        sections.append(_whole(answer, name, cap=None))
+    sections.extend(output_sections(answer.output, 3, view.limit // 3))
+    return [*sections, *next_step(answer.next), *via(answer.via)]
+
+
+def _whole(answer: Evaluated, name: str, *, cap: int | None) -> Section:
+    value = answer.value
+
+    def make(limit: int) -> list[Line]:
+        room = limit - 1 if cap is None else min(limit - 1, cap)
+        text = assigned(value, room, name=name, show_type=answer.show_type)
+        if cap is None and value.count and "…" in text and "…" not in value.text:
+            hint = _print_range(answer.expression, 0, min(value.count, 100))
+            more = f"… {plural(value.count, 'item')} ({hint})"
+            room -= size(more) + 1
+            text = assigned(value, room, name=name, show_type=answer.show_type)
+            return [Line(text, Tone.VALUE), Line(more, Tone.QUIET)]
+        return [Line(text, Tone.VALUE)]
+
+    return Elastic(1, make, 170)
+
+
+def _print_range(expression: str, start: int, stop: int) -> str:
+    spelled = shlex.quote(one_line(expression)) if len(expression) <= 60 else "EXPR"
+    return f"dbg print {spelled} --range {start}:{stop}"
+
+
+def _children(answer: Evaluated, rank: int) -> Section:
+    value = answer.value
+
+    def item(index: int, width: int) -> list[Line]:
+        child = value.children[index]
+        line = Line(f"  {assigned(child, width - 2, mark=False)}", Tone.VALUE)
+        if child.opaque and not any(grandchild.children for grandchild in child.children):
+            return [line]
+        return [line, *tree(child, 4, width)]
+
+    first = answer.range[0] if answer.range else 0
+    stop = first + len(value.children)
+    if answer.range is None and value.count is not None:
+        stop = max(stop, value.count)
+
+    def more(shown: int) -> str | None:
+        missing = stop - first - shown
+        if not missing:
+            return None
+        hint = _print_range(answer.expression, first + shown, stop)
+        return f"  … {number(missing)} more ({hint})"
+
+    return Listing(rank, len(value.children), item, more)
+
+
+def _page(answer: Evaluated, name: str) -> list[Section]:
+    value, (start, stop) = answer.value, answer.range or (0, 0)
+    stop = min(stop, start + len(value.children)) if value.children else stop
+    of = f" of {value.count}" if value.count is not None else ""
+    type_ = f": {value.type}" if answer.show_type and value.type else ""
+    head = headline(f"{name}{type_} [{start}:{stop}]{of}", Tone.HEAD)
+    if not value.children:
+        return [headline(f"{name}{type_} [{start}:{stop}]{of}: nothing there", Tone.HEAD)]
+    return [head, _children(answer, rank=1)]

@@ -1,0 +1,151 @@
+"""Words on one line: made harmless, elided in the middle, counted in bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+#: What a terminal would obey, what would break a line or reorder it, and what is not UTF-8.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_UNSAFE_IN_VALUE = re.compile(f"[\t\n]|{_UNSAFE.pattern}")
+_NAMED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\x00": "\\0"}
+
+#: No line is elided below this: a shorter one would say nothing but that it was elided.
+LEAST_LINE = 40
+
+
+def size(text: str) -> int:
+    """Return how many bytes *text* is in UTF-8. Lone surrogates count as three."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return _escape(found[0])
+
+
+def _escape(character: str) -> str:
+    if name := _NAMED.get(character):
+        return name
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def harmless(text: str) -> str:
+    """Return *text* with everything escaped that could move a cursor; tabs and newlines stay."""
+    return _UNSAFE.sub(_escaped, text)
+
+
+def one_line(text: str) -> str:
+    """Return *text* with all control characters escaped, newlines and tabs among them."""
+    return _UNSAFE_IN_VALUE.sub(_escaped, text)
+
+
+def clip(text: str, limit: int, *, tail: bool = True) -> str:
+    """Return *text* on one line of at most *limit* bytes, and how much was left out of it.
+
+    What is left out is the middle, or the end with ``tail=False``. Reads no more of *text* than
+    it shows. A limit below LEAST_LINE counts as LEAST_LINE.
+    """
+    limit = max(limit, LEAST_LINE)
+    if len(text) <= limit:
+        whole = one_line(text)
+        if size(whole) <= limit:
+            return whole
+    room = limit - size(_gap(len(text)))
+    behind = _fitting(reversed(text[-room:]), room // 3) if tail else 0
+    end = one_line(text[len(text) - behind :])
+    before = _fitting(text[:room], room - size(end))
+    return one_line(text[:before]) + _gap(len(text) - before - behind) + end
+
+
+def _gap(count: int) -> str:
+    return f"…+{number(count)} chars…"
+
+
+def _fitting(characters: Iterable[str], room: int) -> int:
+    """Return how many of the characters fit, escaped, into *room* bytes."""
+    count = 0
+    for character in characters:
+        room -= size(one_line(character))
+        if room < 0:
+            break
+        count += 1
+    return count
+
+
+def around_difference(text: str, other: str, limit: int) -> tuple[str, str]:
+    """Return both texts within *limit* bytes each, so that what tells them apart is seen.
+
+    Two long texts that differ in the middle would look the same once elided there.
+    """
+    shown, shown_other = clip(text, limit), clip(other, limit)
+    if shown != shown_other or text == other:
+        return shown, shown_other
+    start = _common_prefix(text, other)
+    # A little of what comes before tells the reader where in the text he is.
+    start = max(0, start - 8)
+    lead = f"…+{number(start)} chars…"
+    room = max(limit - size(lead), LEAST_LINE)
+    return lead + clip(text[start:], room), lead + clip(other[start:], room)
+
+
+def _common_prefix(text: str, other: str) -> int:
+    low, high = 0, min(len(text), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def relative(path: str, cwd: str | None) -> str:
+    """Return *path* as seen from *cwd* when it lies below it, else as it is."""
+    if cwd:
+        for separator in "/\\":
+            base = cwd if cwd.endswith(separator) else cwd + separator
+            if path.startswith(base) and len(path) > len(base):
+                return path[len(base) :]
+    return path
+
+
+def place(path: str | None, line: int | None, cwd: str | None) -> str:
+    """Return `file:line`, the file relative to *cwd* where it is below it."""
+    if path is None:
+        return "unknown place" if line is None else f"line {line}"
+    shown = clip(relative(path, cwd), 100)
+    return shown if line is None else f"{shown}:{line}"
+
+
+def number(count: int) -> str:
+    """Return *count*, with separators where it is long enough to be misread."""
+    return f"{count:,}" if abs(count) >= 10_000 else str(count)
+
+
+def plural(count: int, word: str) -> str:
+    return f"{number(count)} {word}" if count == 1 else f"{number(count)} {word}s"
+
+
+def seconds(span_s: float) -> str:
+    """Return a span of time in the unit that a person would use."""
+    if span_s < 10:
+        return f"{span_s:.1f} s".replace(".0 s", " s")
+    if span_s < 120:
+        return f"{span_s:.0f} s"
+    if span_s < 7200:
+        return f"{span_s / 60:.0f} min"
+    if span_s < 172_800:
+        return f"{span_s / 3600:.0f} h"
+    return f"{span_s / 86_400:.0f} days"
+
+
+def commands(next: Sequence[str]) -> str:
+    """Return commands as words to run: `dbg await or dbg pause`."""
+    spelled = [one_line(command) for command in next]
+    spelled = [c if c.startswith("dbg ") else f"dbg {c}" for c in spelled]
+    if len(spelled) < 2:
+        return "".join(spelled)
+    return f"{', '.join(spelled[:-1])} or {spelled[-1]}"

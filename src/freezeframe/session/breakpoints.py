@@ -1,0 +1,206 @@
+"""Breakpoints: wanted (the user's) against bound (the debugger's).
+
+What the user wants belongs to the workspace: it exists before a program is started, survives a
+restart, and is applied by every session there. What a debugger made of it belongs to a session.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
+from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.places import Location
+from freezeframe.model.stops import Breakpoint, BreakpointState
+
+#: Directories that hold no source of the user's own.
+_SKIPPED_DIRECTORIES = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "target"}
+_MAX_FILES_SEARCHED = 20_000
+
+
+@dataclass(slots=True)
+class Wanted:
+    """One breakpoint of the user's. `location.file` is absolute."""
+
+    id: int
+    location: Location
+    condition: str | None = None
+    hit_count: str | None = None
+    log: str | None = None
+    temporary: bool = False
+    enabled: bool = True
+    hits: int = 0
+
+    def to_set(self) -> WantedBreakpoint:
+        return WantedBreakpoint(self.id, self.location, self.condition, self.hit_count, self.log)
+
+    def same_as(self, other: Wanted) -> bool:
+        return self.location == other.location and self.temporary == other.temporary
+
+
+@dataclass(slots=True)
+class Book:
+    """All breakpoints of a workspace, by id."""
+
+    wanted: dict[int, Wanted] = field(default_factory=dict)
+    _last_id: int = 0
+
+    def __iter__(self) -> Iterator[Wanted]:
+        return iter(self.wanted.values())
+
+    def add(self, entry: Wanted) -> Wanted:
+        """Enter a breakpoint under a new id."""
+        self._last_id += 1
+        entry.id = self._last_id
+        self.wanted[entry.id] = entry
+        return entry
+
+    def find_same(self, entry: Wanted) -> Wanted | None:
+        return next((known for known in self if known.same_as(entry)), None)
+
+    def get(self, id: int) -> Wanted:
+        entry = self.wanted.get(id)
+        if entry is None:
+            have = ", ".join(str(e.id) for e in self)
+            raise NotFound(
+                f"there is no breakpoint {id}" + (f"; there are {have}." if have else "."),
+                next="dbg breakpoint list",
+            )
+        return entry
+
+    def files(self) -> set[str]:
+        return {e.location.file for e in self if e.location.file is not None}
+
+    def for_file(self, path: str) -> list[WantedBreakpoint]:
+        """Return what is to be set in *path*: the enabled ones."""
+        return [e.to_set() for e in self if e.enabled and e.location.file == path]
+
+    def for_functions(self) -> list[WantedBreakpoint]:
+        return [e.to_set() for e in self if e.enabled and e.location.function is not None]
+
+    def for_addresses(self) -> list[WantedBreakpoint]:
+        return [e.to_set() for e in self if e.enabled and e.location.address is not None]
+
+    def enabled(self) -> list[WantedBreakpoint]:
+        return [e.to_set() for e in self if e.enabled]
+
+
+class Bindings:
+    """What one debugger made of the breakpoints it was given."""
+
+    def __init__(self) -> None:
+        self._bound: dict[int, BoundBreakpoint] = {}
+
+    def update(self, bound: Iterable[BoundBreakpoint]) -> None:
+        for entry in bound:
+            self._bound[entry.id] = entry
+
+    def forget(self, ids: Iterable[int]) -> None:
+        for id in ids:
+            self._bound.pop(id, None)
+
+    def get(self, id: int) -> BoundBreakpoint | None:
+        return self._bound.get(id)
+
+
+def describe(entry: Wanted, bound: BoundBreakpoint | None) -> Breakpoint:
+    """Return the breakpoint as the reader sees it: wanted and bound in one."""
+    path, line, message = entry.location.file, entry.location.line, None
+    moved_from = None
+    if not entry.enabled:
+        state = BreakpointState.DISABLED
+    elif bound is None:
+        state = BreakpointState.WANTED
+    elif bound.verified:
+        state = BreakpointState.BOUND
+        path, line, message = bound.path or path, bound.line or line, bound.message
+        if entry.location.line is not None and line != entry.location.line:
+            moved_from = entry.location.line
+    else:
+        state = BreakpointState.REJECTED if bound.rejected else BreakpointState.PENDING
+        message = bound.message
+    return Breakpoint(
+        id=entry.id,
+        location=str(entry.location),
+        state=state,
+        path=path,
+        line=line,
+        moved_from=moved_from,
+        condition=entry.condition,
+        hit_count=entry.hit_count,
+        log=entry.log,
+        temporary=entry.temporary,
+        message=message,
+        hits=entry.hits,
+    )
+
+
+# --- finding the file that was meant -------------------------------------------------------------
+
+
+def resolve(location: Location, cwd: str, root: str, *, remote: bool = False) -> Location:
+    """Return *location* with an absolute path to a file that exists.
+
+    A file that is not there but stands under that name in exactly one place of the workspace is
+    taken. Raises NotFound, with the nearest name, otherwise. With *remote* the file may live on
+    another machine and is only made absolute.
+    """
+    if location.file is None:
+        return location
+    wanted = os.path.expanduser(location.file)
+    path = os.path.abspath(os.path.join(cwd, wanted))
+    if not os.path.isfile(path):
+        if remote:
+            return Location(file=os.path.join(cwd, wanted), line=location.line)
+        path = _find(wanted, root, location)
+    line = location.line or 0
+    if line < 1:
+        raise UsageError(
+            f"{location.file} has no line {line}.", next=f"dbg source {location.file}:1"
+        )
+    try:
+        with open(path, "rb") as file:
+            total = file.read().count(b"\n") + 1
+    except OSError as error:
+        raise NotFound(f"{location.file} cannot be read: {error.strerror}.") from None
+    if line > total:
+        raise NotFound(
+            f"{location.file} has {total} lines; there is no line {line}.",
+            next=f"dbg source {location.file}:{total}",
+        )
+    return Location(file=path, line=location.line)
+
+
+def _find(wanted: str, root: str, location: Location) -> str:
+    files = list(_files_below(root))
+    suffix = os.sep + os.path.normpath(wanted).lstrip("./")
+    matches = [path for path in files if path.endswith(suffix)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        shown = ", ".join(sorted(os.path.relpath(m, root) for m in matches)[:4])
+        raise NotFound(
+            f"{wanted} could be any of {len(matches)} files: {shown}.",
+            next=f"dbg break {os.path.relpath(min(matches), root)}:{location.line}",
+        )
+    names = {os.path.relpath(path, root): path for path in files}
+    bases = {os.path.basename(path): relative for relative, path in names.items()}
+    near = difflib.get_close_matches(os.path.basename(wanted), bases, 1, 0.6)
+    raise NotFound(
+        f"there is no file {wanted} here or below {root}.",
+        next=f"dbg break {bases[near[0]]}:{location.line}" if near else "dbg break FILE:LINE",
+    )
+
+
+def _files_below(root: str) -> Iterator[str]:
+    count = 0
+    for directory, directories, files in os.walk(root):
+        directories[:] = [d for d in directories if d not in _SKIPPED_DIRECTORIES]
+        for name in files:
+            count += 1
+            if count > _MAX_FILES_SEARCHED:
+                return
+            yield os.path.join(directory, name)

@@ -1,0 +1,56 @@
+"""Frame and value handles, stamped with the number of their stop.
+
+The debugger's own ids die when the program resumes and may then be given to something else. A
+handle carries its stop, so a late one is refused; it never reads wrong data.
+"""
+
+from __future__ import annotations
+
+import re
+
+from freezeframe.errors import NotFound, Stale
+
+_HANDLE = re.compile(r"([fv])(\d+)\.(\d+)")
+
+
+class Handles:
+    """The handles of one stop."""
+
+    def __init__(self, stop: int) -> None:
+        self.stop = stop
+        self._frames: list[int] = []
+        self._values: list[int] = []
+
+    def frame(self, index: int, id: int) -> str:
+        """Return the handle of the frame at *index*; indexes come in order."""
+        while len(self._frames) <= index:
+            self._frames.append(-1)
+        self._frames[index] = id
+        return f"f{self.stop}.{index}"
+
+    def value(self, ref: int) -> str | None:
+        """Return a handle for the debugger's reference; None when there is nothing below it."""
+        if not ref:
+            return None
+        self._values.append(ref)
+        return f"v{self.stop}.{len(self._values)}"
+
+    def resolve(self, handle: str) -> int:
+        """Return the debugger's id behind *handle*. Raises Stale or NotFound."""
+        match = _HANDLE.fullmatch(handle)
+        if match is None:
+            raise NotFound(f"{handle!r} is not a handle.")
+        kind, stop, number = match[1], int(match[2]), int(match[3])
+        if stop != self.stop:
+            raise Stale(
+                f"{handle} belongs to stop {stop}; the program is at stop {self.stop} now.",
+                next="dbg context",
+            )
+        table, index = (self._frames, number) if kind == "f" else (self._values, number - 1)
+        if not 0 <= index < len(table):
+            raise NotFound(f"stop {stop} has no {handle}.", next="dbg context")
+        return table[index]
+
+
+def is_handle(text: str) -> bool:
+    return _HANDLE.fullmatch(text) is not None

@@ -1,0 +1,222 @@
+"""Every workspace and session of a daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from freezeframe.config import Config
+from freezeframe.errors import NoSession
+from freezeframe.model.answers import SessionInfo
+from freezeframe.model.stops import Breakpoint, ExceptionFilter
+
+from .breakpoints import Book, Wanted, describe
+from .session import MakeBackend, Session
+from .sources import Sources
+
+#: What marks the root of a repository.
+_ROOT_MARKS = (".git", ".hg", ".jj", ".svn")
+
+
+@dataclass(slots=True)
+class Workspace:
+    """A project: its breakpoints, its exception filters, its sessions.
+
+    Everything here outlives a session; nothing here is shared with another project.
+    """
+
+    root: str
+    book: Book = field(default_factory=Book)
+    #: filters by name that the user chose; None: the debugger's own defaults
+    filters: list[ExceptionFilter] | None = None
+    sessions: dict[str, Session] = field(default_factory=dict)
+    #: name of a session, or of a child that the user chose
+    current: str | None = None
+    #: breakpoints are changed by one command at a time
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def session(self) -> Session | None:
+        """Return the session that commands without a name speak to, children included."""
+        if self.current is None:
+            return None
+        for root in self.sessions.values():
+            for member in root.members():
+                if member.name == self.current:
+                    return member
+        root_name = self.current.partition("/")[0]
+        return self.sessions.get(root_name)
+
+    def live_sessions(self) -> list[Session]:
+        """Every session, children included, that a breakpoint must be told to."""
+        return [m for root in self.sessions.values() for m in root.members() if m.live]
+
+    async def apply(self, changed: list[Wanted]) -> None:
+        """Tell every live session about changed breakpoints."""
+        for session in self.live_sessions():
+            await session.apply(changed)
+
+    def describe(self, entry: Wanted) -> Breakpoint:
+        """Return a breakpoint with what the debuggers here made of it: the best news counts."""
+        candidates = [s.bindings.get(entry.id) for s in self.live_sessions()]
+        bound = [b for b in candidates if b is not None]
+        best = max(bound, key=lambda b: (b.verified, not b.rejected), default=None)
+        return describe(entry, best)
+
+
+@dataclass(slots=True)
+class Hub:
+    """All workspaces; finds the session that a command speaks of."""
+
+    config: Config
+    sources: Sources = field(default_factory=Sources)
+    workspaces: dict[str, Workspace] = field(default_factory=dict)
+    on_change: Callable[[Session], None] = lambda session: None
+    #: told the pid of a program that must outlive the daemon
+    on_release: Callable[[int], None] = lambda pid: None
+
+    def workspace(self, cwd: str) -> Workspace:
+        """Return the workspace of a directory: its repository's root, or itself.
+
+        A directory below one where sessions live belongs there, repository or not.
+        """
+        root = workspace_root(cwd)
+        if root not in self.workspaces:
+            above = root
+            while (parent := os.path.dirname(above)) != above:
+                above = parent
+                known = self.workspaces.get(above)
+                if known is not None and known.sessions:
+                    return known
+        return self.workspaces.setdefault(root, Workspace(root))
+
+    def roots(self) -> Iterator[Session]:
+        for workspace in self.workspaces.values():
+            yield from workspace.sessions.values()
+
+    def workspace_of(self, session: Session) -> Workspace:
+        root = session.root
+        return next(w for w in self.workspaces.values() if w.sessions.get(root.name) is root)
+
+    def find(self, name: str | None, workspace: Workspace) -> Session:
+        """Return the session of that name, this workspace's first; or the current one here.
+
+        Raises NoSession, naming those that there are.
+        """
+        if name is None:
+            session = workspace.session()
+            if session is None:
+                raise NoSession(
+                    f"there is no session in {workspace.root}.{self._elsewhere(workspace)}",
+                    next="dbg start PROGRAM -b FILE:LINE",
+                )
+            return session.focus()
+        candidates = [
+            member
+            for root in workspace.sessions.values()
+            for member in root.members()
+            if member.name == name
+        ] or [m for root in self.roots() for m in root.members() if m.name == name]
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            raise NoSession(
+                f"{len(candidates)} workspaces have a session {name}; "
+                "run the command in the directory of the one you mean.",
+                next="dbg sessions --everywhere",
+            )
+        have = ", ".join(m.name for root in self.roots() for m in root.members())
+        raise NoSession(
+            f"there is no session {name}" + (f"; there are {have}." if have else "."),
+            next="dbg sessions",
+        )
+
+    def _elsewhere(self, workspace: Workspace) -> str:
+        others = [w for w in self.workspaces.values() if w is not workspace and w.sessions]
+        if not others:
+            return ""
+        names = ", ".join(f"{n} in {w.root}" for w in others for n in w.sessions)
+        return f" Elsewhere: {names}."
+
+    def create(
+        self, workspace: Workspace, name: str, make_backend: MakeBackend, reason: str
+    ) -> Session:
+        """Enter a new session and make it the current one of its workspace."""
+        session = Session(
+            name,
+            book=workspace.book,
+            config=self.config,
+            sources=self.sources,
+            make_backend=make_backend,
+            reason=reason,
+            on_change=self.on_change,
+            filters=lambda: workspace.filters,
+        )
+        workspace.sessions[name] = session
+        workspace.current = name
+        return session
+
+    def remove(self, session: Session) -> None:
+        """Forget a session and its children; the newest one left becomes the current one."""
+        root = session.root
+        if root is not session:
+            parent = session.parent
+            if parent is not None and session in parent.children:
+                parent.children.remove(session)
+            return
+        workspace = self.workspace_of(root)
+        del workspace.sessions[root.name]
+        if workspace.session() is None:
+            workspace.current = next(reversed(workspace.sessions), None)
+        self.on_change(root)
+
+    @property
+    def busy(self) -> bool:
+        return any(root.tree_live for root in self.roots())
+
+    async def close(self) -> None:
+        """End every session. Bounded; never raises."""
+        for root in list(self.roots()):
+            await root.dispose()
+        self.workspaces.clear()
+
+    def info(self, session: Session, workspace: Workspace, now: float) -> SessionInfo:
+        """Return what `status` and `sessions` say of one session."""
+        target, moment = session.target, session.moment
+        frame = moment.thread.frame if moment is not None else None
+        program = getattr(target, "program", None) or ""
+        here = self.workspace_of(session)
+        current = here.session()
+        return SessionInfo(
+            name=session.name,
+            state=session.phase.value,
+            program=program,
+            current=here is workspace and current is not None and current.focus() is session,
+            workspace=here.root,
+            pid=session.pid,
+            debugger=str(session.backend.tool) if session.backend is not None else None,
+            place=f"{frame.path}:{frame.line}" if frame is not None and frame.path else None,
+            function=frame.function if frame is not None else None,
+            reason=moment.event.reason.value if moment is not None else None,
+            exit=session.exit,
+            parent=session.parent.name if session.parent is not None else None,
+            age_s=now - session.created,
+            command=(program, *getattr(target, "args", ())),
+        )
+
+
+def workspace_root(cwd: str) -> str:
+    """Return the root of the repository above *cwd*, or *cwd* itself.
+
+    The home directory and / are never taken for a project that spans what lies below them.
+    """
+    home = os.path.expanduser("~")
+    directory = cwd
+    while True:
+        if any(os.path.exists(os.path.join(directory, mark)) for mark in _ROOT_MARKS):
+            return directory
+        parent = os.path.dirname(directory)
+        if parent == directory or directory == home:
+            return cwd
+        directory = parent

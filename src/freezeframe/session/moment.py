@@ -1,0 +1,205 @@
+"""One stop, looked at: everything the debugger is asked about it, once.
+
+Frame ids and value references die when the program resumes, so what was learned about a stop
+is kept here and goes away with it. Nobody resumes the program before the first look at its stop
+is complete (`ready`), so an answer never mixes two stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from freezeframe.backends.backend import Backend, RawFrame, RawScope, RawValue, Stopped
+from freezeframe.errors import DebuggerError, NotFound
+from freezeframe.model.stops import ExceptionInfo, Frame, StopReason, Thread
+from freezeframe.model.values import Scope, ScopeKind, Value
+
+from .handles import Handles
+
+#: Frames fetched at once; a stop report never needs more.
+FIRST_FRAMES = 20
+#: Variables of one scope fetched for a stop report.
+FIRST_VALUES = 100
+#: Children fetched of one value whose own text does not show them.
+FIRST_CHILDREN = 50
+#: Values opened at one stop, so that a frame full of objects stays cheap.
+_MAX_OPENED = 24
+#: How deep objects within objects are opened.
+_MAX_DEPTH = 3
+
+_SHOWN = frozenset({ScopeKind.ARGUMENTS, ScopeKind.LOCALS})
+
+
+@dataclass(slots=True)
+class FrameView:
+    """The variables of one frame, as first seen."""
+
+    frame: Frame
+    scopes: tuple[Scope, ...] = ()
+    returned: Value | None = None
+
+
+@dataclass(slots=True)
+class Moment:
+    """A stop and what is known about it."""
+
+    number: int
+    event: Stopped
+    backend: Backend
+    thread: Thread
+    handles: Handles
+    #: index of the frame that commands without a frame of their own speak of
+    selected: int = 0
+    exception: ExceptionInfo | None = None
+    #: the variables of the selected frame, changes marked
+    view: FrameView | None = None
+    #: why the look at it is incomplete
+    trouble: str | None = None
+    #: when it was reported, to tell which of several stops came first
+    event_order: float = 0.0
+    #: a report of this stop went out
+    reported: bool = False
+    ready: asyncio.Future[None] = field(default_factory=asyncio.Future)
+    _frames: list[RawFrame] = field(default_factory=list)
+    _total: int | None = None
+    _complete: bool = False
+    _scopes: dict[int, Sequence[RawScope]] = field(default_factory=dict)
+    _opened: int = 0
+
+    # --- frames
+
+    async def frames(self, count: int, *, thread: int | None = None) -> list[Frame]:
+        """Return up to *count* frames of the stop's thread (or of another), innermost first."""
+        if thread is not None and thread != self.thread.id:
+            raw, _ = await self.backend.frames(thread, 0, count)
+            return [_frame(index, frame, None) for index, frame in enumerate(raw)]
+        while len(self._frames) < count and not self._complete:
+            start = len(self._frames)
+            want = max(count - start, FIRST_FRAMES if not start else 1)
+            raw, total = await self.backend.frames(self.thread.id, start, want)
+            self._frames.extend(raw)
+            self._total = total
+            if len(raw) < want or (total is not None and len(self._frames) >= total):
+                self._complete = True
+                self._total = len(self._frames)
+            if not raw:
+                break
+        return self.known_frames()[:count]
+
+    def known_frames(self) -> list[Frame]:
+        """Return the frames fetched so far."""
+        return [
+            _frame(index, frame, self.handles.frame(index, frame.id))
+            for index, frame in enumerate(self._frames)
+        ]
+
+    @property
+    def depth(self) -> int | None:
+        """How many frames there are, where that is known."""
+        return self._total if self._total is not None or not self._complete else len(self._frames)
+
+    async def frame(self, index: int) -> Frame:
+        """Return one frame by index. Raises NotFound beyond the outermost."""
+        frames = await self.frames(index + 1)
+        if index >= len(frames):
+            raise NotFound(
+                f"there is no frame {index}; the stack has {len(frames)} frames.",
+                next="dbg backtrace",
+            )
+        return frames[index]
+
+    def frame_id(self, index: int) -> int:
+        return self._frames[index].id
+
+    async def current_frame(self) -> Frame:
+        """Return the selected frame. Raises NotFound when the stop has no frames."""
+        return await self.frame(self.selected)
+
+    # --- variables
+
+    async def scopes(self, index: int) -> Sequence[RawScope]:
+        if index not in self._scopes:
+            await self.frame(index)
+            self._scopes[index] = await self.backend.scopes(self.frame_id(index))
+        return self._scopes[index]
+
+    async def look(self, index: int, *, open_values: bool = True) -> FrameView:
+        """Return the arguments and locals of a frame, objects opened as far as is cheap."""
+        frame = await self.frame(index)
+        view = FrameView(frame)
+        scopes: list[Scope] = []
+        for raw in await self.scopes(index):
+            if raw.kind not in _SHOWN or raw.expensive:
+                continue
+            values, more, returned = await self.values(raw, FIRST_VALUES, open_values=open_values)
+            scopes.append(Scope(raw.name, raw.kind, values, more))
+            view.returned = returned or view.returned
+        view.scopes = tuple(scopes)
+        return view
+
+    async def values(
+        self, scope: RawScope, count: int, *, start: int = 0, open_values: bool = False
+    ) -> tuple[tuple[Value, ...], int, Value | None]:
+        """Return a scope's values, how many more there are, and what a function returned with."""
+        raws = await self.backend.children(scope.ref)
+        returned = next((self.value(raw) for raw in raws if raw.returned), None)
+        plain = [raw for raw in raws if not raw.returned]
+        shown = plain[start : start + count]
+        opened = [await self._open(raw, 1) if open_values else self.value(raw) for raw in shown]
+        if returned is not None and returned.opaque and open_values:
+            returned = await self._open(next(raw for raw in raws if raw.returned), 1)
+        return tuple(opened), max(0, len(plain) - start - len(shown)), returned
+
+    async def _open(self, raw: RawValue, depth: int) -> Value:
+        """Return the value with its children when its own text does not show them."""
+        value = self.value(raw)
+        if not raw.opaque or not raw.ref or self._opened >= _MAX_OPENED or depth > _MAX_DEPTH:
+            return value
+        self._opened += 1
+        try:
+            children = await self.backend.children(raw.ref, count=FIRST_CHILDREN)
+        except DebuggerError:
+            return value
+        inner = [await self._open(child, depth + 1) for child in children[:FIRST_CHILDREN]]
+        return replace(value, children=tuple(inner))
+
+    def value(self, raw: RawValue) -> Value:
+        """Return the reader's form of a debugger's value."""
+        return Value(
+            name=raw.name,
+            text=raw.text,
+            type=raw.type,
+            has_children=bool(raw.ref),
+            count=raw.count,
+            handle=self.handles.value(raw.ref),
+            expression=raw.expression,
+            address=raw.address,
+            opaque=raw.opaque,
+            failed=raw.failed,
+        )
+
+    def choose_frame(self, frames: list[Frame]) -> int:
+        """Return the frame a report speaks of: the user's own where the program broke or hung.
+
+        After a step or at a breakpoint that is where the program stands, whoever wrote it.
+        """
+        if self.event.reason not in (StopReason.EXCEPTION, StopReason.SIGNAL, StopReason.PAUSE):
+            return 0
+        return next((frame.index for frame in frames if not frame.library), 0)
+
+
+def _frame(index: int, raw: RawFrame, handle: str | None) -> Frame:
+    return Frame(
+        index=index,
+        function=raw.function,
+        path=raw.path,
+        line=raw.line,
+        column=raw.column,
+        module=raw.module,
+        address=raw.address,
+        library=raw.library,
+        handle=handle,
+        source_reference=raw.source_reference,
+    )

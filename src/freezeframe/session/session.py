@@ -1,0 +1,596 @@
+"""One debug session: joins backend, phase, breakpoints, output and children.
+
+Everything that happens reaches `_on_event`, in order; that is the one place where it can be
+recorded and broadcast. Commands that talk to the debugger take turns (`turn`); waiting for a
+stop holds no turn, so status, pause, output and stop always get through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from freezeframe.backends import backend as events
+from freezeframe.backends.backend import (
+    Backend,
+    Configuration,
+    Feature,
+    Launch,
+    StepKind,
+    Target,
+    WantedBreakpoint,
+)
+from freezeframe.config import Config
+from freezeframe.errors import (
+    DebuggerError,
+    DebuggerLost,
+    FreezeframeError,
+    NotRunning,
+    NotStopped,
+    Unsupported,
+)
+from freezeframe.model.stops import (
+    ExceptionFilter,
+    Exit,
+    Frame,
+    Stop,
+    StopReason,
+    Thread,
+    Watchpoint,
+)
+from freezeframe.model.values import Scope, Value
+
+from . import changes
+from .bell import Bell
+from .breakpoints import Bindings, Book, Wanted
+from .handles import Handles
+from .moment import FIRST_FRAMES, FrameView, Moment
+from .output import OutputRing
+from .phase import LIVE, Occurrence, Phase, advance
+from .sources import Sources
+
+log = logging.getLogger(__name__)
+
+Ticket = dict["Session", int]
+MakeBackend = Callable[[], Backend]
+#: Variables of frames seen at earlier stops that are kept to tell what changed.
+_REMEMBERED_FRAMES = 64
+
+
+class Session:
+    """A program under a debugger, from start to end; it can be started again."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        book: Book,
+        config: Config,
+        sources: Sources,
+        make_backend: MakeBackend,
+        reason: str,
+        parent: Session | None = None,
+        on_change: Callable[[Session], None] = lambda session: None,
+        on_temporary: Callable[[list[int]], None] = lambda ids: None,
+        filters: Callable[[], list[ExceptionFilter] | None] = lambda: None,
+    ) -> None:
+        self.name = name
+        self.config = config
+        self.sources = sources
+        #: why this debugger was taken
+        self.reason = reason
+        self.parent = parent
+        self.children: list[Session] = []
+        self.book = book
+        self.bindings = Bindings()
+        self.output = OutputRing(config.output.max_events, config.output.max_bytes)
+        self.bell = Bell()
+        self.phase = Phase.IDLE
+        self.target: Target | None = None
+        self.backend: Backend | None = None
+        self.pid: int | None = None
+        self.exit: Exit | None = None
+        self.stop_number = 0
+        #: the stop the program stands at; None while it runs
+        self.moment: Moment | None = None
+        #: the last stop there was, for those who waited for it
+        self.last_moment: Moment | None = None
+        #: breakpoints of an operation such as `until`, gone at the next stop
+        self.private: list[Wanted] = []
+        self.watchpoints: dict[int, Watchpoint] = {}
+        self.created = time.time()
+        self.started = time.time()
+        self._make_backend = make_backend
+        self._filters = filters
+        self._on_change = on_change
+        self._on_temporary = on_temporary
+        self._lock = asyncio.Lock()
+        self._generation = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread_names: dict[int, str] = {}
+        self._seen_frames: dict[tuple[object, ...], dict[str, Value]] = {}
+        self._children_made = 0
+
+    # --- the tree
+
+    @property
+    def root(self) -> Session:
+        return self if self.parent is None else self.parent.root
+
+    def members(self) -> Iterator[Session]:
+        """Yield this session and every one below it."""
+        yield self
+        for child in self.children:
+            yield from child.members()
+
+    @property
+    def live(self) -> bool:
+        return self.phase in LIVE
+
+    @property
+    def tree_live(self) -> bool:
+        return any(member.live for member in self.members())
+
+    def focus(self) -> Session:
+        """Return the session of the tree that a command without a name speaks to.
+
+        That is this one unless it has nothing to show and another one stands still.
+        """
+        if self.phase is Phase.STOPPED:
+            return self
+        stopped = [m for m in self.members() if m.phase is Phase.STOPPED and m.moment]
+        if stopped:
+            return min(stopped, key=lambda m: m.moment.event_order if m.moment else 0)
+        if self.live:
+            return self
+        return next((m for m in self.members() if m.live), self)
+
+    # --- guards
+
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Hold the debugger for one command; others wait their turn."""
+        async with self._lock:
+            yield
+
+    def require_backend(self) -> Backend:
+        if self.backend is None or not self.live:
+            raise self._ended()
+        return self.backend
+
+    async def require_stopped(self) -> Moment:
+        """Return the current stop, its first look complete. Raises NotStopped or NotRunning."""
+        while True:
+            moment = self.moment
+            if moment is None or self.phase is not Phase.STOPPED:
+                raise self._not_stopped()
+            await asyncio.shield(moment.ready)
+            if moment is self.moment:
+                return moment
+
+    def require(self, feature: Feature) -> Backend:
+        """Return the backend. Raises Unsupported when it lacks *feature*."""
+        backend = self.require_backend()
+        if feature not in backend.features:
+            raise Unsupported(
+                f"{backend.tool} has no {feature.value}.",
+                next=backend.unsupported_hint(feature) or "dbg tool",
+            )
+        return backend
+
+    def _not_stopped(self) -> FreezeframeError:
+        if self.phase is Phase.RUNNING:
+            return NotStopped(
+                "the program is running, so there is nothing to show.", next="dbg pause"
+            )
+        if self.live:
+            return NotStopped("the program is still being started.", next="dbg await")
+        return self._ended()
+
+    def _ended(self) -> FreezeframeError:
+        how = "has not been started"
+        if self.exit is not None:
+            if self.exit.how == "detached":
+                how = "was detached from and runs on its own"
+            elif self.exit.how == "lost":
+                how = f"was lost with its debugger: {self.exit.reason}".rstrip(".: ")
+            elif self.exit.signal:
+                how = f"was ended by {self.exit.signal}"
+            elif self.exit.code is not None:
+                how = f"has ended with exit code {self.exit.code}"
+            else:
+                how = "has ended"
+        return NotRunning(f"the program {how}.", next="dbg restart")
+
+    # --- life
+
+    async def start(self, target: Target) -> None:
+        """Start or join the program. Returns when it runs (or has already stopped or ended)."""
+        self._advance(Occurrence.STARTED)
+        self._generation += 1
+        generation = self._generation
+        self.target = target
+        self.exit = None
+        self.pid = None
+        self.moment = self.last_moment = None
+        self.started = time.time()
+        self.bindings = Bindings()
+        self.private.clear()
+        self._thread_names.clear()
+        self._seen_frames.clear()
+        backend = self.backend = self._make_backend()
+        given = self.book.enabled()
+        configuration = Configuration(given, self._filters())
+
+        def sink(event: events.Event) -> None:
+            if generation == self._generation:
+                self._on_event(event)
+
+        try:
+            bound = await backend.start(target, configuration, sink)
+        except BaseException as error:
+            await backend.dispose()
+            if self.live and generation == self._generation:
+                words = error.message if isinstance(error, FreezeframeError) else str(error)
+                self._end(Exit(how="lost", reason=words or type(error).__name__))
+            raise
+        self.bindings.update(bound)
+        if self.phase is Phase.INITIALIZING:
+            self._advance(Occurrence.INITIALIZED)
+        if self.phase in (Phase.CONFIGURING, Phase.STOPPED):
+            self._advance(Occurrence.CONFIGURED)
+        self._changed()
+        if self.live and [w.id for w in self.book.enabled()] != [w.id for w in given]:
+            # Someone changed the breakpoints while the debugger was being configured.
+            await self.apply(list(self.book))
+
+    async def restart(self) -> None:
+        """End the program if it lives and start it again, as it was started."""
+        target = self.target
+        if target is None:
+            raise NotRunning("nothing was started here.", next="dbg start PROGRAM")
+        if not isinstance(target, Launch):
+            raise Unsupported(
+                "the program was attached to, so it cannot be started again from here.",
+                next="dbg start PROGRAM",
+            )
+        await self.end()
+        self.children.clear()
+        self.phase = advance(self.phase, Occurrence.CLEARED)
+        await self.start(target)
+
+    async def end(self) -> None:
+        """End the program, its children and its debugger. Bounded; never raises."""
+        for child in list(self.children):
+            await child.end()
+        left = self.parent is None and (self.exit is None or self.exit.how != "detached")
+        if self.backend is not None and (self.live or left):
+            try:
+                await self.backend.terminate()
+            except DebuggerError as error:
+                log.info("%s: terminate: %s", self.name, error)
+            if self.live:
+                self._end(Exit(how="killed"))
+        if self.backend is not None:
+            await self.backend.dispose()
+
+    async def detach(self) -> None:
+        """Leave the program and its children running without a debugger."""
+        for child in list(self.children):
+            if child.live:
+                await child.detach()
+        backend = self.require(Feature.DETACH)
+        await backend.detach()
+        if self.live:
+            self._end(Exit(how="detached"))
+
+    async def dispose(self) -> None:
+        """Let go of everything. Never raises."""
+        await self.end()
+        for task in list(self._tasks):
+            task.cancel()
+
+    # --- what happens
+
+    def _on_event(self, event: events.Event) -> None:
+        if self.phase is Phase.TERMINATED and not isinstance(event, events.Printed):
+            return
+        match event:
+            case events.Printed(stream, text):
+                self.output.append(stream, text)
+                self.bell.ring()
+            case events.Initialized():
+                self._advance(Occurrence.INITIALIZED)
+            case events.Stopped():
+                self._stopped(event)
+            case events.Continued():
+                if self.phase is Phase.STOPPED and event.all_threads:
+                    self._resumed()
+            case events.ProcessStarted(pid):
+                self.pid = pid if pid is not None else self.pid
+                self._changed()
+            case events.BreakpointMoved(bound):
+                self.bindings.update([bound])
+            case events.ChildStarted():
+                self._adopt(event)
+            case events.Ended(exit):
+                self._end(exit)
+            case events.CapabilitiesChanged():
+                pass
+
+    def _advance(self, occurrence: Occurrence) -> None:
+        self.phase = advance(self.phase, occurrence)
+        self._changed()
+
+    def _changed(self) -> None:
+        root = self.root
+        self.bell.ring()
+        if root is not self:
+            root.bell.ring()
+        self._on_change(self)
+
+    def _stopped(self, event: events.Stopped) -> None:
+        assert self.backend is not None
+        self._advance(Occurrence.STOPPED)
+        self.stop_number += 1
+        thread = Thread(event.thread if event.thread is not None else -1, "", current=True)
+        moment = Moment(self.stop_number, event, self.backend, thread, Handles(self.stop_number))
+        moment.event_order = time.monotonic()
+        self.moment = self.last_moment = moment
+        for id in event.breakpoints:
+            if id in self.book.wanted:
+                self.book.wanted[id].hits += 1
+        self._spawn(self._look(moment))
+        self._changed()
+
+    def _resumed(self) -> None:
+        self._advance(Occurrence.RESUMED)
+        self.moment = None
+
+    def _end(self, exit: Exit) -> None:
+        self._advance(Occurrence.ENDED)
+        self.exit = exit
+        if self.moment is not None and not self.moment.ready.done():
+            self.moment.trouble = "the program ended"
+        self.moment = None
+        if self.backend is not None:
+            self._spawn(self.backend.dispose())
+        self._changed()
+
+    def _adopt(self, event: events.ChildStarted) -> None:
+        root = self.root
+        root._children_made += 1
+        child = Session(
+            f"{root.name}/{root._children_made}",
+            book=self.book,
+            config=self.config,
+            sources=self.sources,
+            make_backend=lambda: event.backend,
+            reason="follows its parent",
+            parent=self,
+            on_change=self._on_change,
+            on_temporary=self._on_temporary,
+            filters=self._filters,
+        )
+        child.pid = event.pid
+        self.children.append(child)
+        self._spawn(self._start_child(child, event.target))
+
+    async def _start_child(self, child: Session, target: Target) -> None:
+        try:
+            await child.start(target)
+        except FreezeframeError as error:
+            # A child that ends before it was configured is no failure of the program.
+            log.info("child %s: %s", child.name, error)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._task_done)
+
+    def _task_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("session %s", self.name, exc_info=error)
+
+    # --- the look at a stop
+
+    async def _look(self, moment: Moment) -> None:
+        """Ask the debugger for what a report shows, once; everyone who reports reads that."""
+        try:
+            async with asyncio.timeout(self.config.timeouts.request_s):
+                await self._ask(moment)
+        except DebuggerLost as error:
+            moment.trouble = error.message
+        except DebuggerError as error:
+            moment.trouble = error.message
+        except TimeoutError:
+            moment.trouble = "the debugger did not say where the program stands in time"
+        finally:
+            moment.backend.drain()
+            if not moment.ready.done():
+                moment.ready.set_result(None)
+
+    async def _ask(self, moment: Moment) -> None:
+        event = moment.event
+        if event.thread is None:
+            threads = await moment.backend.threads()
+            if threads:
+                moment.thread = replace(threads[0], current=True)
+        frames = await moment.frames(FIRST_FRAMES)
+        if moment.thread.id not in self._thread_names:
+            for thread in await moment.backend.threads():
+                self._thread_names[thread.id] = thread.name
+        moment.thread = Thread(
+            moment.thread.id,
+            self._thread_names.get(moment.thread.id, ""),
+            frame=frames[0] if frames else None,
+            current=True,
+        )
+        if event.reason is StopReason.EXCEPTION:
+            moment.exception = await moment.backend.exception(moment.thread.id)
+        await self._forget_passing_breakpoints(moment)
+        if frames:
+            moment.selected = moment.choose_frame(frames)
+            moment.view = self.remember(moment, await moment.look(moment.selected))
+
+    def remember(self, moment: Moment, view: FrameView) -> FrameView:
+        """Return the view with changes marked against the last look at the same frame."""
+        depth = moment.depth
+        key = (
+            moment.thread.id,
+            view.frame.path,
+            view.frame.function,
+            depth - view.frame.index if depth is not None else None,
+        )
+        values = [value for scope in view.scopes for value in scope.values]
+        before = self._seen_frames.pop(key, None)
+        self._seen_frames[key] = changes.by_name(values)
+        while len(self._seen_frames) > _REMEMBERED_FRAMES:
+            self._seen_frames.pop(next(iter(self._seen_frames)))
+        view.scopes = tuple(
+            Scope(scope.name, scope.kind, changes.mark(scope.values, before), scope.more)
+            for scope in view.scopes
+        )
+        return view
+
+    async def _forget_passing_breakpoints(self, moment: Moment) -> None:
+        if self.private:
+            passing, self.private = self.private, []
+            await self.apply(passing)
+        temporary = [
+            id
+            for id in moment.event.breakpoints
+            if id in self.book.wanted and self.book.wanted[id].temporary
+        ]
+        if temporary:
+            gone = [self.book.wanted.pop(id) for id in temporary]
+            await self.apply(gone)
+            self._on_temporary(temporary)
+
+    def stop_of(self, moment: Moment) -> Stop:
+        """Return the reader's form of a stop."""
+        frame = moment.thread.frame
+        event = moment.event
+        return Stop(
+            number=moment.number,
+            reason=event.reason,
+            thread=moment.thread,
+            frame=frame,
+            description=event.description,
+            breakpoints=tuple(id for id in event.breakpoints if id > 0),
+            exception=moment.exception,
+            all_threads=event.all_threads,
+        )
+
+    # --- breakpoints
+
+    async def apply(self, changed: Iterable[Wanted]) -> None:
+        """Tell the debugger about *changed* breakpoints: added, altered or removed ones."""
+        if self.backend is None or self.phase not in (Phase.RUNNING, Phase.STOPPED):
+            return
+        changed = list(changed)
+        present = {w.id for w in self.book} | {w.id for w in self.private}
+        self.bindings.forget(w.id for w in changed if w.id not in present)
+        for path in {w.location.file for w in changed if w.location.file is not None}:
+            wanted = self._for_file(path)
+            self.bindings.update(await self.backend.set_breakpoints(path, wanted))
+        if any(w.location.function is not None for w in changed):
+            functions = self.book.for_functions() + [
+                w.to_set() for w in self.private if w.location.function is not None
+            ]
+            self.bindings.update(await self.backend.set_function_breakpoints(functions))
+        if any(w.location.address is not None for w in changed):
+            addresses = self.book.for_addresses() + [
+                w.to_set() for w in self.private if w.location.address is not None
+            ]
+            self.bindings.update(await self.backend.set_address_breakpoints(addresses))
+
+    def _for_file(self, path: str) -> list[WantedBreakpoint]:
+        passing = [w.to_set() for w in self.private if w.location.file == path]
+        return self.book.for_file(path) + passing
+
+    # --- execution
+
+    def ticket(self) -> Ticket:
+        """Return what has been told of the tree, to wait for what has not.
+
+        A member that stands at a stop nobody was told of counts as news.
+        """
+        ticket: Ticket = {}
+        for member in self.root.members():
+            untold = member.moment is not None and not member.moment.reported
+            ticket[member] = member.stop_number - 1 if untold else member.stop_number
+        return ticket
+
+    async def resume(self, *, only: bool = False) -> None:
+        """Let the program run on from its stop."""
+        moment = await self.require_stopped()
+        backend = self.require_backend()
+        await self._go(backend.resume(moment.thread.id, only=only), moment)
+
+    async def step(self, kind: StepKind, *, instruction: bool = False) -> None:
+        moment = await self.require_stopped()
+        backend = self.require_backend()
+        await self._go(backend.step(kind, moment.thread.id, instruction=instruction), moment)
+
+    async def _go(self, request: Coroutine[Any, Any, None], moment: Moment) -> None:
+        """Send a resuming request; the debugger's `continued` may come with it or not at all."""
+        await request
+        if self.moment is moment and self.phase is Phase.STOPPED:
+            self._resumed()
+
+    async def wait(self, ticket: Ticket, timeout_s: float | None) -> tuple[Session, Moment] | None:
+        """Wait for news of the tree: a stop that *ticket* does not have, or the end of all.
+
+        Returns the session that stopped and its stop, looked at; None when everything ended or
+        the time was up (`tree_live` tells which).
+        """
+        root = self.root
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            for member in (self, *root.members()):
+                moment = member.last_moment
+                if moment is None or not member.live:
+                    continue
+                if moment.number > ticket.get(member, 0):
+                    await asyncio.shield(moment.ready)
+                    if not member.live:
+                        continue
+                    moment.reported = True
+                    return member, moment
+            if not root.tree_live:
+                return None
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return None
+            await root.bell.wait(left)
+
+    async def select(self, index: int) -> FrameView:
+        """Make a frame the current one and look at it."""
+        moment = await self.require_stopped()
+        view = await moment.look(index)
+        moment.selected = index
+        moment.view = view
+        return view
+
+    async def select_thread(self, thread: int) -> Frame | None:
+        """Make a thread the current one at this stop."""
+        moment = await self.require_stopped()
+        known = {t.id: t for t in await moment.backend.threads()}
+        chosen = known[thread]
+        other = Moment(moment.number, moment.event, moment.backend, chosen, moment.handles)
+        other.event_order = moment.event_order
+        other.reported = True
+        other.ready.set_result(None)
+        frames = await other.frames(FIRST_FRAMES)
+        other.thread = replace(chosen, frame=frames[0] if frames else None, current=True)
+        if frames:
+            other.view = await other.look(0)
+        self.moment = self.last_moment = other
+        return frames[0] if frames else None

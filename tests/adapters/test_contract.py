@@ -1,0 +1,514 @@
+"""What every debugger must do, in one vocabulary: stops, values, steps, exceptions, ends."""
+
+from __future__ import annotations
+
+import shlex
+
+from harness.reports import (
+    bare,
+    changed,
+    frame_of,
+    functions,
+    place,
+    printed,
+    texts,
+    values,
+)
+
+# --- stops --------------------------------------------------------------------------------------
+
+
+def test_start_answers_with_the_whole_picture_of_the_first_stop(dbg, sample):
+    p = sample("loop")
+
+    report = dbg.data("start", p.name, "-b", p.at("loop"))
+
+    assert report["state"] == "stopped"
+    assert report["stop"]["reason"] == "breakpoint"
+    assert report["stop"]["breakpoints"] == [1]
+    assert place(report) == p.at("loop")
+    assert bare(frame_of(report)["function"]) == "total_of"
+    seen = texts(report)
+    assert (seen["number"], seen["amount"], seen["total"]) == ("0", "6", "0")
+    [current] = [line for line in report["source"]["lines"] if line["current"]]
+    assert current["number"] == p.line("loop")
+    assert "total += amount" in current["text"]
+    assert len(report["source"]["lines"]) == 7
+    assert printed(report) == "adding\n"
+    assert report["pid"] > 0
+
+
+def test_continue_answers_with_the_next_stop_and_marks_what_changed(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    report = dbg.data("continue")
+
+    assert place(report) == p.at("loop")
+    seen = values(report)
+    assert seen["total"]["text"] == "6"
+    assert seen["total"]["changed"]
+    assert seen["total"]["was"] == "0"
+    assert {"number", "amount", "total"} <= changed(report)
+
+
+def test_a_program_without_a_stop_runs_to_its_end_in_one_call(dbg, sample):
+    p = sample("loop")
+
+    report = dbg.data("start", p.name, code=0)
+
+    assert report["state"] == "terminated"
+    assert report["exit"]["code"] == 3
+    assert printed(report, "stdout") == "adding\ntotal 19\n"
+    assert printed(report, "stderr") == "done\n"
+
+
+def test_the_end_after_a_stop_tells_exit_code_and_output(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("last"))
+
+    report = dbg.data("continue")
+
+    assert report["state"] == "terminated"
+    assert report["exit"]["code"] == 3
+    assert "total 19" in printed(report)
+
+
+def test_stop_on_entry_stops_before_anything_is_printed(dbg, sample):
+    p = sample("loop")
+
+    report = dbg.data("start", p.name, "--stop-on-entry")
+
+    assert report["state"] == "stopped"
+    assert report["stop"]["reason"] == "entry"
+    assert printed(report) == ""
+
+
+# --- breakpoints --------------------------------------------------------------------------------
+
+
+def test_a_breakpoint_set_before_start_is_wanted_and_then_bound(dbg, sample):
+    p = sample("loop")
+
+    added = dbg.data("break", p.at("loop"))
+    assert added["breakpoint"]["state"] == "wanted"
+
+    report = dbg.data("start", p.name)
+    assert place(report) == p.at("loop")
+    [bound] = dbg.data("breakpoint", "list")["breakpoints"]
+    assert bound["state"] == "bound"
+    assert bound["line"] == p.line("loop")
+    assert bound["id"] == added["breakpoint"]["id"]
+
+
+def test_a_condition_stops_only_where_it_holds(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"), "-c", "number == 2")
+
+    report = dbg.data("start", p.name)
+
+    assert texts(report)["number"] == "2"
+    assert dbg.data("continue")["state"] == "terminated"
+
+
+def test_a_hit_count_stops_at_that_pass_only(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"), "--hit-count", "2")
+
+    report = dbg.data("start", p.name)
+
+    assert texts(report)["number"] == "1"
+    assert dbg.data("continue")["state"] == "terminated"
+
+
+def test_a_hit_count_counts_the_passes_where_the_condition_holds(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"), "-c", "number >= 1", "--hit-count", "2")
+
+    report = dbg.data("start", p.name)
+
+    assert texts(report)["number"] == "2"
+
+
+def test_a_logpoint_prints_and_does_not_stop(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"), "--log", "total is {total}")
+
+    report = dbg.data("start", p.name)
+
+    assert report["state"] == "terminated"
+    assert printed(report, "log") == "total is 0\ntotal is 6\ntotal is 11\n"
+
+
+def test_a_function_can_be_broken_at(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", "line_amount")
+
+    report = dbg.data("start", p.name)
+
+    assert bare(frame_of(report)["function"]) == "line_amount"
+    assert texts(report)["price"] == "2"
+
+
+def test_a_temporary_breakpoint_stops_once(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"), "--temporary")
+
+    assert dbg.data("start", p.name)["state"] == "stopped"
+    assert dbg.data("breakpoint", "list")["breakpoints"] == []
+    assert dbg.data("continue")["state"] == "terminated"
+
+
+def test_a_disabled_breakpoint_stops_again_when_it_is_enabled(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"))
+    dbg.data("break", p.at("last"))
+    dbg.data("breakpoint", "disable", 1)
+
+    assert place(dbg.data("start", p.name)) == p.at("last")
+    dbg.data("breakpoint", "enable", 1)
+    assert place(dbg.data("restart")) == p.at("loop")
+
+
+def test_a_removed_breakpoint_does_not_stop(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    answer = dbg.data("breakpoint", "remove", 1)
+
+    assert [each["id"] for each in answer["removed"]] == [1]
+    assert answer["breakpoints"] == []
+    assert dbg.data("continue")["state"] == "terminated"
+
+
+def test_a_breakpoint_that_is_not_there_cannot_be_removed(dbg, sample):
+    assert dbg.error("breakpoint", "remove", 7, code=1)["code"] == "not-found"
+
+
+def test_a_breakpoint_added_while_stopped_is_hit(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("first"))
+
+    added = dbg.data("break", p.at("callee"))
+
+    assert added["breakpoint"]["state"] == "bound"
+    assert place(dbg.data("continue")) == p.at("callee")
+
+
+# --- execution ----------------------------------------------------------------------------------
+
+
+def test_next_steps_over_a_call(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("call"))
+
+    report = dbg.data("next")
+
+    assert report["stop"]["reason"] == "step"
+    assert place(report) == p.at("loop")
+
+
+def test_step_goes_into_a_call_and_finish_comes_back_with_its_value(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("call"))
+
+    inside = dbg.data("step")
+    assert place(inside) == p.at("callee")
+    assert (texts(inside)["price"], texts(inside)["count"]) == ("2", "3")
+
+    outside = dbg.data("finish")
+    assert bare(frame_of(outside)["function"]) == "total_of"
+    assert frame_of(outside)["line"] in (p.line("call"), p.line("loop"))
+    if outside["returned"]:
+        assert outside["returned"]["text"] == "6"
+
+
+def test_several_steps_in_one_call_leave_a_trail(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("call"))
+
+    report = dbg.data("next", "--count", 3)
+
+    assert [step["line"] for step in report["trail"]] == [p.line("loop"), p.line("done")]
+    assert frame_of(report)["line"] not in (p.line("loop"), p.line("done"))
+
+
+def test_steps_that_meet_a_breakpoint_end_there(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("call"), "-b", p.at("callee"))
+
+    report = dbg.data("next", "--count", 10)
+
+    assert report["stop"]["reason"] == "breakpoint"
+    assert place(report) == p.at("callee")
+
+
+def test_until_runs_to_a_place_and_leaves_no_breakpoint(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("first"))
+
+    assert place(dbg.data("until", p.at("last"))) == p.at("last")
+    assert len(dbg.data("breakpoint", "list")["breakpoints"]) == 1
+
+
+def test_jump_goes_on_elsewhere_or_is_refused(dbg, sample, debugger):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+    if "jump" in debugger.refuses:
+        assert dbg.error("jump", p.at("last"))["code"] == "unsupported"
+        return
+
+    report = dbg.data("jump", p.at("last"))
+
+    assert place(report) == p.at("last")
+    assert texts(report)["total"] == "0"
+
+
+def test_restart_runs_again_with_the_same_breakpoints(dbg, sample):
+    p = sample("loop")
+    first = dbg.data("start", p.name, "-b", p.at("loop"))
+    dbg.data("continue")
+
+    again = dbg.data("restart")
+
+    assert place(again) == p.at("loop")
+    assert texts(again)["number"] == "0"
+    assert again["pid"] != first["pid"]
+    assert not changed(again)
+
+
+# --- seeing -------------------------------------------------------------------------------------
+
+
+def test_the_backtrace_shows_who_called_whom(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("callee"))
+
+    [stack] = dbg.data("backtrace")["stacks"]
+
+    assert functions(stack)[:3] == ["line_amount", "total_of", "main"]
+    lines = [frame["line"] for frame in stack["frames"][:3]]
+    assert lines == [p.line("callee"), p.line("call"), p.line("main")]
+
+
+def test_a_backtrace_can_be_limited_and_says_so(dbg, sample):
+    p = sample("recursion")
+    dbg.data("start", p.name, "-b", p.at("bottom"))
+
+    [whole] = dbg.data("backtrace")["stacks"]
+    [part] = dbg.data("backtrace", "--limit", 4)["stacks"]
+
+    assert functions(whole).count("down") == 10
+    assert len(part["frames"]) == 4
+    assert part["more"] is None or part["more"] >= 6
+
+
+def test_frames_are_selected_and_looked_into(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("callee"))
+
+    caller = dbg.data("up")
+    assert bare(caller["frame"]["function"]) == "total_of"
+    assert texts(caller)["total"] == "0"
+    assert dbg.data("print", "number")["value"]["text"] == "0"
+    assert bare(dbg.data("frame", 2)["frame"]["function"]) == "main"
+    assert bare(dbg.data("down")["frame"]["function"]) == "total_of"
+
+
+def test_a_step_selects_the_innermost_frame_again(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("callee"))
+    dbg.data("up")
+
+    dbg.data("next")
+
+    assert bare(dbg.data("locals")["frame"]["function"]) == "line_amount"
+
+
+def test_arguments_and_locals_are_told_apart(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("return"))
+
+    assert set(texts(dbg.data("args"))) == {"price", "count"}
+    assert texts(dbg.data("locals"))["amount"] == "6"
+
+
+def test_an_expression_is_evaluated_in_the_frame(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("callee"))
+
+    assert dbg.data("print", "price * 10 + count")["value"]["text"] == "23"
+    assert dbg.data("eval", "price + 1")["value"]["text"] == "3"
+
+
+def test_an_expression_that_fails_is_an_error_in_the_language_s_words(dbg, sample, debugger):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("callee"))
+
+    error = dbg.error("print", debugger.bad_expression, code=1)
+
+    assert error["code"] == "evaluation"
+    assert debugger.complaint in error["message"]
+
+
+def test_a_variable_can_be_set_and_the_program_uses_it(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("last"))
+
+    answer = dbg.data("set", "total", "100")
+
+    assert answer["value"]["text"] == "100"
+    report = dbg.data("continue")
+    assert "total 100" in printed(report)
+    assert report["exit"]["code"] == 4
+
+
+def test_source_is_shown_around_any_place(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    source = dbg.data("source", p.at("callee"), "--context", 1)["source"]
+
+    numbers = [line["number"] for line in source["lines"]]
+    assert numbers == [p.line("callee") - 1, p.line("callee"), p.line("callee") + 1]
+
+
+# --- exceptions ---------------------------------------------------------------------------------
+
+
+def test_a_program_that_fails_stops_at_the_failure(dbg, sample, debugger):
+    p = sample("uncaught")
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["reason"] == "exception"
+    assert place(report) == p.at("uncaught")
+    exception = report["stop"]["exception"]
+    assert exception["type"].endswith(debugger.error_type)
+    assert debugger.error_message in exception["message"]
+    lines = [line["line"] for line in exception["traceback"]]
+    assert lines[-2:] == [p.line("caller"), p.line("uncaught")]
+    assert dbg.data("continue")["exit"]["code"] == 1
+
+
+def test_catch_off_lets_a_failing_program_end(dbg, sample, debugger):
+    p = sample("uncaught")
+    dbg.data("catch", "off")
+
+    report = dbg.data("start", p.name)
+
+    assert report["state"] == "terminated"
+    assert report["exit"]["code"] == 1
+    assert debugger.error_type in printed(report, "stderr")
+
+
+# --- input and output ---------------------------------------------------------------------------
+
+
+def test_input_reaches_the_program_and_its_end_too(dbg, sample):
+    p = sample("echo")
+    dbg.data("start", p.name, "--no-wait", code=0)
+
+    dbg.data("break", p.at("line"))
+    dbg.data("input", "hello")
+    stopped = dbg.data("await")
+    assert place(stopped) == p.at("line")
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("continue", "--no-wait")
+    dbg.data("input", "--eof")
+    ended = dbg.data("await")
+
+    assert ended["state"] == "terminated"
+    everything = printed(dbg.data("output", "--all"))
+    assert "heard hello\n" in everything
+    assert "lines 1\n" in everything
+
+
+def test_input_can_come_from_a_file(dbg, sample, project):
+    p = sample("echo")
+    (project / "words.txt").write_text("one\ntwo\n")
+
+    report = dbg.data("start", p.name, "--stdin", "words.txt")
+
+    assert printed(report) == "ready\nheard one\nheard two\nlines 2\n"
+
+
+def test_output_is_told_once_and_never_lost_by_looking(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    assert printed(dbg.data("output")) == ""
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("continue")
+    assert printed(dbg.data("output")) == ""
+    assert printed(dbg.data("output", "--all"), "stdout") == "adding\ntotal 19\n"
+
+
+def test_a_flood_of_output_ends_with_its_last_line(dbg, sample):
+    p = sample("flood")
+    # 1 MB is kept of 3.
+    dbg.configure("[output]\nmax_bytes_mb = 1\n")
+
+    report = dbg.data("start", p.name, "3")
+
+    assert report["state"] == "terminated"
+    output = dbg.data("output", "--all")["output"]
+    assert output["chunks"][-1]["text"].endswith("last line 30000\n")
+    kept = sum(len(chunk["text"]) for chunk in output["chunks"])
+    assert output["dropped"] + output["skipped"] + kept == 30_000 * 100 + len("last line 30000\n")
+    assert output["dropped"] > 1_500_000
+
+
+# --- threads ------------------------------------------------------------------------------------
+
+
+def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample):
+    p = sample("threads")
+
+    report = dbg.data("start", p.name, "-b", p.at("worker"))
+
+    assert texts(report)["number"] == "2"
+    assert report["stop"]["thread"]["name"] == "worker-2"
+    threads = dbg.data("threads")["threads"]
+    assert {"worker-1", "worker-2", "worker-3"} <= {thread["name"] for thread in threads}
+    [current] = [thread for thread in threads if thread["current"]]
+    assert current["name"] == "worker-2"
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_another_thread_can_be_looked_into(dbg, sample):
+    p = sample("threads")
+    dbg.data("start", p.name, "-b", p.at("worker"))
+    threads = {thread["name"]: thread["id"] for thread in dbg.data("threads")["threads"]}
+
+    dbg.data("thread", threads["worker-3"])
+
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert stack["thread"]["name"] == "worker-3"
+    assert "work" in functions(stack)
+
+
+# --- what it cannot do --------------------------------------------------------------------------
+
+
+def test_what_the_debugger_lacks_is_refused_as_unsupported(dbg, sample, debugger):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    for command in debugger.refuses:
+        error = dbg.error(*shlex.split(command), code=1)
+        assert error["code"] == "unsupported", command
+        assert error["next"], f"{command}: nothing is said to do instead"
+    # A refused request must not have harmed the session.
+    assert place(dbg.data("next")) == p.at("done")
+
+
+def test_the_tool_says_who_does_the_work_and_why(dbg, sample, debugger):
+    p = sample("loop")
+    envelope = dbg.envelope("start", p.name, "-b", p.at("loop"))
+
+    tool = dbg.data("tool")
+
+    assert envelope["via"] == f"{tool['name']} {tool['version']}"
+    assert tool["reason"]
+    assert tool["can"]

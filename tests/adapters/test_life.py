@@ -1,0 +1,256 @@
+"""Sessions begin, wait, are shared and end, whatever the debugger: no hang, no orphan, no lie."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+from harness import facts
+from harness.reports import frame_of, functions, place, texts
+
+# --- waiting ------------------------------------------------------------------------------------
+
+
+def spinning(dbg, sample, project):
+    """Start a program that never ends, and return when it is in its loop."""
+    p = sample("endless")
+    report = dbg.data("start", p.name, "--no-wait", code=0)
+    facts.wait_for_file(project / "spinning.txt", "spinning")
+    return p, report
+
+
+def test_a_wait_that_is_up_answers_running_and_can_be_taken_up_again(dbg, sample, project):
+    spinning(dbg, sample, project)
+
+    report = dbg.data("await", "--timeout", 0.3, code=124)
+
+    assert report["state"] == "running"
+    assert report["waited_s"] >= 0.3
+    assert dbg.data("await", "--timeout", 0.1, code=124)["state"] == "running"
+
+
+def test_pause_of_a_second_client_frees_the_first(dbg, sample, project):
+    spinning(dbg, sample, project)
+    waiting = dbg.start_background("--json", "await", "--timeout", "60")
+
+    paused = dbg.data("pause")
+
+    assert paused["state"] == "stopped"
+    assert paused["stop"]["reason"] == "pause"
+    first = waiting.wait(20).json()["data"]
+    assert first["state"] == "stopped"
+    assert first["stop"]["number"] == paused["stop"]["number"]
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert "spin" in functions(stack)
+
+
+def test_control_is_never_queued_behind_a_waiting_command(dbg, sample, project):
+    spinning(dbg, sample, project)
+    waiting = dbg.start_background("await", "--timeout", "60")
+
+    [session] = dbg.data("status", timeout_s=10)["sessions"]
+    assert session["state"] == "running"
+    dbg.data("output", timeout_s=10)
+    dbg("logs", timeout_s=10)
+    assert waiting.running
+    dbg.data("stop", timeout_s=20)
+
+    assert "Traceback" not in waiting.wait(20).err
+
+
+def test_an_interrupted_client_leaves_the_session_as_it_is(dbg, sample, project):
+    spinning(dbg, sample, project)
+    waiting = dbg.start_background("await", "--timeout", "60")
+    # It waits when the daemon has read its request; status is answered in the same loop.
+    facts.wait_until(lambda: waiting.running and dbg("status").code == 0, "the daemon answers")
+
+    waiting.interrupt()
+
+    assert waiting.wait(10).code in (130, -signal.SIGINT)
+    assert dbg.data("pause")["state"] == "stopped"
+
+
+def test_reading_a_running_program_is_refused_with_a_next_step(dbg, sample, project):
+    spinning(dbg, sample, project)
+
+    for command in ("locals", "backtrace", "next"):
+        error = dbg.error(command, code=1)
+        assert error["code"] == "not-stopped"
+        assert "pause" in error["next"]
+
+
+# --- ends ---------------------------------------------------------------------------------------
+
+
+def test_stop_ends_the_program_and_its_debugger(dbg, sample, project):
+    _, report = spinning(dbg, sample, project)
+
+    dbg.data("stop")
+
+    facts.wait_for_exit(report["pid"])
+    assert dbg.error("continue", code=3)["code"] == "no-session"
+
+
+def test_a_program_killed_from_outside_is_said_to_be(dbg, sample, project):
+    _, report = spinning(dbg, sample, project)
+
+    os.kill(report["pid"], signal.SIGKILL)
+
+    ended = dbg.data("await")
+    assert ended["state"] == "terminated"
+    assert ended["exit"]["signal"] == "SIGKILL"
+
+
+def test_a_daemon_killed_from_outside_takes_its_programs_along_and_is_missed(dbg, sample, project):
+    _, report = spinning(dbg, sample, project)
+    daemon = dbg.data("status")["daemon_pid"]
+
+    os.kill(daemon, signal.SIGKILL)
+
+    facts.wait_for_exit(report["pid"])
+    answer = dbg("status")
+    assert answer.code == 0
+    assert "lost" in answer.out + answer.err
+
+
+def test_commands_without_a_session_say_how_to_start_one(dbg, sample):
+    error = dbg.error("continue", code=3)
+
+    assert error["code"] == "no-session"
+    assert "start" in error["next"]
+
+
+# --- several ------------------------------------------------------------------------------------
+
+
+def test_named_sessions_are_kept_apart(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "--name", "one", "-b", p.at("loop"))
+    dbg.data("start", p.name, "--name", "two")
+
+    dbg.data("-s", "one", "continue")
+
+    assert texts(dbg.data("-s", "one", "locals"))["number"] == "1"
+    assert texts(dbg.data("-s", "two", "locals"))["number"] == "0"
+    assert texts(dbg.data("locals", env={"DBG_SESSION": "one"}))["number"] == "1"
+    dbg.data("use", "one")
+    assert texts(dbg.data("locals"))["number"] == "1"
+    names = {session["name"] for session in dbg.data("sessions")["sessions"]}
+    assert names == {"one", "two"}
+
+
+def test_two_projects_never_touch_each_other(dbg, sample, project, tmp_path):
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    p = sample("loop")
+    (other / p.name).write_bytes(p.path.read_bytes())
+
+    first = dbg.start_background("--json", "start", p.name, "-b", p.at("loop"))
+    second = dbg.start_background("--json", "start", p.name, "-b", p.at("callee"), cwd=other)
+    here, there = first.wait().json()["data"], second.wait().json()["data"]
+
+    assert place(here) == p.at("loop")
+    assert place(there) == p.at("callee")
+    assert frame_of(here)["path"] == str(project / p.name)
+    assert frame_of(there)["path"] == str(other / p.name)
+    dbg.data("stop", cwd=other)
+    assert dbg.data("continue")["state"] == "stopped"
+
+
+def test_many_clients_of_one_session_get_their_own_answers(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    clients = [dbg.start_background("--json", "print", f"total + {n}") for n in range(12)]
+    answers = [client.wait().json() for client in clients]
+
+    assert [answer["data"]["value"]["text"] for answer in answers] == [str(n) for n in range(12)]
+
+
+# --- batch --------------------------------------------------------------------------------------
+
+
+def test_a_batch_runs_until_the_first_failure(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    answer = dbg("--json", "batch", "next", "print no_such_name", "continue")
+
+    assert answer.code == 1
+    batch = answer.json()["data"]
+    assert [item["ok"] for item in batch["items"]] == [True, False]
+    assert batch["items"][1]["error_code"] == "evaluation"
+    assert batch["skipped"] == ["continue"]
+    assert texts(dbg.data("locals"))["number"] == "0", "continue must not have run"
+
+
+def test_a_batch_can_be_read_from_standard_input(dbg, sample):
+    p = sample("loop")
+
+    answer = dbg("batch", stdin=f"break {p.at('loop')}\nstart {p.name}\ncontinue\nprint total\n")
+
+    assert answer.code == 0, str(answer)
+    assert answer.out.rstrip().endswith("6")
+
+
+# --- joining a living program -------------------------------------------------------------------
+
+
+def test_a_living_program_is_joined_and_left_running(dbg, sample, project, debugger):
+    p = sample("endless")
+    runtime = [debugger.interpreter.path] if debugger.interpreter else []
+    living = subprocess.Popen([*runtime, str(p.path)], cwd=project, env=dbg.env)
+    try:
+        facts.wait_for_file(project / "spinning.txt", "spinning")
+        report = dbg.data("attach", living.pid, "-b", p.at("turn"))
+        assert place(report) == p.at("turn")
+        assert int(texts(report)["turns"]) >= 0
+
+        dbg.data("detach")
+
+        assert living.poll() is None
+        (project / "spinning.txt").unlink()
+        assert facts.state_of(living.pid) in ("R", "S", ""), "it was left stopped"
+    finally:
+        living.kill()
+        living.wait()
+
+
+# --- the text answer ----------------------------------------------------------------------------
+
+
+def test_a_stop_report_of_a_small_frame_is_small(dbg, sample):
+    p = sample("loop")
+
+    answer = dbg("start", p.name, "-b", p.at("callee"))
+
+    assert answer.code == 0, str(answer)
+    assert answer.err == ""
+    # 150 tokens of 3 bytes, and a line that names the tool.
+    assert len(answer.out.encode()) <= 550, answer.out
+    assert "\x1b" not in answer.out
+
+
+def test_a_whole_investigation_takes_five_small_answers(dbg, sample):
+    p = sample("loop")
+
+    answers = [
+        dbg("start", p.name, "-b", p.at("loop")),
+        dbg("batch", "continue", "continue"),
+        dbg("next", "--count", 10),
+        dbg("print", "1 + 1"),
+        dbg("stop"),
+    ]
+
+    assert sum(len(answer.out.encode()) for answer in answers) <= 2500, "\n".join(map(str, answers))
+
+
+def test_an_answer_fits_the_budget_that_was_asked_for(dbg, sample):
+    p = sample("loop")
+    dbg("start", p.name, "-b", p.at("loop"))
+
+    answer = dbg("context", "--budget", "80")
+
+    assert answer.code == 0
+    assert len(answer.out.encode()) <= 240

@@ -1,0 +1,103 @@
+"""Children of Python programs: followed, stopped in, and ending as they do without a debugger."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from harness.reports import place, printed, texts
+
+METHODS = ["fork", "spawn", "forkserver"]
+
+
+@pytest.fixture
+def spawns(program):
+    """The parent, with the child beside it."""
+    return program("spawns.py"), program("child.py")
+
+
+def test_a_program_with_children_ends_as_it_does_without_a_debugger(dbg, spawns):
+    parent, _ = spawns
+
+    report = dbg.data("start", parent.name)
+
+    assert report["state"] == "terminated"
+    assert report["exit"]["code"] == 5
+    assert printed(dbg.data("output", "--all"), "stdout") == (
+        "from child: child 4\nfrom child: child 6\ncodes 5\n"
+    )
+
+
+def test_a_breakpoint_in_a_child_is_hit_and_the_tree_is_shown(dbg, spawns):
+    parent, child = spawns
+
+    report = dbg.data("start", parent.name, "-b", child.at("child"))
+
+    assert place(report) == child.at("child")
+    assert texts(report)["number"] == "2"
+    assert "/" in report["session"]
+    sessions = {each["name"]: each for each in dbg.data("sessions")["sessions"]}
+    assert sessions[report["session"]]["parent"] in sessions
+    assert sessions[report["session"]]["state"] == "stopped"
+
+    second = dbg.data("continue")
+    assert place(second) == child.at("child")
+    assert texts(second)["number"] == "3"
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("continue")
+    assert dbg.data("await")["state"] == "terminated"
+
+
+def test_a_program_whose_children_are_ignored_ends_as_well(dbg, spawns):
+    parent, child = spawns
+
+    report = dbg.data("start", parent.name, "--child", "ignore", "-b", child.at("child"))
+
+    assert report["state"] == "terminated"
+    assert report["exit"]["code"] == 5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_workers_of_multiprocessing_end_and_their_parent_too(dbg, program, method):
+    p = program("pools.py")
+
+    report = dbg.data("start", p.name, method)
+
+    assert report["state"] == "terminated", report
+    assert report["exit"]["code"] == 0
+    assert "square 49 exit 0" in printed(dbg.data("output", "--all"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_breakpoint_in_a_worker_is_hit(dbg, program, method):
+    p = program("pools.py")
+
+    report = dbg.data("start", p.name, method, "-b", p.at("worker"))
+
+    assert place(report) == p.at("worker")
+    assert texts(report)["number"] == "7"
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("continue")
+    assert dbg.data("await")["exit"]["code"] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
+def test_a_forked_child_is_stopped_in_and_its_parent_hears_its_code(dbg, program):
+    p = program("forks.py")
+
+    report = dbg.data("start", p.name, "-b", p.at("child"))
+
+    assert place(report) == p.at("child")
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("continue")
+    assert dbg.data("await")["exit"]["code"] == 5
+
+
+def test_stop_ends_the_whole_tree(dbg, spawns):
+    parent, child = spawns
+    dbg.data("start", parent.name, "-b", child.at("child"))
+
+    dbg.data("stop")
+
+    assert dbg.data("sessions")["sessions"] == []

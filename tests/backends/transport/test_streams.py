@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from backends.aio import on_loop, until
+from freezeframe.backends.transport import tcp, unix
+from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.backends.transport.streams import StdioStream, Stream
+from freezeframe.errors import DebuggerError, DebuggerTimeout
+
+PYTHON = [sys.executable, "-I", "-S", "-c"]
+
+
+class Log:
+    """What a stream delivered."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.data = b""
+        self.ends: list[str | None] = []
+        stream.open(self._data, self.ends.append)
+
+    def _data(self, data: bytes) -> None:
+        assert not self.ends
+        self.data += data
+
+
+@on_loop
+async def test_the_stdio_of_a_process_is_a_stream() -> None:
+    process = Process.spawn(["cat"], stdin=PIPE, stdout=PIPE)
+    stream = StdioStream(process)
+    stream.write(b"before it was opened ")
+    log = Log(stream)
+    stream.write(b"and after")
+    await until(lambda: log.data == b"before it was opened and after")
+    assert "cat (pid " in stream.peer
+    process.signal(9)
+    await until(lambda: log.ends == [None])
+    stream.write(b"to nobody")
+    stream.close()
+    stream.close()
+
+
+@on_loop
+async def test_both_ends_of_a_tcp_connection_are_streams() -> None:
+    listener = await tcp.Listener.open()
+    near = await tcp.dial(listener.host, listener.port, timeout_s=5)
+    far = await listener.accept(timeout_s=5)
+    near.write(b"early")
+    log = Log(far)
+    await until(lambda: log.data == b"early")
+    back = Log(near)
+    far.write(b"x" * 5_000_000)
+    await until(lambda: len(back.data) == 5_000_000)
+    far.close()
+    await until(lambda: back.ends == [None])
+    assert log.ends == []
+    listener.close()
+
+
+@on_loop
+async def test_what_arrived_before_opening_is_delivered_even_after_the_other_end_left() -> None:
+    listener = await tcp.Listener.open()
+    near = await tcp.dial(listener.host, listener.port, timeout_s=5)
+    far = await listener.accept(timeout_s=5)
+    near.write(b"last words")
+    near.close()
+    log = Log(far)
+    await until(lambda: log.ends == [None])
+    assert log.data == b"last words"
+    listener.close()
+
+
+@on_loop
+async def test_several_connections_go_to_the_callback_in_turn() -> None:
+    streams: list[Stream] = []
+    listener = await tcp.Listener.open(streams.append)
+    dialled = [await tcp.dial(listener.host, listener.port, timeout_s=5) for _ in range(3)]
+    await until(lambda: len(streams) == 3)
+    listener.close()
+    for stream in (*streams, *dialled):
+        stream.close()
+
+
+@on_loop
+async def test_a_listener_is_on_loopback_and_waits_no_longer_than_told() -> None:
+    listener = await tcp.Listener.open()
+    assert listener.host == "127.0.0.1"
+    with pytest.raises(DebuggerTimeout, match=f"port {listener.port}"):
+        await listener.accept(timeout_s=0.02)
+    listener.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the owners of sockets")
+@on_loop
+async def test_what_a_vanished_peer_sent_is_not_believed() -> None:
+    # A stranger who connects, speaks and leaves before we look can no longer be told from us.
+    streams: list[Stream] = []
+    listener = await tcp.Listener.open(streams.append)
+    stranger = socket.create_connection((listener.host, listener.port))
+    stranger.sendall(b"do as I say")
+    stranger.close()
+    honest = await tcp.dial(listener.host, listener.port, timeout_s=5)
+    await until(lambda: len(streams) == 1)
+    log = Log(streams[0])
+    honest.write(b"hello")
+    await until(lambda: log.data == b"hello")
+    listener.close()
+    honest.close()
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="needs a second user to connect as"
+)
+@on_loop
+async def test_a_connection_of_another_user_is_dropped_unheard() -> None:
+    streams: list[Stream] = []
+    listener = await tcp.Listener.open(streams.append)
+    code = f"""
+import os, socket
+"loaded while we may read it".encode("idna")
+os.setuid(65534)
+s = socket.create_connection(("127.0.0.1", {listener.port}))
+s.sendall(b"do as I say")
+try:
+    dropped = s.recv(1) == b""
+except ConnectionResetError:
+    dropped = True
+raise SystemExit(0 if dropped else 1)
+"""
+    process = Process.spawn([*PYTHON, code])
+    assert await process.wait(10) == 0
+    assert streams == []
+    listener.close()
+
+
+@on_loop
+async def test_dialling_says_why_it_did_not_work() -> None:
+    listener = await tcp.Listener.open()
+    listener.close()
+    for host in ("127.0.0.1", "localhost"):
+        with pytest.raises(DebuggerError, match="nothing listens at") as caught:
+            await tcp.dial(host, listener.port, timeout_s=5)
+        assert caught.value.error_code == "connect"
+    with pytest.raises(DebuggerTimeout, match="nothing answered"):
+        await tcp.dial("127.0.0.1", listener.port, timeout_s=0.1, retry=True)
+
+
+@on_loop
+async def test_dialling_with_patience_waits_for_the_other_side_to_listen() -> None:
+    listener = await tcp.Listener.open()
+    port = listener.port
+    listener.close()
+    dialling = asyncio.ensure_future(tcp.dial("127.0.0.1", port, timeout_s=10, retry=True))
+    await asyncio.sleep(0)
+    server = socket.create_server(("127.0.0.1", port))
+    stream = await dialling
+    stream.close()
+    server.close()
+
+
+SLOW_WRITER = """
+import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+f = s.makefile("rb")
+for _ in range(20):
+    f.read(1)
+    s.send(b"header")
+    s.send(b"body")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="TCP_QUICKACK is Linux's")
+@on_loop
+async def test_a_peer_that_sends_in_two_writes_costs_no_delayed_acknowledgement() -> None:
+    listener = await tcp.Listener.open()
+    process = Process.spawn([*PYTHON, SLOW_WRITER, str(listener.port)])
+    stream = await listener.accept(timeout_s=10)
+    log = Log(stream)
+    times = []
+    for turn in range(1, 21):
+        started = time.monotonic()
+        stream.write(b"?")
+        await until(lambda size=10 * turn: len(log.data) == size)  # type: ignore[misc]
+        times.append(time.monotonic() - started)
+    assert sorted(times)[10] < 0.03  # 40 ms each without the cure
+    await process.wait(5)
+    listener.close()
+
+
+@on_loop
+async def test_unix_sockets_are_streams_in_a_directory_of_the_owner() -> None:
+    listener = await unix.UnixListener.open()
+    directory = Path(listener.path).parent
+    assert directory.stat().st_mode & 0o777 == 0o700
+    near = await unix.dial(listener.path, timeout_s=5)
+    far = await listener.accept(timeout_s=5)
+    log = Log(far)
+    near.write(b"hello")
+    await until(lambda: log.data == b"hello")
+    near.close()
+    await until(lambda: log.ends == [None])
+    listener.close()
+    assert not directory.exists()
+    with pytest.raises(DebuggerError, match="there is no socket"):
+        await unix.dial(listener.path, timeout_s=5)

@@ -1,0 +1,54 @@
+"""Fixtures of every test: a real client with a daemon of its own, and programs to debug."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+# `harness`, `dap_schema` and `fake_adapter` are importable from every test, in every import mode.
+if (_here := str(Path(__file__).parent)) not in sys.path:
+    sys.path.insert(0, _here)
+
+from harness import programs
+from harness.client import Dbg
+from harness.programs import Program
+
+#: what is debugged, not what is tested; one of them is a test file that fails on purpose
+collect_ignore = ["programs"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An empty project: the workspace of the test. The marker keeps it apart from its parents."""
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    return root
+
+
+@pytest.fixture
+def dbg(project: Path) -> Iterator[Dbg]:
+    """The real client, in the project, with a daemon of its own.
+
+    When the test is over: the daemon stops when told, its log holds no traceback, nothing that was
+    started lives on, no file is left, and every message sent to a debugger was a valid one.
+    """
+    client = Dbg(project)
+    yield client
+    problems = client.close()
+    if problems:
+        pytest.fail("after the test: " + "\n".join(problems), pytrace=False)
+
+
+@pytest.fixture
+def program(project: Path) -> Callable[[str], Program]:
+    """Copy tests/programs/NAME into the project; its markers stand for line numbers."""
+    return lambda name: programs.install(name, project)
+
+
+@pytest.fixture
+def write_program(project: Path) -> Callable[[str, str], Program]:
+    """Write a program that only this test needs."""
+    return lambda name, text: programs.write(name, text, project)

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from freezeframe.daemon.house import STATE, DaemonHouse, SessionRecord
+
+
+def test_sessions_of_a_daemon_that_vanished_are_told_once(tmp_path: Path) -> None:
+    first = DaemonHouse(str(tmp_path))
+    first.record([SessionRecord("app", "app.py", "/w", 12, "app.py:3"), SessionRecord("b", "b.py")])
+    second = DaemonHouse(str(tmp_path))
+    assert second.take_notes() == (
+        "the daemon ended unexpectedly; session app (pid 12, app.py, at app.py:3) was lost.",
+        "the daemon ended unexpectedly; session b (b.py) was lost.",
+    )
+    assert second.take_notes() == ()
+    assert DaemonHouse(str(tmp_path)).take_notes() == ()
+
+
+def test_sessions_that_ended_are_not_lost(tmp_path: Path) -> None:
+    house = DaemonHouse(str(tmp_path))
+    house.record([SessionRecord("app", "app.py")])
+    house.record([])
+    assert not (tmp_path / STATE).exists()
+    assert DaemonHouse(str(tmp_path)).take_notes() == ()
+
+
+def test_a_list_that_cannot_be_read_is_told_and_removed(tmp_path: Path) -> None:
+    for content in ("", "{", "[]", '{"sessions": [{"odd": 1}]}'):
+        (tmp_path / STATE).write_text(content)
+        assert len(DaemonHouse(str(tmp_path)).take_notes()) == 1
+        assert not (tmp_path / STATE).exists()
+
+
+def test_the_list_is_for_the_owner_alone(tmp_path: Path) -> None:
+    DaemonHouse(str(tmp_path)).record([SessionRecord("app", "caf\udce9.py")])
+    assert (tmp_path / STATE).stat().st_mode & 0o777 == 0o600
+    assert "caf\udce9.py" in DaemonHouse(str(tmp_path)).take_notes()[0]

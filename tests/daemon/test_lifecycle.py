@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from daemon.echo_home import FIRST, HANDLER, HERE, EchoHome
+from harness.facts import wait_until
+
+
+def test_twenty_first_commands_at_once_start_one_daemon(home: EchoHome) -> None:
+    clients = [home.popen("facts") for _ in range(20)]
+    answers = [client.communicate(timeout=60) for client in clients]
+    assert [client.returncode for client in clients] == [0] * 20, answers
+    assert len({json.loads(out)["pid"] for out, _ in answers}) == 1
+    assert home.log().count("serving") == 1
+
+
+def test_the_socket_and_its_directory_are_for_the_owner_alone(home: EchoHome) -> None:
+    home.run("echo")
+    assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
+    for name in ("daemon.sock", "daemon.log", "daemon.lock", "start.lock"):
+        assert stat.S_IMODE((home.path / name).stat().st_mode) == 0o600, name
+
+
+def test_a_captured_first_command_returns_while_the_daemon_lives(home: EchoHome) -> None:
+    # A pipe on descriptor 9 as well: whatever the caller had open must be let go.
+    command = f'x=$("{sys.executable}" "{FIRST}" "{HANDLER}" echo hello 9>&1); echo "[$x]"'
+    done = subprocess.run(
+        ["bash", "-c", command], env=home.env, capture_output=True, text=True, timeout=30
+    )
+    assert done.stdout == "[hello]\n"
+    daemon = home.daemon_pid()
+    assert all(
+        "pipe:" not in os.readlink(f"/proc/{pid}/fd/{fd}")
+        for pid in (daemon, home.owner())
+        for fd in os.listdir(f"/proc/{pid}/fd")
+    )
+
+
+def test_the_daemon_keeps_no_directory_and_no_terminal(home: EchoHome) -> None:
+    daemon = home.daemon_pid()
+    assert os.readlink(f"/proc/{daemon}/cwd") == "/"
+    fields = Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()
+    terminal, session = int(fields[4]), int(fields[3])
+    assert terminal == 0
+    assert session != os.getsid(0)
+
+
+def test_a_socket_that_was_left_behind_is_replaced(home: EchoHome) -> None:
+    home.path.mkdir(mode=0o700)
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(home.path / "daemon.sock"))
+    left.close()
+    assert home.run("echo", "hi").stdout == "hi\n"
+
+
+def test_a_file_in_the_place_of_the_socket_is_refused(home: EchoHome) -> None:
+    home.path.mkdir(mode=0o700)
+    (home.path / "daemon.sock").write_text("mine")
+    done = home.run("echo", "hi")
+    assert done.returncode == 1
+    assert done.stderr.startswith("insecure: ")
+    assert f"\n  next: rm {home.path}/daemon.sock\n" in done.stderr
+    assert (home.path / "daemon.sock").read_text() == "mine"
+    (home.path / "daemon.sock").unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's socket")
+def test_a_socket_of_another_user_is_refused_even_if_it_answers(home: EchoHome) -> None:
+    home.path.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(home.path / "daemon.sock"))
+        other.listen()
+        os.chown(home.path / "daemon.sock", 12345, 12345)
+        done = home.run("echo", "hi")
+    assert done.returncode == 1
+    assert done.stderr.startswith("insecure: ")
+    assert "user 12345" in done.stderr
+    (home.path / "daemon.sock").unlink()
+
+
+def test_a_socket_that_someone_took_away_is_made_again_with_nothing_lost(home: EchoHome) -> None:
+    before = home.daemon_pid()
+    home.run("busy")
+    (home.path / "daemon.sock").unlink()
+    assert home.daemon_pid() == before
+
+
+def test_a_daemon_that_cannot_start_is_told_with_its_last_words(home: EchoHome) -> None:
+    home.expects_traceback = True
+    done = home.run("echo", "hi", handler=f"{HERE / 'echo.py'}:broken")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "daemon: the daemon ended while it started; its last words: "
+        "RuntimeError: this handler never starts.\n"
+        f"  next: tail -n 40 {home.path}/daemon.log\n"
+    )
+    assert home.run("echo", "hi").stdout == "hi\n"
+
+
+def test_a_command_right_after_the_daemon_was_told_to_leave_gets_a_new_one(home: EchoHome) -> None:
+    before = home.daemon_pid()
+    assert home.run("leave").stdout == "leaving\n"
+    assert home.daemon_pid() != before
+
+
+def test_modules_of_the_callers_project_stay_out_of_the_daemon(home: EchoHome) -> None:
+    for name in ("asyncio", "json", "logging"):
+        (home.base / f"{name}.py").write_text("raise SystemExit('the wrong one')")
+    home.env["PYTHONPATH"] = str(home.base)
+    assert home.run("echo", "hi").stdout == "hi\n"
+
+
+def test_the_daemon_starts_without_what_it_does_not_need(home: EchoHome) -> None:
+    loaded = set(home.facts()["loaded"])
+    assert not loaded & {"ssl", "sqlite3", "rich", "mcp", "logging.handlers", "argparse"}
+
+
+def test_a_broken_config_is_told_and_the_defaults_serve(home: EchoHome) -> None:
+    home.path.mkdir(mode=0o700)
+    (home.path / "config.toml").write_text("[daemon]\nidle_minutes = 'soon'\n")
+    done = home.run("echo", "hi")
+    assert done.stdout == "hi\n"
+    assert "bad-config" in done.stderr
+
+
+def test_a_big_log_is_set_aside_when_a_daemon_starts(home: EchoHome) -> None:
+    home.path.mkdir(mode=0o700)
+    (home.path / "daemon.log").write_text("old\n" * 500_000)
+    home.run("echo")
+    assert (home.path / "daemon.log").stat().st_size < 10_000
+    assert (home.path / "daemon.log.1").stat().st_size == 2_000_000
+
+
+def test_sigterm_ends_the_daemon_in_order(home: EchoHome) -> None:
+    daemon = home.daemon_pid()
+    os.kill(daemon, signal.SIGTERM)
+    home.wait_until_gone()
+    assert not (home.path / "daemon.sock").exists()
+    assert home.log().endswith("left\n")
+
+
+def test_an_idle_daemon_leaves(home: EchoHome) -> None:
+    home.env["FREEZEFRAME_IDLE_TIMEOUT_S"] = "0.2"
+    home.run("echo")
+    home.wait_until_gone()
+    assert "idle for" in home.log()
+
+
+def test_a_busy_daemon_stays(home: EchoHome) -> None:
+    home.env["FREEZEFRAME_IDLE_TIMEOUT_S"] = "0.1"
+    with home.popen("wait") as waiting:
+        assert waiting.stdout.readline() == b"waiting\n"
+        home.note_owner()
+        pid = home.daemon_pid()
+        home.run("busy")
+        waiting.kill()
+    wait_until(lambda: home.facts()["waiting"] == 0, "the waiter is gone")
+    assert home.daemon_pid() == pid
+    home.run("idle")
+    home.wait_until_gone()

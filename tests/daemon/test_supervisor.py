@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from daemon.echo_home import EchoHome
+from harness.facts import alive, wait_for_exit
+
+
+def test_a_killed_daemon_takes_its_debuggees_along_and_the_loss_is_told_once(
+    home: EchoHome,
+) -> None:
+    daemon = home.daemon_pid()
+    program, child = map(int, home.run("spawn").stdout.split())
+    os.kill(daemon, signal.SIGKILL)
+    done = home.run("echo", "hi")
+    # The new daemon could only start when everything of the old one was dead.
+    assert not alive(program)
+    assert not alive(child)
+    assert done.stdout == "hi\n"
+    assert done.stderr == (
+        "note: the daemon ended unexpectedly; "
+        f"session app (pid {program}, app.py, at app.py:3) was lost.\n"
+    )
+    assert home.run("echo", "hi").stderr == ""
+    assert "was ended by SIGKILL" in home.log()
+
+
+def test_a_released_program_outlives_a_killed_daemon_with_its_children(home: EchoHome) -> None:
+    daemon = home.daemon_pid()
+    program, child = map(int, home.run("spawn", "released").stdout.split())
+    try:
+        os.kill(daemon, signal.SIGKILL)
+        home.wait_until_gone()
+        assert alive(program)
+        assert alive(child)
+        home.run("echo")
+    finally:
+        os.killpg(program, signal.SIGKILL)
+
+
+def test_what_a_clean_end_left_running_is_ended(home: EchoHome) -> None:
+    home.run("echo")
+    program, child = map(int, home.run("spawn").stdout.split())
+    assert home.run("leave").returncode == 0
+    home.wait_until_gone()
+    assert not alive(program)
+    assert not alive(child)
+
+
+def test_a_daemon_without_its_supervisor_leaves_in_order(home: EchoHome) -> None:
+    daemon = home.daemon_pid()
+    os.kill(home.owner(), signal.SIGKILL)
+    wait_for_exit(daemon)
+    assert not (home.path / "daemon.sock").exists()
+
+
+def test_sigterm_to_the_supervisor_is_the_daemons(home: EchoHome) -> None:
+    daemon = home.daemon_pid()
+    os.kill(home.owner(), signal.SIGTERM)
+    wait_for_exit(daemon)
+    home.wait_until_gone()
+    assert home.log().endswith("left\n")
+
+
+def test_a_daemon_that_ends_in_the_middle_of_an_answer_is_told_by_the_client(
+    home: EchoHome,
+) -> None:
+    home.run("echo")
+    done = home.run("die")
+    assert done.returncode == 1
+    assert done.stderr == "daemon: the daemon ended before it answered.\n  next: dbg logs\n"
+
+
+@pytest.mark.parametrize("victim", ["daemon", "both"])
+def test_no_debuggee_inherits_the_lock(home: EchoHome, victim: str) -> None:
+    daemon, owner = home.daemon_pid(), home.owner()
+    program, child = map(int, home.run("spawn").stdout.split())
+    lock = str(home.path / "daemon.lock")
+    for pid in (program, child):
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        assert lock not in links
+    if victim == "both":
+        os.kill(owner, signal.SIGKILL)
+    os.kill(daemon, signal.SIGKILL)
+    wait_for_exit(daemon)
+    wait_for_exit(owner)
+    assert home.run("echo", "hi").stdout == "hi\n"
+    if victim == "both":  # nobody was left who could have ended it
+        os.killpg(program, signal.SIGKILL)

@@ -1,0 +1,315 @@
+"""The real client against a daemon of its own, and the promises that hold after every test."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import facts
+
+REPOSITORY = Path(__file__).parent.parent.parent
+CLIENT = REPOSITORY / "scripts" / "dbg"
+
+#: a hang is a failure; no command of a test waits half as long
+HANG_S = 90.0
+#: in the environment of everything that a test starts, directly or not
+MARKER = "FREEZEFRAME_TEST_ID"
+#: what may stay in the daemon's folder when it has left: locks are never removed (two starts could
+#: otherwise hold locks on two files of one name), the log and the user's own file outlive it
+_MAY_STAY = ("*.lock", "daemon.log*", "config.toml", "tap.jsonl")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client printed, and its exit status."""
+
+    command: tuple[str, ...]
+    out: str
+    err: str
+    code: int
+
+    def json(self) -> dict[str, Any]:
+        """Return the envelope that was printed with --json."""
+        try:
+            envelope = json.loads(self.out)
+        except ValueError:
+            raise AssertionError(f"not JSON: {self}") from None
+        assert isinstance(envelope, dict)
+        return envelope
+
+    def __str__(self) -> str:
+        shown = f"$ dbg {' '.join(self.command)}\n{self.out}"
+        return shown + (f"[stderr]\n{self.err}" if self.err else "") + f"[exit {self.code}]"
+
+
+class Background:
+    """A client that runs beside the test."""
+
+    def __init__(self, command: tuple[str, ...], process: subprocess.Popen[str]) -> None:
+        self.command = command
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def wait(self, timeout_s: float = HANG_S) -> Answer:
+        """Return its answer; a client that does not come back in time is killed and a failure."""
+        try:
+            out, err = self._process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            out, err = self._process.communicate()
+            raise AssertionError(
+                f"hang: dbg {' '.join(self.command)} after {timeout_s:g} s\n{out}{err}"
+            ) from None
+        return Answer(self.command, out, err, self._process.returncode)
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def write(self, text: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(text)
+        self._process.stdin.flush()
+
+    def dispose(self) -> None:
+        if self.running:
+            self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        self._process.wait()
+
+
+class Dbg:
+    """Runs `dbg` in a project, against a daemon that no other test shares.
+
+    `dbg("next", "--count", "3")` gives the Answer of a client process; `dbg.data(…)` the data of
+    its JSON answer, which must be a success; `dbg.error(…)` the error of one that must fail.
+    """
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.id = uuid.uuid4().hex[:12]
+        # Short, because a socket's path may have 107 bytes at most.
+        self.home = Path(tempfile.mkdtemp(prefix="ff-", dir="/tmp" if os.name == "posix" else None))
+        self.home.chmod(0o700)
+        self.tap = self.home / "tap.jsonl"
+        self.env = self._environment()
+        self._background: list[Background] = []
+
+    def _environment(self) -> dict[str, str]:
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("FREEZEFRAME_", "DBG_", "PYTEST_", "PYDEVD_", "DEBUGPY_"))
+        }
+        env.update(
+            {
+                "FREEZEFRAME_HOME": str(self.home),
+                "FREEZEFRAME_DAP_TAP": str(self.tap),
+                # Should a test run itself be killed, its daemons do not stay for half an hour.
+                "FREEZEFRAME_IDLE_TIMEOUT_S": "300",
+                MARKER: self.id,
+                "VIRTUAL_ENV": sys.prefix,
+                "PATH": os.path.join(sys.prefix, "bin") + os.pathsep + env.get("PATH", ""),
+                "NO_COLOR": "1",
+            }
+        )
+        return env
+
+    def use_interpreter(self, path: str) -> None:
+        """Make *path* the `python3` of the caller, with no venv active."""
+        bin = self.home / "bin"
+        bin.mkdir(exist_ok=True)
+        for name in ("python", "python3"):
+            (bin / name).unlink(missing_ok=True)
+            (bin / name).symlink_to(path)
+        self.env.pop("VIRTUAL_ENV", None)
+        self.env["PATH"] = str(bin) + os.pathsep + os.environ.get("PATH", "")
+
+    def configure(self, text: str) -> None:
+        """Write config.toml; before the first command."""
+        (self.home / "config.toml").write_text(text)
+
+    # --- commands ---
+
+    def start_background(
+        self,
+        *words: object,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Background:
+        """Start a client and return while it runs."""
+        command = tuple(map(str, words))
+        process = subprocess.Popen(
+            [sys.executable, str(CLIENT), *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            cwd=cwd or self.project,
+            env={**self.env, **(env or {})},
+        )
+        background = Background(command, process)
+        self._background.append(background)
+        return background
+
+    def __call__(
+        self,
+        *words: object,
+        stdin: str | bytes = "",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        timeout_s: float = HANG_S,
+    ) -> Answer:
+        """Run one command to its end and return its answer.
+
+        It is read through pipes until they close, so a daemon that keeps the caller's pipes open
+        is a hang here as it would be in `x=$(dbg …)`.
+        """
+        command = tuple(map(str, words))
+        process = subprocess.Popen(
+            [sys.executable, str(CLIENT), *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd or self.project,
+            env={**self.env, **(env or {})},
+        )
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        try:
+            out, err = process.communicate(given, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(
+                f"hang: dbg {' '.join(command)} after {timeout_s:g} s\n{self.log_tail()}"
+            ) from None
+        return Answer(
+            command, out.decode(errors="replace"), err.decode(errors="replace"), process.returncode
+        )
+
+    def envelope(self, *words: object, **options: Any) -> dict[str, Any]:
+        """Run a command with --json and return the whole envelope, success or not."""
+        return self("--json", *words, **options).json()
+
+    def data(self, *words: object, code: int | None = None, **options: Any) -> dict[str, Any]:
+        """Run a command with --json that must succeed, and return its data.
+
+        Exit status 0 and 124 (the program still runs) are successes, unless *code* says which.
+        """
+        answer = self("--json", *words, **options)
+        envelope = answer.json()
+        assert envelope["ok"] is True, str(answer)
+        assert answer.code in ((0, 124) if code is None else (code,)), str(answer)
+        data = envelope["data"]
+        assert isinstance(data, dict), str(answer)
+        return data
+
+    def error(self, *words: object, code: int | None = None, **options: Any) -> dict[str, Any]:
+        """Run a command with --json that must fail, and return its error."""
+        answer = self("--json", *words, **options)
+        envelope = answer.json()
+        assert envelope["ok"] is False, str(answer)
+        assert answer.code == code if code is not None else answer.code != 0, str(answer)
+        error = envelope["error"]
+        assert error["code"], str(answer)
+        assert error["message"], str(answer)
+        return dict(error)
+
+    # --- what is there ---
+
+    def processes(self) -> dict[int, str]:
+        """Return pid and command of everything that lives because of this test."""
+        return facts.processes_with(MARKER, self.id)
+
+    def log(self) -> str:
+        return "".join(
+            path.read_text(errors="replace") for path in sorted(self.home.rglob("*.log"))
+        )
+
+    def log_tail(self, lines: int = 40) -> str:
+        return "daemon.log ends with:\n" + "\n".join(self.log().splitlines()[-lines:])
+
+    def sent_messages(self) -> list[dict[str, Any]]:
+        """Return every message that a debugger was sent so far, in order."""
+        if not self.tap.exists():
+            return []
+        records = [json.loads(line) for line in self.tap.read_text().splitlines()]
+        return [record["message"] for record in records if record["dir"] == "send"]
+
+    # --- the end ---
+
+    def close(self, *, patience_s: float = 10) -> list[str]:
+        """End the daemon, take everything away, and return what was not as it must be."""
+        problems: list[str] = []
+        for background in self._background:
+            background.dispose()
+        if any(self.home.rglob("daemon.sock")):
+            try:
+                answer = self("daemon", "stop", timeout_s=30)
+                if answer.code != 0:
+                    problems.append(f"the daemon did not stop: {answer}")
+            except AssertionError as error:
+                problems.append(str(error))
+        try:
+            facts.wait_until(lambda: not self.processes(), "nothing is left", timeout_s=patience_s)
+        except AssertionError:
+            for pid, command in self.processes().items():
+                problems.append(f"process {pid} was left: {command}")
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        if "Traceback (most recent call last)" in self.log():
+            problems.append(f"a traceback in the log\n{self.log_tail(80)}")
+        if left := self._files_left():
+            problems.append(f"files were left: {', '.join(left)}")
+        problems += self._invalid_messages()
+        shutil.rmtree(self.home, ignore_errors=True)
+        return problems
+
+    def _files_left(self) -> list[str]:
+        apart = {self.home / "bin", self.home / "cache"}  # a test's own, and what can be made again
+        return [
+            str(path.relative_to(self.home))
+            for path in sorted(self.home.rglob("*"))
+            if not path.is_dir()
+            and apart.isdisjoint(path.parents)
+            and not any(path.match(pattern) for pattern in _MAY_STAY)
+        ]
+
+    def _invalid_messages(self) -> list[str]:
+        messages = self.sent_messages()
+        if not messages:
+            return []
+        from dap_schema import validate
+
+        problems = []
+        for message in messages:
+            try:
+                validate(message)
+            except Exception as error:
+                problems.append(f"sent against the protocol: {message}\n{str(error)[:300]}")
+        return problems[:3]

@@ -1,0 +1,5 @@
+"""Does not compile."""
+
+
+def half(:
+    return 0

@@ -1,0 +1,6 @@
+PRICES = {"pen": 2}
+
+
+def price(name):
+    found = PRICES[name]  # @package_callee
+    return found

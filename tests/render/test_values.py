@@ -1,0 +1,212 @@
+"""Values, word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from freezeframe.model.answers import Chunk, Evaluated, FrameAnswer, Output, Variables
+from freezeframe.model.stops import Frame
+from freezeframe.model.values import Scope, ScopeKind, Value
+
+from .samples import TOTAL, local_scope, shown, source, text
+
+
+def printed(value: Value, **facts: object) -> str:
+    return shown(Evaluated("x", value, **facts))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["None", "[]", "''", "{}", "0", "nil", "<unset>"])
+def test_a_value_is_shown_as_the_debugger_gave_it(text):
+    assert printed(Value("x", text)) == f"x = {text}\n"
+
+
+def test_the_right_side_is_never_empty():
+    assert printed(Value("x", "", "Foo")) == "x = <Foo, no text>\n"
+
+
+def test_a_statement_has_no_value():
+    assert shown(Evaluated("import os", Value("", ""))) == "done: it has no value\n"
+
+
+def test_a_value_that_cannot_be_shown_says_why():
+    assert printed(Value("x", "RuntimeError: no", failed=True)) == (
+        "x = <cannot be shown: RuntimeError: no>\n"
+    )
+
+
+def test_a_type_is_shown_when_asked_for():
+    assert printed(Value("x", "[]", "list"), show_type=True) == "x: list = []\n"
+
+
+def test_an_assignment_shows_what_was_there():
+    assert printed(Value("x", "5", changed=True, was="3")) == "x = 5 (was 3)\n"
+
+
+def test_what_an_evaluation_printed_is_shown_with_it():
+    answer = Evaluated("f()", Value("f()", "5"), output=Output((Chunk("stdout", "hi\n"),)))
+
+    assert shown(answer) == "f() = 5\noutput:\n| hi\n"
+
+
+def test_a_value_stays_on_its_line_and_moves_no_cursor():
+    assert printed(Value("x", "'a\nb\x1b[2J\tc\u202e'")) == "x = 'a\\nb\\x1b[2J\\tc\\u202e'\n"
+
+
+def test_a_huge_string_is_elided_in_the_middle_and_its_size_told():
+    line = shown(Evaluated("s", Value("s", "'" + "a" * 50_000_000 + "z'")), budget_tokens=60)
+
+    assert line.startswith("s = 'aaaa")
+    assert line.endswith("aaaz'\n")
+    assert "…+49,999,8" in line
+
+
+def test_a_huge_dict_names_the_command_that_pages_it():
+    items = ", ".join(f"{i}: {i}" for i in range(10_000))
+    answer = Evaluated("self.d['k']", Value("", f"{{{items}}}", count=10_000))
+
+    *_, last = shown(answer, budget_tokens=100).splitlines()
+    assert last == """… 10,000 items (dbg print 'self.d['"'"'k'"'"']' --range 0:100)"""
+
+
+def test_a_range_says_what_it_is_a_part_of():
+    children = tuple(Value(str(i), str(i * i)) for i in (100, 101, 102))
+    answer = Evaluated(
+        "xs", Value("xs", "[…]", "list", children=children, count=10_000), range=(100, 103)
+    )
+
+    assert shown(answer) == text("""
+        xs [100:103] of 10000
+          100 = 10000
+          101 = 10201
+          102 = 10404
+    """)
+
+
+def test_a_range_that_does_not_fit_goes_on_where_it_ended():
+    children = tuple(Value(str(i), "'some text'") for i in range(100, 200))
+    answer = Evaluated("xs", Value("xs", "[…]", children=children, count=10_000), range=(100, 200))
+
+    *lines, last = shown(answer, budget_tokens=60).splitlines()
+    following = 100 + len(lines) - 1
+    assert last == f"  … {200 - following} more (dbg print xs --range {following}:200)"
+
+
+def test_a_range_beyond_the_end_has_nothing():
+    answer = Evaluated("xs", Value("xs", "[1]", count=1), range=(5, 9))
+
+    assert shown(answer) == "xs [5:9] of 1: nothing there\n"
+
+
+def test_an_opaque_object_is_shown_by_its_fields():
+    fields = (Value("id", "1"), Value("owner", "'Bo'"))
+    account = Value(
+        "acct", "<app.Account object at 0x7f>", "app.Account", children=fields, opaque=True
+    )
+
+    assert shown(Evaluated("acct", account)) == "acct = Account(id=1, owner='Bo')\n"
+
+
+def test_fields_that_were_not_fetched_are_counted():
+    account = Value("a", "<app.Account at 1>", children=(Value("id", "1"),), opaque=True, count=4)
+
+    assert shown(Variables(TOTAL, (local_scope(account),))) == "  a = Account(id=1, …+3)\n"
+
+
+def test_an_opaque_object_without_fields_keeps_its_text():
+    assert printed(Value("x", "<object object at 0x7f>", opaque=True)) == (
+        "x = <object object at 0x7f>\n"
+    )
+
+
+def test_depth_shows_children_below_their_parents():
+    items = Value("items", "[1, 2]", children=(Value("0", "1"), Value("1", "2")))
+    cart = Value("cart", "<Cart>", "Cart", children=(items, Value("n", "2")), opaque=True)
+
+    assert shown(Evaluated("cart", cart)) == text("""
+        cart = Cart(items=[1, 2], n=2)
+          items = [1, 2]
+            0 = 1
+            1 = 2
+          n = 2
+    """)
+
+
+def test_locals_are_listed_in_order_with_changes_marked_in_place():
+    part = Value("qty", "2", changed=True, was="1", expression="cart.qty")
+    answer = Variables(
+        TOTAL,
+        (
+            local_scope(
+                Value("n", "3"),
+                Value("s", "1", changed=True, was="0"),
+                Value("cart", "<Cart>", "Cart", children=(part,), opaque=True),
+                more=37,
+            ),
+        ),
+    )
+
+    assert shown(answer) == text("""
+          n = 3
+        * s = 1 (was 0)
+        * cart = Cart(qty=2)
+          * cart.qty = 2 (was 1)
+        … 37 more locals (dbg locals --range 3:40)
+    """)
+
+
+def test_scopes_are_titled_when_there_are_several_or_the_frame_is_not_the_innermost():
+    answer = Variables(
+        Frame(2, "main", "/p/app.py", 30),
+        (
+            Scope("Arguments", ScopeKind.ARGUMENTS, (Value("n", "3"),)),
+            Scope("Locals", ScopeKind.LOCALS, (Value("x", "None"),)),
+        ),
+    )
+
+    assert shown(answer) == text("""
+        app.py:30 in main:
+        arguments:
+          n = 3
+        locals:
+          x = None
+    """)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [(ScopeKind.ARGUMENTS, "no arguments in total\n"), (ScopeKind.LOCALS, "no locals in total\n")],
+)
+def test_an_empty_scope_is_told(kind, words):
+    assert shown(Variables(TOTAL, (Scope("x", kind),))) == words
+
+
+def test_a_page_of_globals_goes_on_where_it_ended():
+    values = tuple(Value(f"g{i}", "1") for i in range(100))
+    answer = Variables(TOTAL, (Scope("Globals", ScopeKind.GLOBALS, values, start=200),))
+
+    *lines, last = shown(answer, budget_tokens=60).splitlines()
+    count = len(lines)
+    assert last == f"… {100 - count} more globals (dbg globals --range {200 + count}:300)"
+
+
+def test_a_frame_is_shown_with_its_source_and_values():
+    answer = FrameAnswer(
+        Frame(1, "total", "/p/app.py", 23),
+        5,
+        source(23),
+        (local_scope(Value("a", "1")),),
+        note="the frame below is a library's",
+    )
+
+    assert shown(answer) == text("""
+        frame 1 of 5: app.py:23 in total
+        note: the frame below is a library's
+           19  def total(n):
+           20      s = 0
+           21      for i in range(n):
+           22          s += i
+        -> 23      return s
+           24
+           25  print(total(3))
+          a = 1
+    """)

@@ -1,0 +1,383 @@
+"""The shape of the tree. Convention does not hold; a failing test does."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "freezeframe"
+TESTS = ROOT / "tests"
+
+#: layer → layers it may import; a layer may always import itself. Arrows point down only.
+ALLOWED = {
+    "model": set(),
+    "errors": set(),
+    "paths": {"errors"},
+    "config": {"errors", "model"},
+    "render": {"errors", "model"},
+    "backends": {"errors", "model", "config", "paths"},
+    "session": {"errors", "model", "config", "paths", "backends"},
+    "ops": {"errors", "model", "config", "paths", "backends", "session"},
+    # The server is given its handler, and so knows no operation.
+    "daemon": {"errors", "model", "config", "paths"},
+    "frontends": {"errors", "model", "config", "paths", "session", "ops", "render", "daemon"},
+    # The client is one file that starts in no time: what it imports late is only the slow path.
+    "client": {"daemon"},
+    # The composition root.
+    "__main__": {"*"},
+    "__init__": set(),
+}
+
+#: inside backends: room or file → what of backends it may import
+ALLOWED_IN_BACKENDS = {
+    "backend": set(),
+    "transport": set(),
+    "select": {"backend", "dap", "console", "inspector", "transport"},
+    "dap": {"backend", "transport"},
+    "console": {"backend", "transport"},
+    "inspector": {"backend", "transport"},
+    "__init__": set(),
+}
+
+#: file → why time may pass there on purpose
+SLEEPS = {
+    "src/freezeframe/backends/transport/process.py": "no event tells that a tree of others' "
+    "children is gone; it is looked at until it is, bounded",
+    "src/freezeframe/backends/transport/tcp.py": "a port that is not listened on yet tells nobody",
+    "src/freezeframe/backends/transport/unix.py": "a socket that is not there yet tells nobody",
+    "src/freezeframe/daemon/lifecycle.py": "flock can be waited for, but not with an end",
+    "src/freezeframe/daemon/server.py": "the idle clock",
+    "tests/harness/facts.py": "the bounded loop in which tests wait for a fact",
+    "tests/backends/aio.py": "the same loop, for tests on an event loop",
+    "tests/fake_adapter.py": "it plays a slow adapter: time between two halves of a message",
+}
+
+#: modules that are neither layer nor part of one, by exact path
+GENERATED = {PACKAGE / "backends" / "dap" / "types.py"}
+MAX_LINES = 500
+
+
+@dataclass(frozen=True)
+class Import:
+    file: Path
+    line: int
+    module: str  # dotted, absolute
+    top_level: bool
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(ROOT)}:{self.line} imports {self.module}"
+
+
+# --- reading the tree ---------------------------------------------------------------------------
+
+
+@cache
+def sources() -> tuple[Path, ...]:
+    return tuple(sorted(PACKAGE.rglob("*.py")))
+
+
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(), str(file))
+
+
+def dotted(file: Path) -> str:
+    """`…/freezeframe/ops/_registry.py` → `freezeframe.ops._registry`."""
+    parts = list(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def imports_of(file: Path) -> tuple[Import, ...]:
+    tree = tree_of(file)
+    top = set(map(id, statements_at_import(tree.body)))
+    return tuple(
+        Import(file, node.lineno, module, id(node) in top)
+        for node in ast.walk(tree)
+        for module in modules_of(node, file)
+    )
+
+
+def statements_at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Every statement that runs when the module is imported, but those for type checkers only."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            yield from statements_at_import(node.orelse)
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            for part in ("body", "orelse", "finalbody"):
+                yield from statements_at_import(getattr(node, part, []))
+            for handler in getattr(node, "handlers", []):
+                yield from statements_at_import(handler.body)
+
+
+def modules_of(node: ast.AST, file: Path) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.name
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            package = dotted(file).split(".")
+            if file.name != "__init__.py":
+                package = package[:-1]
+            package = package[: len(package) - node.level + 1]
+            base = ".".join([*package, *([node.module] if node.module else [])])
+        # `from freezeframe import errors` names a module too.
+        for alias in node.names:
+            joined = f"{base}.{alias.name}"
+            yield joined if is_module(joined) else base
+
+
+def is_module(name: str) -> bool:
+    if not name.startswith("freezeframe"):
+        return False
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def part_of(module: str, depth: int) -> str:
+    parts = module.split(".")
+    return parts[depth] if len(parts) > depth else "__init__"
+
+
+# --- arrows -------------------------------------------------------------------------------------
+
+
+def test_arrows_point_down_only():
+    wrong = []
+    for file in sources():
+        layer = "__init__" if file == PACKAGE / "__init__.py" else part_of(dotted(file), 1)
+        assert layer in ALLOWED, f"{file.relative_to(ROOT)}: {layer} is no layer of the design"
+        allowed = ALLOWED[layer] | {layer, "__init__"}
+        for each in imports_of(file):
+            if each.module.split(".")[0] != "freezeframe" or "*" in allowed:
+                continue
+            if part_of(each.module, 1) not in allowed:
+                wrong.append(f"{each}; {layer} may import {sorted(ALLOWED[layer]) or 'nothing'}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_arrows_inside_backends_point_down_only():
+    wrong = []
+    for file in (PACKAGE / "backends").rglob("*.py"):
+        room = part_of(dotted(file), 2)
+        assert room in ALLOWED_IN_BACKENDS, f"{file.relative_to(ROOT)}: no such room"
+        for each in imports_of(file):
+            if not each.module.startswith("freezeframe.backends."):
+                continue
+            target = part_of(each.module, 2)
+            if target not in ALLOWED_IN_BACKENDS[room] | {room, "__init__"}:
+                wrong.append(str(each))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", ["framing", "messages", "connection"])
+def test_the_protocol_does_no_io(name):
+    file = PACKAGE / "backends" / "dap" / f"{name}.py"
+    doing_io = {"asyncio", "socket", "subprocess", "select", "selectors", "threading", "os"}
+
+    wrong = [each for each in imports_of(file) if each.module.split(".")[0] in doing_io]
+
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_only_transport_starts_debuggers_and_opens_sockets():
+    opening = {"socket", "_socket", "subprocess", "pty"}
+    wrong = [
+        str(each)
+        for file in (PACKAGE / "backends").rglob("*.py")
+        if "transport" not in file.parts and not file.stem.endswith("_probe")
+        for each in imports_of(file)
+        if each.module.split(".")[0] in opening
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_client_starts_without_imports_that_cost_time():
+    file = PACKAGE / "client.py"
+    cheap = {"sys", "posix", "nt", "_socket"}
+
+    wrong = [str(each) for each in imports_of(file) if each.top_level and each.module not in cheap]
+
+    assert not wrong, "\n".join(wrong)
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+def adapter_files() -> list[Path]:
+    rooms = (
+        PACKAGE / "backends" / "dap" / "adapters",
+        PACKAGE / "backends" / "console" / "debuggers",
+    )
+    return [
+        file
+        for room in rooms
+        if room.is_dir()
+        for file in sorted(room.glob("*.py"))
+        if not file.name.startswith("_") and not file.stem.endswith("_probe")
+    ]
+
+
+def adapter_names() -> dict[str, str]:
+    """Each spelling of a debugger's name → stem of the file that owns it."""
+    names: dict[str, str] = {}
+    for file in adapter_files():
+        names[file.stem] = file.stem
+        names[file.stem.replace("_", "-")] = file.stem
+        for node in ast.walk(tree_of(file)):
+            if (
+                isinstance(node, ast.keyword)
+                and node.arg == "name"
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                names[node.value.value] = file.stem
+    return names
+
+
+def strings_of(file: Path) -> Iterator[tuple[int, str]]:
+    """Every string of a file that the program could act on: docstrings are prose."""
+    tree = tree_of(file)
+    prose = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.lineno, node.value
+
+
+def test_a_debugger_s_name_stands_in_its_own_file_only():
+    names = adapter_names()
+    wrong = []
+    for file in sources():
+        if file in GENERATED:
+            continue
+        for line, text in strings_of(file):
+            for name, owner in names.items():
+                # A file of the debugger's own: debugpy.py, debugpy_probe.py
+                if (file in adapter_files() and file.stem == owner) or file.stem.startswith(
+                    f"{owner}_"
+                ):
+                    continue
+                if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
+                    wrong.append(f"{file.relative_to(ROOT)}:{line} has {name!r} in {text[:60]!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_is_called_after_nothing():
+    vague = re.compile(r"(manager|helper|util)s?", re.IGNORECASE)
+    wrong = [
+        f"{file.relative_to(ROOT)}: {node.name}"
+        for file in sources()
+        if file not in GENERATED
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.ClassDef) and vague.search(node.name)
+    ]
+    wrong += [str(file.relative_to(ROOT)) for file in sources() if vague.fullmatch(file.stem)]
+    assert not wrong, "\n".join(wrong)
+
+
+# --- time and size ------------------------------------------------------------------------------
+
+
+def calls_of_sleep(file: Path) -> Iterator[int]:
+    for node in ast.walk(tree_of(file)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        name = node.func.id if isinstance(node.func, ast.Name) else name
+        # sleep(0) gives way to others and waits for nothing.
+        zero = (
+            len(node.args) == 1
+            and isinstance(node.args[0], ast.Constant)
+            and not node.args[0].value
+        )
+        if name == "sleep" and not zero:
+            yield node.lineno
+
+
+def test_nobody_sleeps_without_a_reason():
+    files = [*sources(), *TESTS.rglob("*.py")]
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line} sleeps; wait for a fact"
+        for file in files
+        if file.relative_to(ROOT).as_posix() not in SLEEPS
+        and TESTS / "programs" not in file.parents
+        for line in calls_of_sleep(file)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_reason_to_sleep_is_still_needed():
+    unneeded = [name for name in SLEEPS if not list(calls_of_sleep(ROOT / name))]
+    assert not unneeded
+
+
+def test_no_file_outgrows_its_topic():
+    lengths = {file: len(file.read_text().splitlines()) for file in sources()}
+    wrong = [
+        f"{file.relative_to(ROOT)}: {length} lines; split it by topic"
+        for file, length in lengths.items()
+        if length > MAX_LINES and file not in GENERATED
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_state_of_modules_is_a_registry_or_constant():
+    """`global` is how a module's state changes; nobody needs it."""
+    wrong = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in sources()
+        if not file.stem.endswith("_probe")
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Global)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_is_left_to_do_in_a_comment():
+    mark = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+    wrong = [
+        f"{file.relative_to(ROOT)}:{token.start[0]} {token.string}"
+        for file in sources()
+        if file not in GENERATED
+        for token in tokenize.generate_tokens(io.StringIO(file.read_text()).readline)
+        if token.type == tokenize.COMMENT and mark.search(token.string)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+# --- the tests of the tests ---------------------------------------------------------------------
+
+
+def test_an_import_is_read_wherever_it_stands(tmp_path, monkeypatch):
+    file = PACKAGE / "session" / "imagined.py"
+    code = "from ..ops import table\nfrom . import phase\ndef f():\n    import freezeframe.daemon\n"
+
+    found = [
+        module
+        for node in ast.walk(ast.parse(code))
+        for module in modules_of(node, file)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+    assert [part_of(module, 1) for module in found] == ["ops", "session", "daemon"]
+
+
+def test_a_debugger_s_name_is_found_in_a_string():
+    assert adapter_names() or not adapter_files()
