@@ -15,8 +15,12 @@ HANDLER = "freezeframe.frontends.cli:make_handler"
 def main() -> NoReturn:
     if sys.argv[1:2] == ["daemon"] and (len(sys.argv) == 2 or sys.argv[2].startswith("--")):
         from freezeframe.daemon import process
+        from freezeframe.errors import FreezeframeError
 
-        process.run(sys.argv[2:], HANDLER)
+        try:
+            process.run(sys.argv[2:], HANDLER)
+        except FreezeframeError as error:
+            sys.exit(f"{error}\n  next: {error.next}")
     from freezeframe import client
 
     client.main()

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 
 class FreezeframeError(Exception):
-    """An expected failure: `code: message` and, where there is one, `next`: a command that helps."""
+    """An expected failure: `code: message`, and `next`, a command that helps, if there is one."""
 
     code: ClassVar[str] = "failed"
     exit_status: ClassVar[int] = 1

@@ -38,7 +38,7 @@ def test_pause_of_a_second_client_frees_the_first(dbg, sample, project):
 
     assert paused["state"] == "stopped"
     assert paused["stop"]["reason"] == "pause"
-    first = waiting.wait(20).json()["data"]
+    first = waiting.wait(20).data()
     assert first["state"] == "stopped"
     assert first["stop"]["number"] == paused["stop"]["number"]
     [stack] = dbg.data("backtrace")["stacks"]
@@ -148,7 +148,7 @@ def test_two_projects_never_touch_each_other(dbg, sample, project, tmp_path):
 
     first = dbg.start_background("--json", "start", p.name, "-b", p.at("loop"))
     second = dbg.start_background("--json", "start", p.name, "-b", p.at("callee"), cwd=other)
-    here, there = first.wait().json()["data"], second.wait().json()["data"]
+    here, there = first.wait().data(), second.wait().data()
 
     assert place(here) == p.at("loop")
     assert place(there) == p.at("callee")
@@ -178,7 +178,7 @@ def test_a_batch_runs_until_the_first_failure(dbg, sample):
     answer = dbg("--json", "batch", "next", "print no_such_name", "continue")
 
     assert answer.code == 1
-    batch = answer.json()["data"]
+    batch = answer.data()
     assert [item["ok"] for item in batch["items"]] == [True, False]
     assert batch["items"][1]["error_code"] == "evaluation"
     assert batch["skipped"] == ["continue"]

@@ -26,7 +26,7 @@ class EchoHome:
     """FREEZEFRAME_HOME in a directory of its own; the daemon in it is made by the first command."""
 
     def __init__(self) -> None:
-        self.base = Path(tempfile.mkdtemp(prefix="ff-", dir="/tmp"))
+        self.base = Path(tempfile.mkdtemp(prefix="ffe-", dir="/tmp"))
         self.path = self.base / "home"
         self.env = {
             name: value for name, value in os.environ.items() if not name.startswith("FREEZEFRAME_")

@@ -167,3 +167,16 @@ def test_a_busy_daemon_stays(home: EchoHome) -> None:
     assert home.daemon_pid() == pid
     home.run("idle")
     home.wait_until_gone()
+
+
+def test_the_daemon_can_run_in_the_foreground_and_only_once(home: EchoHome) -> None:
+    command = [sys.executable, "-m", "freezeframe", "daemon", "--handler", HANDLER]
+    with subprocess.Popen(command, env=home.env, stderr=subprocess.PIPE) as daemon:
+        wait_until(lambda: "serving" in home.log(), "it serves")
+        assert home.owner() == daemon.pid
+        assert home.run("echo", "hi").stdout == "hi\n"
+        second = subprocess.run(command, env=home.env, capture_output=True, text=True, timeout=30)
+        assert second.returncode == 1
+        assert second.stderr.startswith(f"daemon: a daemon serves {home.path} already.\n  next: ")
+        daemon.send_signal(signal.SIGINT)
+        assert daemon.wait(timeout=30) == 0

@@ -30,6 +30,7 @@ def test_the_access_list_names_the_owner_and_nobody_else() -> None:
 def test_the_pipe_carries_a_command_as_the_socket_does(home: EchoHome) -> None:
     home.run("echo")
     with home.connect() as connection:
+        connection.settimeout(None)  # the pipe blocks, and so must what stands in for it
         link = pipe_windows.PipeLink(os.dup(connection.fileno()))
     request = ipc.ClientRequest(("echo", "hi"), "/", {}, version=__version__)
     link.sendall(ipc.encode_request(request))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import facts
+from . import facts, schemas
 
 REPOSITORY = Path(__file__).parent.parent.parent
 CLIENT = REPOSITORY / "scripts" / "dbg"
@@ -47,6 +47,14 @@ class Answer:
             raise AssertionError(f"not JSON: {self}") from None
         assert isinstance(envelope, dict)
         return envelope
+
+    def data(self) -> dict[str, Any]:
+        """Return the data of a success, checked against its schema, with defaults written out."""
+        envelope = self.json()
+        assert envelope["ok"] is True, str(self)
+        data = schemas.whole(self.command, envelope["data"])
+        assert isinstance(data, dict), str(self)
+        return data
 
     def __str__(self) -> str:
         shown = f"$ dbg {' '.join(self.command)}\n{self.out}"
@@ -217,16 +225,13 @@ class Dbg:
         return self("--json", *words, **options).json()
 
     def data(self, *words: object, code: int | None = None, **options: Any) -> dict[str, Any]:
-        """Run a command with --json that must succeed, and return its data.
+        """Run a command with --json that must succeed, and return its data, defaults written out.
 
-        Exit status 0 and 124 (the program still runs) are successes, unless *code* says which.
+        The data must keep to the schema of the operation. Exit status 0 and 124 (the program still runs) are successes, unless *code* says which.
         """
         answer = self("--json", *words, **options)
-        envelope = answer.json()
-        assert envelope["ok"] is True, str(answer)
+        data = answer.data()
         assert answer.code in ((0, 124) if code is None else (code,)), str(answer)
-        data = envelope["data"]
-        assert isinstance(data, dict), str(answer)
         return data
 
     def error(self, *words: object, code: int | None = None, **options: Any) -> dict[str, Any]:
@@ -259,7 +264,7 @@ class Dbg:
         if not self.tap.exists():
             return []
         records = [json.loads(line) for line in self.tap.read_text().splitlines()]
-        return [record["message"] for record in records if record["dir"] == "send"]
+        return [record["message"] for record in records if record["direction"] == "send"]
 
     # --- the end ---
 

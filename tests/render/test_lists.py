@@ -163,7 +163,7 @@ def test_exception_filters_are_listed():
     )
 
     assert shown(answer) == "off  raised  Raised Exceptions\non  uncaught  if KeyError\n"
-    assert shown(CatchList(())) == "this debugger has no exception filters\n"
+    assert shown(CatchList(())) == "no exception filters\n"
 
 
 # --- threads and stacks -------------------------------------------------------------------------
@@ -361,7 +361,7 @@ def test_sessions_are_a_tree():
         * app  stopped: breakpoint at app.py:22 in total  pid 12  debugpy 1.8.22  $ app.py in.txt
             app/1  running  pid 13  $ child.py
               app/1/1  running  pid 14  $ x.py
-        1 session in other workspaces (dbg sessions --all)
+        1 session in other workspaces (dbg sessions --everywhere)
     """)
 
 

@@ -263,6 +263,15 @@ def test_a_frame_without_source_is_placed_by_address_and_module():
     )
 
 
+def test_a_selected_frame_that_is_not_the_innermost_is_named():
+    answer = report(selected=Frame(2, "main", "/p/app.py", 30))
+
+    assert shown(answer) == text("""
+        stopped: breakpoint 1 at app.py:22 in total
+        frame 2 is selected: app.py:30 in main
+    """)
+
+
 def test_source_that_is_gone_or_changed_is_told():
     gone = report(source=Source("/p/app.py", (), missing="the file is gone"))
     stale = report(source=replace(source(), note="changed on disk since the start"))

@@ -92,9 +92,29 @@ def test_a_range_that_does_not_fit_goes_on_where_it_ended():
 
 
 def test_a_range_beyond_the_end_has_nothing():
-    answer = Evaluated("xs", Value("xs", "[1]", count=1), range=(5, 9))
+    answer = Evaluated("xs", Value("xs", "", count=1), range=(5, 9))
 
     assert shown(answer) == "xs [5:9] of 1: nothing there\n"
+
+
+def test_a_range_of_text_is_that_part_of_it():
+    answer = Evaluated("s", Value("s", "'world'"), range=(5, 10))
+
+    assert shown(answer) == "s[5:10] = 'world'\n"
+
+
+def test_a_value_of_another_frame_says_of_which():
+    answer = Evaluated("n", Value("n", "3"), frame=Frame(2, "main", "/p/app.py", 30))
+
+    assert shown(answer) == "n = 3\nin frame 2: app.py:30 in main\n"
+
+
+def test_an_object_that_was_none_before_says_so():
+    now = Value("a", "<A at 1>", "A", (Value("id", "1"),), opaque=True, changed=True, was="None")
+    moved = Value("a", "<A at 1>", "A", opaque=True, changed=True, was="<A at 2>")
+
+    assert printed(now) == "x = A(id=1) (was None)\n"
+    assert printed(moved) == "x = <A at 1> (changed)\n"
 
 
 def test_an_opaque_object_is_shown_by_its_fields():
@@ -187,6 +207,14 @@ def test_a_page_of_globals_goes_on_where_it_ended():
     *lines, last = shown(answer, budget_tokens=60).splitlines()
     count = len(lines)
     assert last == f"… {100 - count} more globals (dbg globals --range {200 + count}:300)"
+
+
+def test_arguments_that_do_not_fit_name_a_budget_for_they_have_no_pages():
+    values = tuple(Value(f"a{i}", "1") for i in range(100))
+    answer = Variables(TOTAL, (Scope("Arguments", ScopeKind.ARGUMENTS, values),))
+
+    *lines, last = shown(answer, budget_tokens=60).splitlines()
+    assert last == f"… {100 - len(lines)} more arguments (dbg args --budget 120)"
 
 
 def test_a_frame_is_shown_with_its_source_and_values():

@@ -238,6 +238,12 @@ class ProcessStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadChanged:
+    thread: int
+    alive: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BreakpointMoved:
     """The debugger bound, moved or lost a breakpoint after it had answered."""
 
@@ -272,6 +278,7 @@ Event = (
     | Continued
     | Printed
     | ProcessStarted
+    | ThreadChanged
     | BreakpointMoved
     | CapabilitiesChanged
     | ChildStarted

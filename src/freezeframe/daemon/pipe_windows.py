@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -89,35 +88,41 @@ def connect(env: Mapping[str, str], handler: str | None = None) -> Any:
     if link:
         return link
     paths.secure(paths.state_dir(env))
-    _spawn(env, handler)
-    deadline = time.monotonic() + READY_S
-    # Twenty racing clients start twenty processes; all but the first instance's owner leave.
-    while not (link := _open(name)):
-        if time.monotonic() > deadline:
-            raise DaemonError(
-                f"the daemon was not ready after {READY_S:g} s.",
-                next=f"type {paths.log_path(env)}",
-            )
-        time.sleep(0.01)
+    _start(env, handler)
+    # Twenty racing clients start twenty processes; all but the first instance's owner leave, and
+    # that one is ready when they do.
+    link = _open(name)
+    if link is None:
+        raise DaemonError(
+            f"the daemon ended while it started, or was not ready after {READY_S:g} s.",
+            next=f"type {paths.log_path(env)}",
+        )
     return link
 
 
-def _spawn(env: Mapping[str, str], handler: str | None) -> None:
+def _start(env: Mapping[str, str], handler: str | None) -> None:
+    """Start a daemon and return when it is ready, has ended, or has taken too long."""
     import subprocess
+    import threading
 
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-E", "-P", "-X", "utf8", os.path.join(package, "__main__.py")]
     command += ["daemon", *(["--handler", handler] if handler else [])]
     with open(paths.log_path(env), "ab") as log:
-        subprocess.Popen(
+        process = subprocess.Popen(
             command,
             env=dict(env),
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=subprocess.PIPE,
             stderr=log,
             creationflags=_DETACHED,
             close_fds=True,
         )
+    assert process.stdout is not None
+    # It writes a byte there when it serves, and closes it; nothing on Windows reads with an end.
+    waiting = threading.Thread(target=process.stdout.read, args=(1,), daemon=True)
+    waiting.start()
+    waiting.join(READY_S)
 
 
 class PipeDoor:

@@ -37,6 +37,7 @@ def run(words: list[str], default_handler: str) -> NoReturn:
         claim = lifecycle.Claim(int(options["--socket-fd"]), int(options["--lock-fd"]))
         ready_fd = int(options["--ready-fd"])
     else:
+        paths.secure(paths.state_dir())
         claim = lifecycle.claim()
         ready_fd = os.open(os.devnull, os.O_WRONLY)
     for fd in (claim.socket_fd, claim.lock_fd, ready_fd):
@@ -70,7 +71,11 @@ def _run_on_windows(handler: str) -> NoReturn:
     def make_door() -> Door:
         return pipe_windows.PipeDoor(pipe_windows.pipe_name(sid, os.environ), sid)
 
-    _serve_and_exit(make_door, lambda: None, handler, None)
+    def ready() -> None:
+        os.write(1, b"1")
+        os.dup2(2, 1)  # the client's pipe is released; what is printed goes to the log
+
+    _serve_and_exit(make_door, ready, handler, None)
 
 
 def _serve_and_exit(
@@ -162,8 +167,14 @@ def _heed_signals(
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     loop.add_signal_handler(signal.SIGTERM, server.leave)
     loop.add_signal_handler(signal.SIGINT, server.leave)
-    # From a client that misses the socket; see lifecycle.
-    loop.add_signal_handler(signal.SIGHUP, server.open_again)
+
+    def on_hangup(*_: object) -> None:
+        """Serve a client that misses the socket; see lifecycle."""
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(server.open_again)
+
+    # Not through the loop, which restores the deadly default before the process is gone.
+    signal.signal(signal.SIGHUP, on_hangup)
     if watch:
         loop.add_reader(watch.fileno(), server.leave)
 

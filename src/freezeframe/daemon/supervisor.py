@@ -60,9 +60,10 @@ def fork(lock_fd: int, socket_path: str, also_close: tuple[int, ...] = ()) -> Wa
     that only the daemon needs.
     """
     ours, theirs = sockets.socketpair()
-    supervisor = os.getpid()
+    # A client that misses the socket sends SIGHUP as soon as it can know our pid; exec undoes this.
+    signal.signal(signal.SIGHUP, lambda *_: None)
     # Written by the holder of the lock, so it is true for as long as the lock is held.
-    os.pwrite(lock_fd, str(supervisor).encode(), 0)
+    os.pwrite(lock_fd, str(os.getpid()).encode(), 0)
     daemon = os.fork()
     if daemon == 0:
         theirs.close()
@@ -104,7 +105,7 @@ class _Supervisor:
         if status < 0:
             name = signal.Signals(-status).name
             sys.stderr.write(f"the daemon {self._daemon} was ended by {name}\n")
-        elif status:
+        elif status > 1:  # with 1 it has told the reason itself
             sys.stderr.write(f"the daemon {self._daemon} ended with status {status}\n")
         return 1 if status else 0
 

@@ -123,7 +123,7 @@ def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-# --- bash, zsh ------------------------------------------------------------------------------------
+# --- bash, zsh ----------------------------------------------------------------------------------
 
 
 def _cases(words: _Words) -> dict[str, str]:
@@ -304,7 +304,7 @@ def _zsh(words: _Words) -> str:
     return _ZSH.format(lookups=lookups, programs=" ".join(PROGRAMS))
 
 
-# --- fish -----------------------------------------------------------------------------------------
+# --- fish ---------------------------------------------------------------------------------------
 
 _FISH = """\
 # fish completion for dbg. Generated: dbg completion fish

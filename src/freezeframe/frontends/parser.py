@@ -91,7 +91,7 @@ def parse(argv: Sequence[str], ops: Registry = OPS) -> Parsed:
     return _read(last, words, used, following, common, argv, ops)
 
 
-# --- options of every command ---------------------------------------------------------------------
+# --- options of every command -------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ def _read_name(argv: Sequence[str], ops: Registry, common: _Common) -> tuple[lis
     return words, at
 
 
-# --- options and words of one command -------------------------------------------------------------
+# --- options and words of one command -----------------------------------------------------------
 
 
 def _read(

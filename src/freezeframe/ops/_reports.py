@@ -6,6 +6,7 @@ from freezeframe.model.answers import StepTrail, StopReport
 from freezeframe.model.places import Source
 from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame
 from freezeframe.model.values import Value
+from freezeframe.session.looking import stop_of
 from freezeframe.session.moment import Moment
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
@@ -31,7 +32,7 @@ async def stop_report(
     """Return the report of a stop. *first*: the reader has not seen this session before."""
     view = moment.view
     shown = view.frame if view is not None else moment.thread.frame
-    stop = session.stop_of(moment)
+    stop = stop_of(moment)
     selected = shown if shown is not None and shown.index else None
     moment.reported = True
     root = session.root
@@ -52,6 +53,7 @@ async def stop_report(
         via=str(session.backend.tool) if first and session.backend is not None else None,
         several=several(ctx, session),
         selected=selected,
+        threads=len(session.threads) or None,
     )
 
 

@@ -109,7 +109,7 @@ def _short(ctx: Context, location: Location) -> str:
 
 @op(
     "breakpoint add",
-    aliases=("break", "b", "bp", "breakpoint"),
+    aliases=("break", "b", "bp"),
     group="breakpoints",
     effect=Effect.WRITES,
     needs=Needs.WORKSPACE,
@@ -126,7 +126,7 @@ async def breakpoint_add(
     *,
     function: Annotated[str | None, Arg("stop at this function", short="-f", meta="NAME")] = None,
     condition: Annotated[str | None, Arg("stop only when true", short="-c", meta="EXPR")] = None,
-    hit_count: Annotated[str | None, Arg("stop at the Nth pass; also >=N, %%N", meta="N")] = None,
+    hit_count: Annotated[str | None, Arg("stop at the Nth pass; also >=N, %N", meta="N")] = None,
     log: Annotated[
         str | None, Arg("print this instead of stopping; {expr} is filled in", meta="MSG")
     ] = None,
@@ -263,7 +263,7 @@ async def breakpoint_disable(
     return await _switch(ctx, ids, False, all)
 
 
-# --- watchpoints -----------------------------------------------------------------------------------
+# --- watchpoints --------------------------------------------------------------------------------
 
 
 @op(

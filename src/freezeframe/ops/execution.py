@@ -13,7 +13,10 @@ from freezeframe.model.places import Location
 from freezeframe.model.stops import StopReason
 from freezeframe.session.breakpoints import Wanted, resolve
 from freezeframe.session.phase import Phase
-from freezeframe.session.session import Session, Ticket
+from freezeframe.session.session import Session
+from freezeframe.session.waiting import Ticket
+from freezeframe.session.waiting import ticket as told
+from freezeframe.session.waiting import wait as wait_for_news
 
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
@@ -56,7 +59,7 @@ async def _answer(
     """Wait for news of the tree and report it."""
     if not wait:
         return running_report(ctx, session, None, trail=trail)
-    got = await session.wait(ticket, clock.left_s)
+    got = await wait_for_news(session, ticket, clock.left_s)
     if got is None:
         return running_report(ctx, session, clock.waited_s, trail=trail)
     stopped, moment = got
@@ -67,7 +70,7 @@ async def _resume(session: Session, act: Callable[[], Awaitable[None]]) -> Ticke
     """Take a turn to resume; return the ticket to wait with."""
     async with session.turn():
         await session.require_stopped()
-        ticket = session.ticket()
+        ticket = told(session)
         ticket[session] = session.stop_number
         await act()
         return ticket
@@ -116,7 +119,7 @@ async def _step(
         count -= 1
         if count == 0 or not wait:
             return await _answer(ctx, session, ticket, clock, tuple(trail), wait=wait)
-        got = await session.wait(ticket, clock.left_s)
+        got = await wait_for_news(session, ticket, clock.left_s)
         if got is None:
             return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
         stopped, moment = got
@@ -284,7 +287,7 @@ async def pause(ctx: Context, *, timeout: _Timeout = None) -> StopReport:
     if session.phase is Phase.STOPPED and moment is not None:
         await session.require_stopped()
         return await stop_report(ctx, session, moment, notes=("the program stood still already",))
-    ticket = session.ticket()
+    ticket = told(session)
     await session.require(Feature.PAUSE).pause(None)
     return await _answer(ctx, session, ticket, clock)
 
@@ -308,4 +311,4 @@ async def await_(ctx: Context, *, timeout: _Timeout = None) -> StopReport:
     if session.phase is Phase.STOPPED and moment is not None:
         moment = await session.require_stopped()
         return await stop_report(ctx, session, moment)
-    return await _answer(ctx, session, session.ticket(), clock)
+    return await _answer(ctx, session, told(session), clock)

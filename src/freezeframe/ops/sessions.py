@@ -14,6 +14,8 @@ from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import Ended, SessionInfo, SessionList, Status, StopReport
 from freezeframe.model.places import Location
 from freezeframe.session.session import Session
+from freezeframe.session.waiting import Ticket
+from freezeframe.session.waiting import wait as wait_for_news
 
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
@@ -22,7 +24,7 @@ from .breakpoints import enter
 
 _Breaks = Annotated[
     tuple[str, ...],
-    Arg("stop there; may be given several times", short="-b", name="break", meta="LOC"),
+    Arg("stop there", short="-b", name="break", meta="LOC"),
 ]
 _Timeout = Annotated[float | None, Arg("seconds to wait for a stop", meta="SECONDS")]
 _Wait = Annotated[bool, Arg("wait for the first stop")]
@@ -194,7 +196,7 @@ async def _begin(
     session = ctx.hub.create(ctx.workspace, name, choice.make_backend(ctx.config), choice.reason)
     began = time.monotonic()
     timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
-    ticket = {session: 0}
+    ticket: Ticket = {session: 0}
     starting = asyncio.ensure_future(session.start(target))
     try:
         # The session belongs to the daemon: a client that goes away does not end it.
@@ -209,7 +211,7 @@ async def _begin(
     if pause and session.live and session.moment is None:
         await session.require(Feature.PAUSE).pause(None)
     left = max(0.0, timeout_s - (time.monotonic() - began))
-    got = await session.wait(ticket, left if wait else 0)
+    got = await wait_for_news(session, ticket, left if wait else 0)
     if got is None:
         waited = time.monotonic() - began if wait else None
         return running_report(ctx, session, waited, notes=tuple(notes), first=True)
@@ -282,11 +284,11 @@ async def restart(
     began = time.monotonic()
     timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
     session.output.seen = session.output.end
-    ticket = {session: session.stop_number}
+    ticket: Ticket = {session: session.stop_number}
     async with session.turn():
         await asyncio.shield(asyncio.ensure_future(session.restart()))
     left = max(0.0, timeout_s - (time.monotonic() - began))
-    got = await session.wait(ticket, left if wait else 0)
+    got = await wait_for_news(session, ticket, left if wait else 0)
     if got is None:
         return running_report(ctx, session, time.monotonic() - began if wait else None, first=True)
     return await stop_report(ctx, got[0], got[1], first=True)

@@ -138,7 +138,7 @@ def describe(entry: Wanted, bound: BoundBreakpoint | None) -> Breakpoint:
     )
 
 
-# --- finding the file that was meant -------------------------------------------------------------
+# --- finding the file that was meant ------------------------------------------------------------
 
 
 def resolve(location: Location, cwd: str, root: str, *, remote: bool = False) -> Location:
@@ -163,7 +163,7 @@ def resolve(location: Location, cwd: str, root: str, *, remote: bool = False) ->
         )
     try:
         with open(path, "rb") as file:
-            total = file.read().count(b"\n") + 1
+            total = len(file.read().splitlines())
     except OSError as error:
         raise NotFound(f"{location.file} cannot be read: {error.strerror}.") from None
     if line > total:

@@ -151,6 +151,7 @@ class Hub:
             make_backend=make_backend,
             reason=reason,
             on_change=self.on_change,
+            tell=workspace.apply,
             filters=lambda: workspace.filters,
         )
         workspace.sessions[name] = session

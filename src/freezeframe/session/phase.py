@@ -20,6 +20,11 @@ class Phase(StrEnum):
     STOPPED = "stopped"
     TERMINATED = "terminated"
 
+    @property
+    def alive(self) -> bool:
+        """There is a debugger at work."""
+        return self not in (Phase.IDLE, Phase.TERMINATED)
+
 
 class Occurrence(StrEnum):
     STARTED = "started"  # a debugger is being brought up
@@ -31,9 +36,7 @@ class Occurrence(StrEnum):
     CLEARED = "cleared"  # ready to be started again
 
 
-LIVE = frozenset({Phase.INITIALIZING, Phase.CONFIGURING, Phase.RUNNING, Phase.STOPPED})
-
-_ENDS = {(phase, Occurrence.ENDED): Phase.TERMINATED for phase in LIVE}
+_ENDS = {(phase, Occurrence.ENDED): Phase.TERMINATED for phase in Phase if phase.alive}
 
 TABLE: dict[tuple[Phase, Occurrence], Phase] = {
     (Phase.IDLE, Occurrence.STARTED): Phase.INITIALIZING,

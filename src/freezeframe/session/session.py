@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -28,38 +28,32 @@ from freezeframe.backends.backend import (
 from freezeframe.config import Config
 from freezeframe.errors import (
     DebuggerError,
-    DebuggerLost,
     FreezeframeError,
     NotRunning,
-    NotStopped,
     Unsupported,
 )
 from freezeframe.model.stops import (
     ExceptionFilter,
     Exit,
     Frame,
-    Stop,
-    StopReason,
     Thread,
     Watchpoint,
 )
-from freezeframe.model.values import Scope, Value
 
-from . import changes
+from . import refusals
 from .bell import Bell
 from .breakpoints import Bindings, Book, Wanted
 from .handles import Handles
+from .looking import look
+from .memory import FrameMemory
 from .moment import FIRST_FRAMES, FrameView, Moment
 from .output import OutputRing
-from .phase import LIVE, Occurrence, Phase, advance
+from .phase import Occurrence, Phase, advance
 from .sources import Sources
 
 log = logging.getLogger(__name__)
 
-Ticket = dict["Session", int]
 MakeBackend = Callable[[], Backend]
-#: Variables of frames seen at earlier stops that are kept to tell what changed.
-_REMEMBERED_FRAMES = 64
 
 
 class Session:
@@ -76,7 +70,7 @@ class Session:
         reason: str,
         parent: Session | None = None,
         on_change: Callable[[Session], None] = lambda session: None,
-        on_temporary: Callable[[list[int]], None] = lambda ids: None,
+        tell: Callable[[list[Wanted]], Awaitable[None]] | None = None,
         filters: Callable[[], list[ExceptionFilter] | None] = lambda: None,
     ) -> None:
         self.name = name
@@ -108,12 +102,15 @@ class Session:
         self._make_backend = make_backend
         self._filters = filters
         self._on_change = on_change
-        self._on_temporary = on_temporary
+        #: tells every session that shares the breakpoints about changed ones
+        self.tell = tell or self.apply
         self._lock = asyncio.Lock()
         self._generation = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._thread_names: dict[int, str] = {}
-        self._seen_frames: dict[tuple[object, ...], dict[str, Value]] = {}
+        self.thread_names: dict[int, str] = {}
+        #: ids of living threads, as far as the debugger tells
+        self.threads: set[int] = set()
+        self.memory = FrameMemory()
         self._children_made = 0
 
     # --- the tree
@@ -130,7 +127,7 @@ class Session:
 
     @property
     def live(self) -> bool:
-        return self.phase in LIVE
+        return self.phase.alive
 
     @property
     def tree_live(self) -> bool:
@@ -160,7 +157,7 @@ class Session:
 
     def require_backend(self) -> Backend:
         if self.backend is None or not self.live:
-            raise self._ended()
+            raise refusals.ended(self)
         return self.backend
 
     async def require_stopped(self) -> Moment:
@@ -168,7 +165,7 @@ class Session:
         while True:
             moment = self.moment
             if moment is None or self.phase is not Phase.STOPPED:
-                raise self._not_stopped()
+                raise refusals.not_stopped(self)
             await asyncio.shield(moment.ready)
             if moment is self.moment:
                 return moment
@@ -182,30 +179,6 @@ class Session:
                 next=backend.unsupported_hint(feature) or "dbg tool",
             )
         return backend
-
-    def _not_stopped(self) -> FreezeframeError:
-        if self.phase is Phase.RUNNING:
-            return NotStopped(
-                "the program is running, so there is nothing to show.", next="dbg pause"
-            )
-        if self.live:
-            return NotStopped("the program is still being started.", next="dbg await")
-        return self._ended()
-
-    def _ended(self) -> FreezeframeError:
-        how = "has not been started"
-        if self.exit is not None:
-            if self.exit.how == "detached":
-                how = "was detached from and runs on its own"
-            elif self.exit.how == "lost":
-                how = f"was lost with its debugger: {self.exit.reason}".rstrip(".: ")
-            elif self.exit.signal:
-                how = f"was ended by {self.exit.signal}"
-            elif self.exit.code is not None:
-                how = f"has ended with exit code {self.exit.code}"
-            else:
-                how = "has ended"
-        return NotRunning(f"the program {how}.", next="dbg restart")
 
     # --- life
 
@@ -221,8 +194,9 @@ class Session:
         self.started = time.time()
         self.bindings = Bindings()
         self.private.clear()
-        self._thread_names.clear()
-        self._seen_frames.clear()
+        self.thread_names.clear()
+        self.threads.clear()
+        self.memory.clear()
         backend = self.backend = self._make_backend()
         given = self.book.enabled()
         configuration = Configuration(given, self._filters())
@@ -314,6 +288,8 @@ class Session:
             case events.ProcessStarted(pid):
                 self.pid = pid if pid is not None else self.pid
                 self._changed()
+            case events.ThreadChanged(thread, alive):
+                (self.threads.add if alive else self.threads.discard)(thread)
             case events.BreakpointMoved(bound):
                 self.bindings.update([bound])
             case events.ChildStarted():
@@ -345,7 +321,7 @@ class Session:
         for id in event.breakpoints:
             if id in self.book.wanted:
                 self.book.wanted[id].hits += 1
-        self._spawn(self._look(moment))
+        self._spawn(look(self, moment))
         self._changed()
 
     def _resumed(self) -> None:
@@ -374,7 +350,7 @@ class Session:
             reason="follows its parent",
             parent=self,
             on_change=self._on_change,
-            on_temporary=self._on_temporary,
+            tell=self.tell,
             filters=self._filters,
         )
         child.pid = event.pid
@@ -397,96 +373,6 @@ class Session:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("session %s", self.name, exc_info=error)
-
-    # --- the look at a stop
-
-    async def _look(self, moment: Moment) -> None:
-        """Ask the debugger for what a report shows, once; everyone who reports reads that."""
-        try:
-            async with asyncio.timeout(self.config.timeouts.request_s):
-                await self._ask(moment)
-        except DebuggerLost as error:
-            moment.trouble = error.message
-        except DebuggerError as error:
-            moment.trouble = error.message
-        except TimeoutError:
-            moment.trouble = "the debugger did not say where the program stands in time"
-        finally:
-            moment.backend.drain()
-            if not moment.ready.done():
-                moment.ready.set_result(None)
-
-    async def _ask(self, moment: Moment) -> None:
-        event = moment.event
-        if event.thread is None:
-            threads = await moment.backend.threads()
-            if threads:
-                moment.thread = replace(threads[0], current=True)
-        frames = await moment.frames(FIRST_FRAMES)
-        if moment.thread.id not in self._thread_names:
-            for thread in await moment.backend.threads():
-                self._thread_names[thread.id] = thread.name
-        moment.thread = Thread(
-            moment.thread.id,
-            self._thread_names.get(moment.thread.id, ""),
-            frame=frames[0] if frames else None,
-            current=True,
-        )
-        if event.reason is StopReason.EXCEPTION:
-            moment.exception = await moment.backend.exception(moment.thread.id)
-        await self._forget_passing_breakpoints(moment)
-        if frames:
-            moment.selected = moment.choose_frame(frames)
-            moment.view = self.remember(moment, await moment.look(moment.selected))
-
-    def remember(self, moment: Moment, view: FrameView) -> FrameView:
-        """Return the view with changes marked against the last look at the same frame."""
-        depth = moment.depth
-        key = (
-            moment.thread.id,
-            view.frame.path,
-            view.frame.function,
-            depth - view.frame.index if depth is not None else None,
-        )
-        values = [value for scope in view.scopes for value in scope.values]
-        before = self._seen_frames.pop(key, None)
-        self._seen_frames[key] = changes.by_name(values)
-        while len(self._seen_frames) > _REMEMBERED_FRAMES:
-            self._seen_frames.pop(next(iter(self._seen_frames)))
-        view.scopes = tuple(
-            Scope(scope.name, scope.kind, changes.mark(scope.values, before), scope.more)
-            for scope in view.scopes
-        )
-        return view
-
-    async def _forget_passing_breakpoints(self, moment: Moment) -> None:
-        if self.private:
-            passing, self.private = self.private, []
-            await self.apply(passing)
-        temporary = [
-            id
-            for id in moment.event.breakpoints
-            if id in self.book.wanted and self.book.wanted[id].temporary
-        ]
-        if temporary:
-            gone = [self.book.wanted.pop(id) for id in temporary]
-            await self.apply(gone)
-            self._on_temporary(temporary)
-
-    def stop_of(self, moment: Moment) -> Stop:
-        """Return the reader's form of a stop."""
-        frame = moment.thread.frame
-        event = moment.event
-        return Stop(
-            number=moment.number,
-            reason=event.reason,
-            thread=moment.thread,
-            frame=frame,
-            description=event.description,
-            breakpoints=tuple(id for id in event.breakpoints if id > 0),
-            exception=moment.exception,
-            all_threads=event.all_threads,
-        )
 
     # --- breakpoints
 
@@ -517,17 +403,6 @@ class Session:
 
     # --- execution
 
-    def ticket(self) -> Ticket:
-        """Return what has been told of the tree, to wait for what has not.
-
-        A member that stands at a stop nobody was told of counts as news.
-        """
-        ticket: Ticket = {}
-        for member in self.root.members():
-            untold = member.moment is not None and not member.moment.reported
-            ticket[member] = member.stop_number - 1 if untold else member.stop_number
-        return ticket
-
     async def resume(self, *, only: bool = False) -> None:
         """Let the program run on from its stop."""
         moment = await self.require_stopped()
@@ -544,32 +419,6 @@ class Session:
         await request
         if self.moment is moment and self.phase is Phase.STOPPED:
             self._resumed()
-
-    async def wait(self, ticket: Ticket, timeout_s: float | None) -> tuple[Session, Moment] | None:
-        """Wait for news of the tree: a stop that *ticket* does not have, or the end of all.
-
-        Returns the session that stopped and its stop, looked at; None when everything ended or
-        the time was up (`tree_live` tells which).
-        """
-        root = self.root
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while True:
-            for member in (self, *root.members()):
-                moment = member.last_moment
-                if moment is None or not member.live:
-                    continue
-                if moment.number > ticket.get(member, 0):
-                    await asyncio.shield(moment.ready)
-                    if not member.live:
-                        continue
-                    moment.reported = True
-                    return member, moment
-            if not root.tree_live:
-                return None
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                return None
-            await root.bell.wait(left)
 
     async def select(self, index: int) -> FrameView:
         """Make a frame the current one and look at it."""

@@ -274,7 +274,7 @@ async def test_a_flood_of_events_loses_none_and_leaves_the_loop_alive() -> None:
         async def beat() -> None:
             while True:
                 beats.append(time.monotonic())
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
 
         heart = asyncio.ensure_future(beat())
         await client.ask("threads", timeout_s=20)

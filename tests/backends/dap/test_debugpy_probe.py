@@ -21,13 +21,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freezeframe.backends.dap.adapters import debugpy_conditions as conditions
-from freezeframe.backends.dap.adapters import debugpy_probe
 from freezeframe.backends.dap.adapters.debugpy_conditions import Point
+from freezeframe.backends.dap.adapters.debugpy_cures_probe import CURES
 from harness.facts import PATIENCE_S
 from harness.interpreters import interpreters
 
 PACKAGE = str(Path(debugpy.__file__).parent)
-HERE = Path(debugpy_probe.__file__).parent
+HERE = Path(conditions.__file__).parent
 
 
 class Peer:
@@ -208,7 +208,7 @@ def test_every_cure_takes_and_the_program_runs_as_without_a_debugger(start):
 
     facts = debuggee.peer.configure(filters=["uncaught"])
 
-    assert facts["cures"] == [cure.__name__ for cure in debugpy_probe._CURES]
+    assert facts["cures"] == [cure.__name__ for cure in CURES]
     assert facts["role"] == "program"
     assert debuggee.end() == (3, "hello [] __main__\n", "")
 
@@ -224,8 +224,8 @@ def test_installing_twice_cures_once(start):
 
 
 def test_the_probe_and_the_boot_script_are_written_in_the_oldest_python_s_words():
-    for name in ("debugpy_probe.py", "debugpy_boot_probe.py"):
-        ast.parse((HERE / name).read_text(), feature_version=(3, 8))
+    for file in HERE.glob("debugpy*_probe.py"):
+        ast.parse(file.read_text(), feature_version=(3, 8))
 
 
 def test_the_stack_ends_at_the_program_s_own_module(start, path):
@@ -469,6 +469,18 @@ def test_an_ordinary_uncaught_exception_stops_once(start, text):
     assert debuggee.end()[2].count("ZeroDivisionError: division by zero") == 1
 
 
+def test_a_raised_exception_stops_once_where_it_starts(start):
+    debuggee = start("def f():\n    {}['k']\ndef g():\n    f()\ng()\n")
+    debuggee.peer.configure(filters=["raised"])
+
+    _, frames = debuggee.peer.stopped()
+
+    assert frames[0]["name"] == "f"
+    debuggee.peer.go_on()
+    with pytest.raises(EOFError):
+        debuggee.peer.event("stopped")
+
+
 def test_the_printed_traceback_is_the_program_s_own(start, python, path):
     debuggee = start("def f(n):\n    return 1 / n\nf(0)\n")
     debuggee.peer.configure()
@@ -580,7 +592,7 @@ def test_a_fork_is_cured_anew_and_ends_at_once(start, path):
     facts = child.configure()
 
     assert facts["forked"]
-    assert facts["cures"] == [cure.__name__ for cure in debugpy_probe._CURES]
+    assert facts["cures"] == [cure.__name__ for cure in CURES]
     assert debuggee.end() == (0, "once\n7\n", "")
 
 

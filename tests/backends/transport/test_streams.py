@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from backends.aio import on_loop, until
-from freezeframe.backends.transport import tcp, unix
+from freezeframe.backends.transport import streams, tcp, unix
 from freezeframe.backends.transport.process import PIPE, Process
 from freezeframe.backends.transport.streams import StdioStream, Stream
 from freezeframe.errors import DebuggerError, DebuggerTimeout
@@ -47,8 +47,13 @@ async def test_the_stdio_of_a_process_is_a_stream() -> None:
     stream.close()
 
 
+@pytest.mark.parametrize("quick", [True, False])
 @on_loop
-async def test_both_ends_of_a_tcp_connection_are_streams() -> None:
+async def test_both_ends_of_a_tcp_connection_are_streams(
+    quick: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not quick:  # as on macOS
+        monkeypatch.setattr(streams, "_TCP_QUICKACK", None)
     listener = await tcp.Listener.open()
     near = await tcp.dial(listener.host, listener.port, timeout_s=5)
     far = await listener.accept(timeout_s=5)
@@ -79,12 +84,12 @@ async def test_what_arrived_before_opening_is_delivered_even_after_the_other_end
 
 @on_loop
 async def test_several_connections_go_to_the_callback_in_turn() -> None:
-    streams: list[Stream] = []
-    listener = await tcp.Listener.open(streams.append)
+    arrived: list[Stream] = []
+    listener = await tcp.Listener.open(arrived.append)
     dialled = [await tcp.dial(listener.host, listener.port, timeout_s=5) for _ in range(3)]
-    await until(lambda: len(streams) == 3)
+    await until(lambda: len(arrived) == 3)
     listener.close()
-    for stream in (*streams, *dialled):
+    for stream in (*arrived, *dialled):
         stream.close()
 
 
@@ -101,14 +106,14 @@ async def test_a_listener_is_on_loopback_and_waits_no_longer_than_told() -> None
 @on_loop
 async def test_what_a_vanished_peer_sent_is_not_believed() -> None:
     # A stranger who connects, speaks and leaves before we look can no longer be told from us.
-    streams: list[Stream] = []
-    listener = await tcp.Listener.open(streams.append)
+    arrived: list[Stream] = []
+    listener = await tcp.Listener.open(arrived.append)
     stranger = socket.create_connection((listener.host, listener.port))
     stranger.sendall(b"do as I say")
     stranger.close()
     honest = await tcp.dial(listener.host, listener.port, timeout_s=5)
-    await until(lambda: len(streams) == 1)
-    log = Log(streams[0])
+    await until(lambda: len(arrived) == 1)
+    log = Log(arrived[0])
     honest.write(b"hello")
     await until(lambda: log.data == b"hello")
     listener.close()
@@ -120,8 +125,8 @@ async def test_what_a_vanished_peer_sent_is_not_believed() -> None:
 )
 @on_loop
 async def test_a_connection_of_another_user_is_dropped_unheard() -> None:
-    streams: list[Stream] = []
-    listener = await tcp.Listener.open(streams.append)
+    arrived: list[Stream] = []
+    listener = await tcp.Listener.open(arrived.append)
     code = f"""
 import os, socket
 "loaded while we may read it".encode("idna")
@@ -136,7 +141,7 @@ raise SystemExit(0 if dropped else 1)
 """
     process = Process.spawn([*PYTHON, code])
     assert await process.wait(10) == 0
-    assert streams == []
+    assert arrived == []
     listener.close()
 
 

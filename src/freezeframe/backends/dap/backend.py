@@ -69,15 +69,15 @@ class DapBackend:
 
     @property
     def features(self) -> frozenset[Feature]:
-        return self._link.features
+        return self._link.wire.features
 
     @property
     def filters(self) -> tuple[ExceptionFilter, ...]:
-        return translate.filters(self._link.capabilities)
+        return translate.filters(self._link.wire.capabilities)
 
     @property
     def advertised(self) -> Mapping[str, object]:
-        return dict(self._link.capabilities)
+        return dict(self._link.wire.capabilities)
 
     def unsupported_hint(self, feature: Feature) -> str | None:
         return self._adapter.hints.get(feature)
@@ -113,20 +113,20 @@ class DapBackend:
     async def set_breakpoints(
         self, path: str, wanted: Sequence[WantedBreakpoint]
     ) -> Sequence[BoundBreakpoint]:
-        return await self._link.set_breakpoints(path, wanted)
+        return await self._link.marks.set_lines(path, wanted)
 
     async def set_function_breakpoints(
         self, wanted: Sequence[WantedBreakpoint]
     ) -> Sequence[BoundBreakpoint]:
-        return await self._link.set_function_breakpoints(wanted)
+        return await self._link.marks.set_functions(wanted)
 
     async def set_address_breakpoints(
         self, wanted: Sequence[WantedBreakpoint]
     ) -> Sequence[BoundBreakpoint]:
-        return await self._link.set_address_breakpoints(wanted)
+        return await self._link.marks.set_addresses(wanted)
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
-        await self._link.set_filters(filters)
+        await self._link.marks.set_filters(filters)
 
     def check_condition(self, expression: str, path: str | None) -> str | None:
         return self._adapter.check_condition(expression)
@@ -219,7 +219,7 @@ class DapBackend:
         if adapter.assignment is not None:
             await self.evaluate(adapter.assignment(target, value), frame, statement=True)
             return await self.evaluate(target, frame)
-        if not self._link.capabilities.get("supportsSetExpression"):
+        if not self._link.wire.capabilities.get("supportsSetExpression"):
             raise Unsupported(
                 f"{self.tool} sets no expressions.", next=f"dbg eval '{target} = {value}'"
             )
@@ -241,7 +241,7 @@ class DapBackend:
         return None if hook is None else hook(expression, start, end)
 
     async def exception(self, thread: int) -> ExceptionInfo | None:
-        if not self._link.capabilities.get("supportsExceptionInfoRequest"):
+        if not self._link.wire.capabilities.get("supportsExceptionInfoRequest"):
             return None
         body = await self._value_request("exceptionInfo", {"threadId": thread})
         return translate.exception(body, self._adapter)
@@ -256,10 +256,10 @@ class DapBackend:
     # --- program input
 
     async def write_stdin(self, data: bytes) -> None:
-        await self._link.write_stdin(data)
+        await self._link.stdin().write(data)
 
     async def close_stdin(self) -> None:
-        await self._link.close_stdin()
+        self._link.stdin().end()
 
     # --- machine level
 
@@ -336,7 +336,7 @@ class DapBackend:
     async def _request(
         self, command: str, arguments: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        return await self._link.request(command, arguments)
+        return await self._link.wire.request(command, arguments)
 
     async def _value_request(
         self, command: str, arguments: dict[str, Any], *, slow: bool = False
@@ -350,13 +350,13 @@ class DapBackend:
         limit_s = timeouts.request_s if slow else timeouts.value_s
         unstick = self._adapter.unstick
         if unstick is None:
-            return await self._link.request(command, arguments, timeout_s=timeouts.request_s)
-        waiting = self._link.send(command, arguments)
+            return await self._link.wire.request(command, arguments, timeout_s=timeouts.request_s)
+        waiting = self._link.wire.send(command, arguments)
         done, _ = await asyncio.wait({waiting}, timeout=limit_s)
         if not done:
             log.info("%s takes longer than %g s; interrupting it", command, limit_s)
             try:
-                await self._link.request(
+                await self._link.wire.request(
                     "evaluate",
                     {"expression": unstick(), "context": self._adapter.statement_context},
                     timeout_s=limit_s,

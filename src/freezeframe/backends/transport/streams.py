@@ -174,8 +174,7 @@ class SocketStream(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         # Many debuggers send header and body apart with Nagle on: the body waits for our
         # acknowledgement of the header, which the kernel delays by 40 ms unless told each time.
-        if self._quick:
-            self._acknowledge()
+        self._acknowledge()
         if self._on_data is not None:
             self._on_data(data)
         elif not self._closed:
@@ -201,8 +200,8 @@ class SocketStream(asyncio.Protocol):
             self.resume()
 
     def _acknowledge(self) -> None:
-        assert self._socket is not None
-        assert _TCP_QUICKACK is not None
+        if not self._quick or self._socket is None or _TCP_QUICKACK is None:
+            return
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, _TCP_QUICKACK, 1)
         except OSError:

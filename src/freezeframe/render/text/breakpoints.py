@@ -177,7 +177,7 @@ def _watchpoint(point: Watchpoint, done: str) -> Line:
 def _catch(answer: CatchList, view: View) -> list[Section]:
     filters = answer.filters
     if not filters:
-        return [headline("this debugger has no exception filters"), *next_step(answer.next)]
+        return [headline("no exception filters"), *next_step(answer.next)]
 
     def item(index: int, width: int) -> list[Line]:
         filter = filters[index]

@@ -164,7 +164,7 @@ def _frame(answer: FrameAnswer, view: View) -> list[Section]:
         *sections,
         *source_sections(answer.source, 2, current_only=False),
         *changed_values(answer.scopes, 1),
-        *unchanged_values(answer.scopes, 3, names_only=False),
+        *unchanged_values(answer.scopes, 3, view, names_only=False),
         *via(answer.via),
     ]
 

@@ -94,7 +94,9 @@ def _session_list(answer: SessionList, view: View) -> list[Section]:
     else:
         sections.append(headline("no sessions in this workspace"))
     if answer.elsewhere:
-        words = f"{plural(answer.elsewhere, 'session')} in other workspaces (dbg sessions --all)"
+        words = (
+            f"{plural(answer.elsewhere, 'session')} in other workspaces (dbg sessions --everywhere)"
+        )
         sections.append(Fixed(2, (Line(words, Tone.QUIET),)))
     return [*sections, *next_step(answer.next)]
 

@@ -84,6 +84,10 @@ def _report(report: StopReport, view: View) -> list[Section]:
         sections.append(headline(f"{prefix}stopped"))
     else:
         sections.extend(_exit_sections(report.exit, prefix))
+    if report.selected is not None:
+        selected = report.selected
+        words = f"frame {selected.index} is selected: {in_frame(selected, view.cwd)}"
+        sections.append(Capped(wrapped_in(_CAUSE, words), 240))
     sections.extend(_notes(report, view))
     sections.extend(_trail(report.trail, view))
     if report.returned is not None:
@@ -94,7 +98,7 @@ def _report(report: StopReport, view: View) -> list[Section]:
     sections.extend(source_sections(report.source, _SOURCE, current_only=view.brief))
     sections.extend(_callers(report.callers, view))
     sections.extend(changed_values(report.scopes, _CHANGED))
-    for section in unchanged_values(report.scopes, _VALUES, names_only=view.repeated):
+    for section in unchanged_values(report.scopes, _VALUES, view, names_only=view.repeated):
         sections.append(Capped(section, view.limit // 3))
     # Once the program is gone, what it printed is most of what is left of it.
     share = view.limit if report.state == "terminated" else view.limit // 4
@@ -259,7 +263,7 @@ def _callers(callers: Sequence[Frame], view: View) -> list[Section]:
 
 @renders(Ended)
 def _ended(answer: Ended, view: View) -> list[Section]:
-    session = clip(answer.session, 40)
+    session = clip(answer.session, 60)
     pid = f" (pid {answer.pid})" if answer.pid is not None else ""
     sections: list[Section]
     if answer.how == "detached":

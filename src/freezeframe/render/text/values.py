@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from freezeframe.model.answers import Evaluated, Variables
 from freezeframe.model.stops import Frame
 from freezeframe.model.values import Scope, ScopeKind, Value
-from freezeframe.render.budget import Elastic, Listing, Section
+from freezeframe.render.budget import Capped, Elastic, Listing, Section
 from freezeframe.render.page import Line, Tone, View
 from freezeframe.render.words import (
     around_difference,
@@ -21,7 +21,7 @@ from freezeframe.render.words import (
     size,
 )
 
-from ._table import headline, next_step, renders, via
+from ._table import headline, next_step, renders, via, wrapped_in
 from .output import output_sections
 
 #: A change of a container is shown whole up to this many characters, else by its changed parts.
@@ -81,15 +81,23 @@ def assigned(
         return f"{left} = {right_side(value, room)}"
     if value.was is None:
         return f"{left} = {right_side(value, room - 6)} (new)"
-    if value.opaque or value.failed or value.was == value.text:
+    if value.failed or value.was == value.text or (value.opaque and value.was.startswith("<")):
         return f"{left} = {right_side(value, room - 10)} (changed)"
-    new, old = around_difference(value.text, value.was, (room - 7) // 2)
-    # What one side does not need, the other may have.
-    if size(new) < (room - 7) // 2:
-        old = clip(value.was, room - 7 - size(new))
-    elif size(old) < (room - 7) // 2:
-        new = clip(value.text, room - 7 - size(old))
+    new, old = _new_and_old(value, value.was, room - 7)
     return f"{left} = {new or '<no text>'} (was {old or '<no text>'})"
+
+
+def _new_and_old(value: Value, was: str, room: int) -> tuple[str, str]:
+    """Return both texts within *room* bytes together; what one does not need, the other has."""
+    if value.opaque:
+        old = clip(was, room // 3)
+        return right_side(value, room - size(old)), old
+    new, old = around_difference(value.text, was, room // 2)
+    if size(new) < room // 2:
+        old = clip(was, room - size(new))
+    elif size(old) < room // 2:
+        new = clip(value.text, room - size(old))
+    return new, old
 
 
 def changes(value: Value, path: str | None = None) -> list[tuple[str, Value]]:
@@ -135,24 +143,29 @@ def tree(value: Value, indent: int, width: int) -> list[Line]:
 
 # --- scopes -------------------------------------------------------------------------------------
 
+#: kind → what one of its values is called, and the command that lists them
 _WORDS = {
     ScopeKind.ARGUMENTS: ("argument", "args"),
     ScopeKind.LOCALS: ("local", "locals"),
     ScopeKind.GLOBALS: ("global", "globals"),
     ScopeKind.REGISTERS: ("register", "registers"),
 }
+#: kinds of which there can be so many that their commands page
+_PAGED = (ScopeKind.LOCALS, ScopeKind.GLOBALS)
 
 
-def _more(scope: Scope, positions: Sequence[int], shown: int) -> str | None:
+def _more(scope: Scope, positions: Sequence[int], shown: int, view: View) -> str | None:
     """Return what is missing once *shown* of the values at *positions* are shown."""
     missing = len(positions) - shown + scope.more
     if not missing:
         return None
     word, command = _WORDS.get(scope.kind, ("value", None))
-    start = positions[shown] if shown < len(positions) else len(scope.values)
-    stop = len(scope.values) + scope.more
-    hint = f" (dbg {command} --range {start + scope.start}:{stop + scope.start})" if command else ""
-    return f"… {number(missing)} more {word if missing == 1 else word + 's'}{hint}"
+    hint = f"dbg {command} {view.more}" if command else view.more
+    if scope.kind in _PAGED:
+        start = positions[shown] if shown < len(positions) else len(scope.values)
+        stop = len(scope.values) + scope.more
+        hint = f"dbg {command} --range {start + scope.start}:{stop + scope.start}"
+    return f"… {number(missing)} more {word if missing == 1 else word + 's'} ({hint})"
 
 
 def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
@@ -172,7 +185,9 @@ def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
     return [Listing(rank, len(found), item, more)]
 
 
-def unchanged_values(scopes: Sequence[Scope], rank: int, *, names_only: bool) -> list[Section]:
+def unchanged_values(
+    scopes: Sequence[Scope], rank: int, view: View, *, names_only: bool
+) -> list[Section]:
     """Return the sections of what stayed as it was; with *names_only* one line of names."""
     sections: list[Section] = []
     for scope in scopes:
@@ -180,7 +195,7 @@ def unchanged_values(scopes: Sequence[Scope], rank: int, *, names_only: bool) ->
         if names_only:
             sections.extend(_names(scope, positions, rank))
         elif positions or scope.more:
-            sections.append(_listing(scope, positions, rank, mark=False))
+            sections.append(_listing(scope, positions, rank, view, mark=False))
     return sections
 
 
@@ -193,7 +208,13 @@ def _names(scope: Scope, positions: Sequence[int], rank: int) -> list[Section]:
 
 
 def _listing(
-    scope: Scope, positions: Sequence[int], rank: int, *, mark: bool, titled: bool = False
+    scope: Scope,
+    positions: Sequence[int],
+    rank: int,
+    view: View,
+    *,
+    mark: bool,
+    titled: bool = False,
 ) -> Listing:
     def item(index: int, width: int) -> list[Line]:
         value = scope.values[positions[index]]
@@ -209,7 +230,7 @@ def _listing(
     titled = titled or scope.kind in (ScopeKind.GLOBALS, ScopeKind.REGISTERS, ScopeKind.OTHER)
     head = (Line(f"{one_line(scope.name).lower()}:", Tone.HEAD),) if titled else ()
     return Listing(
-        rank, len(positions), item, lambda shown: _more(scope, positions, shown), head=head
+        rank, len(positions), item, lambda shown: _more(scope, positions, shown, view), head=head
     )
 
 
@@ -237,7 +258,9 @@ def _variables(answer: Variables, view: View) -> list[Section]:
         words = _WORDS.get(answer.scopes[0].kind, ("value",))[0] if answer.scopes else "value"
         sections.append(headline(f"no {words}s in {answer.frame.function or 'this frame'}"))
     for rank, scope in enumerate(filled, 1):
-        listing = _listing(scope, range(len(scope.values)), rank, mark=True, titled=len(filled) > 1)
+        listing = _listing(
+            scope, range(len(scope.values)), rank, view, mark=True, titled=len(filled) > 1
+        )
         if len(filled) == 1:
             listing = Listing(rank, listing.count, listing.item, listing.more)
         sections.append(listing)
@@ -249,8 +272,11 @@ def _evaluated(answer: Evaluated, view: View) -> list[Section]:
     value = answer.value
     name = clip(answer.expression, 60) if answer.expression else value.name
     sections: list[Section] = []
-    if answer.range is not None:
+    if answer.range is not None and (value.children or not value.text):
         sections.extend(_page(answer, name))
+    elif answer.range is not None:
+        # A slice of what has no children: text, bytes.
+        sections.append(_whole(answer, f"{name}[{answer.range[0]}:{answer.range[1]}]", cap=None))
     elif not value.text and not value.type and not value.children:
         sections.append(headline("done: it has no value"))
     elif value.children and (not value.opaque or any(c.children for c in value.children)):
@@ -258,6 +284,9 @@ def _evaluated(answer: Evaluated, view: View) -> list[Section]:
         sections.append(_children(answer, rank=2))
     else:
         sections.append(_whole(answer, name, cap=None))
+    if answer.frame is not None and answer.frame.index:
+        words = f"in frame {answer.frame.index}: {in_frame(answer.frame, view.cwd)}"
+        sections.append(Capped(wrapped_in(4, words, Tone.QUIET), 240))
     sections.extend(output_sections(answer.output, 3, view.limit // 3))
     return [*sections, *next_step(answer.next), *via(answer.via)]
 

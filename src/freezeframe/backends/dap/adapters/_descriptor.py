@@ -20,7 +20,7 @@ from freezeframe.backends.backend import (
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionInfo
 
-# --- how its DAP stream is reached ---------------------------------------------------------------
+# --- how its DAP stream is reached --------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Surroundings:
     directory: str
 
 
-# --- how it is found ------------------------------------------------------------------------------
+# --- how it is found ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Missing:
     reason: str
 
 
-# --- a child that the debugger offers ----------------------------------------------------------------
+# --- a child that the debugger offers -----------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -47,7 +48,7 @@ from ._descriptor import (
     Wired,
 )
 
-# --- finding it, and the interpreter to run ---------------------------------------------------------
+# --- finding it, and the interpreter to run -----------------------------------------------------
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
@@ -108,7 +109,7 @@ def _upwards(target: Launch | Attach) -> list[str]:
     return found
 
 
-# --- how it is started ---------------------------------------------------------------------------------
+# --- how it is started --------------------------------------------------------------------------
 
 
 def _reverse(target: Target) -> bool:
@@ -126,6 +127,7 @@ def _options(target: Launch | Attach) -> dict[str, Any]:
         "stopAllThreadsOnSuspend": True,
         "steppingResumesAllThreads": True,
         "breakOnSystemExit": [],
+        "stopOnEntry": isinstance(target, Launch) and target.stop_on_entry,
         "variablePresentation": {
             "special": "hide",
             "function": "hide",
@@ -179,7 +181,8 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         *target.args,
     )
     spawn = Spawn(argv, target.cwd, env, role="program")
-    return Plan(Reverse(), "attach", _options(target), spawn, interpreter)
+    # pydevd heeds stopOnEntry in a launch only; to it the two are otherwise the same.
+    return Plan(Reverse(), "launch", _options(target), spawn, interpreter)
 
 
 def _main(around: Surroundings) -> str:
@@ -235,7 +238,7 @@ def _read_child_offer(body: Mapping[str, Any]) -> ChildOffer | None:
     )
 
 
-# --- breakpoints -----------------------------------------------------------------------------------------
+# --- breakpoints --------------------------------------------------------------------------------
 
 
 def _wire(wanted: Sequence[WantedBreakpoint], fifo: str | None) -> list[Wired]:
@@ -264,7 +267,7 @@ def _check_condition(expression: str) -> str | None:
     return None
 
 
-# --- values --------------------------------------------------------------------------------------------------
+# --- values -------------------------------------------------------------------------------------
 
 _GROUPS = frozenset(
     {"special variables", "function variables", "class variables", "protected variables"}
@@ -328,41 +331,66 @@ def _argument_names(path: str, line: int, function: str) -> Sequence[str] | None
     return found
 
 
-# --- exceptions -----------------------------------------------------------------------------------------------
+# --- exceptions ---------------------------------------------------------------------------------
 
 _TRACE_LINE = re.compile(r'\s*File "(?P<path>.*)", line (?P<line>\d+), in (?P<name>.*)')
+#: what stands between an exception and the one that followed from it
+_CHAIN = re.compile(
+    r"^(?:The above exception was the direct cause of the following exception"
+    r"|During handling of the above exception, another exception occurred):\s*$",
+    re.MULTILINE,
+)
+#: pydevd adds it to the type's name when the stop is not in the frame that raised
+_NOTE = re.compile(r"\s+\(note: full exception trace is shown.*", re.DOTALL)
 
 
 def _read_exception(body: Mapping[str, Any]) -> ExceptionInfo:
     details = body.get("details") or {}
     trace = details.get("stackTrace") or ""
-    lines: list[TracebackLine] = []
-    for text in trace.splitlines():
-        match = _TRACE_LINE.match(text)
-        if match:
-            lines.append(TracebackLine(match["path"], int(match["line"]), match["name"]))
-        elif lines and text.strip() and not lines[-1].text:
-            last = lines[-1]
-            lines[-1] = TracebackLine(last.path, last.line, last.function, text.strip())
-    name = details.get("typeName") or body.get("exceptionId") or "exception"
+    *earlier, last = _CHAIN.split(trace)
+    lines, _ = _read_traceback(last)
+    # Innermost cause first in the text; the nearest is what the reader asks for first.
+    causes = [words for part in reversed(earlier) if (words := _read_traceback(part)[1])]
+    name = _NOTE.sub("", details.get("typeName") or body.get("exceptionId") or "exception")
     return ExceptionInfo(
         type=name.removeprefix("builtins."),
         message=details.get("message") or body.get("description") or "",
         traceback=tuple(lines),
         raw_traceback="" if lines else trace,
+        causes=tuple(causes),
         mode=body.get("breakMode"),
     )
 
 
-# --- libraries ---------------------------------------------------------------------------------------------------
+def _read_traceback(text: str) -> tuple[list[TracebackLine], str]:
+    """Return the lines of one exception's traceback, innermost last, and its own words."""
+    lines: list[TracebackLine] = []
+    rest = text.strip("\n").splitlines()
+    while rest and (rest[0].startswith(" ") or not rest[0]):
+        line = rest.pop(0)
+        if match := _TRACE_LINE.match(line):
+            path = match["path"]
+            place = TracebackLine(path, int(match["line"]), match["name"], library=_foreign(path))
+            lines.append(place)
+        elif lines and line.strip() and not lines[-1].text:
+            lines[-1] = replace(lines[-1], text=line.strip())
+    # pydevd writes the innermost frame first.
+    return lines[::-1], "\n".join(rest).strip()
+
+
+# --- libraries ----------------------------------------------------------------------------------
 
 _LIBRARY = re.compile(
     r"[\\/](site-packages|dist-packages|lib[\\/]python\d[^\\/]*|importlib|debugpy|_pydevd_bundle)[\\/]"
 )
 
 
-def _is_library(path: str, target: Target) -> bool:
+def _foreign(path: str) -> bool:
     return path.startswith("<frozen") or _LIBRARY.search(path) is not None
+
+
+def _is_library(path: str, target: Target) -> bool:
+    return _foreign(path)
 
 
 ADAPTER = Adapter(

@@ -156,11 +156,10 @@ def install(session: str) -> str:
     Send it in context `watch`: in `repl` pydevd puts its own streams in place of the program's.
     """
     return (
-        "(lambda m, s: (m.setdefault('_freezeframe', type(s)('_freezeframe')), "
-        "m['_freezeframe'].__dict__.get('install') or "
-        f"exec(compile({_probe_text()!r}, {_PROBE_FILE!r}, 'exec'), m['_freezeframe'].__dict__), "
-        f"m['_freezeframe'].install({session!r}))[-1])"
-        "(__import__('sys').modules, __import__('sys'))"
+        "(lambda m: ([exec(compile(text, "
+        f"{_PROBE_FILE!r}, 'exec'), m.setdefault(name, type(m['sys'])(name)).__dict__)"
+        f" for name, text in {_texts()!r} if name not in m],"
+        f" m['_freezeframe'].install({session!r}))[-1])(__import__('sys').modules)"
     )
 
 
@@ -180,5 +179,9 @@ def failure(key: str) -> str:
 
 
 @cache
-def _probe_text() -> str:
-    return Path(__file__).with_name("debugpy_probe.py").read_text(encoding="utf-8")
+def _texts() -> tuple[tuple[str, str], ...]:
+    files = {"_freezeframe_cures": "debugpy_cures_probe.py", "_freezeframe": "debugpy_probe.py"}
+    here = Path(__file__)
+    return tuple(
+        (module, here.with_name(file).read_text(encoding="utf-8")) for module, file in files.items()
+    )

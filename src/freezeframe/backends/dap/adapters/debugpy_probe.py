@@ -19,9 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Names of pydevd's own: what this file knows about the inside of debugpy 1.8 stands in the
-# `_cure_…` functions alone.
-
 _lock = threading.Lock()
 _state: dict[str, Any] = {"session": None, "pid": None, "debugger": None}
 _counts: dict[str, int] = {}
@@ -29,7 +26,6 @@ _points: dict[str, list[dict[str, Any]]] = {}
 _failures: dict[str, str] = {}
 _passed: dict[int, list[str]] = {}
 _fifos: dict[str, int] = {}
-_marks = threading.local()
 
 
 class Unstuck(Exception):
@@ -62,10 +58,10 @@ def install(session: str) -> str:
     _state["session"] = session
     _state["pid"] = os.getpid()
     done = []
-    debugger = _debugger()
+    debugger = sys.modules["_freezeframe_cures"].current()
     if debugger is not None and debugger is not _state["debugger"]:
         _state["debugger"] = debugger
-        for cure in _CURES:
+        for cure in sys.modules["_freezeframe_cures"].CURES:
             try:
                 cure(debugger)
                 done.append(cure.__name__)
@@ -83,11 +79,6 @@ def install(session: str) -> str:
             "cures": done,
         }
     )
-
-
-def _debugger() -> Any:
-    pydevd = sys.modules.get("pydevd")
-    return pydevd.get_global_debugger() if pydevd is not None else None
 
 
 def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
@@ -264,7 +255,7 @@ def _write(path: str | None, line: str) -> None:
 
 
 def _send_output(line: str) -> None:
-    debugger = _debugger()
+    debugger = sys.modules["_freezeframe_cures"].current()
     debugger.writer.add_command(debugger.cmd_factory.make_io_message(line, 1))
 
 
@@ -318,206 +309,3 @@ def _answers_a_request(frame: Any) -> bool:
         inside.append(name)
         frame = frame.f_back
     return False
-
-
-# --- cures --------------------------------------------------------------------------------------
-
-
-def _cure_delay(debugger: Any) -> None:
-    # pydevd sends a header and its body apart; Nagle then holds the body back for 40 ms.
-    import socket
-
-    debugger.writer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-def _cure_buffering(debugger: Any) -> None:
-    # What was printed before a stop must be seen at that stop, as on a terminal.
-    for stream in (sys.__stdout__, sys.__stderr__):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None and not stream.line_buffering:  # type: ignore[union-attr]
-            _quietly(lambda change=reconfigure: change(line_buffering=True))
-
-    wait = debugger.do_wait_suspend
-
-    def do_wait_suspend(*arguments: Any, **named: Any) -> Any:
-        _quietly(_flush)
-        return wait(*arguments, **named)
-
-    debugger.do_wait_suspend = do_wait_suspend
-
-
-def _flush() -> None:
-    import select
-
-    for stream in (sys.__stdout__, sys.__stderr__):
-        if stream is None or stream.closed:
-            continue
-        # A pipe that nobody reads must not keep the stop from being told.
-        poll = select.poll()
-        poll.register(stream.fileno(), select.POLLOUT)
-        if poll.poll(0):
-            stream.flush()
-
-
-def _cure_system_exit(debugger: Any) -> None:
-    # `breakOnSystemExit: []` still stops on sys.exit("text").
-    debugger.ignore_system_exit_code = lambda _exit: True
-
-
-def _cure_slow_values(debugger: Any) -> None:
-    # After 3 s on one value pydevd lets all other threads run: a stop that is none.
-    comm = sys.modules["_pydevd_bundle.pydevd_comm"]
-    comm.PYDEVD_UNBLOCK_THREADS_ON_VARIABLES_TIMEOUT = -1.0  # type: ignore[attr-defined]
-
-
-def _cure_tracker(debugger: Any) -> None:
-    # multiprocessing's resource tracker is no program of the user's; followed, it outlives the
-    # program by 0.7 s.
-    monkey = sys.modules["_pydev_bundle.pydev_monkey"]
-    patch = monkey.patch_args
-    if getattr(patch, "freezeframe", False):
-        return
-
-    def patch_args(args: Any, is_exec: bool = False) -> Any:
-        if any("multiprocessing.resource_tracker" in str(word) for word in args):
-            return args
-        return patch(args, is_exec)
-
-    patch_args.freezeframe = True  # type: ignore[attr-defined]
-    monkey.patch_args = patch_args  # type: ignore[attr-defined]
-
-
-def _cure_exit(debugger: Any) -> None:
-    # pydevd polls every 200 ms for the end of the program and then waits 500 ms for a thread of
-    # its own that cannot end before this one does.
-    dispose = debugger.dispose_and_kill_all_pydevd_threads
-
-    def dispose_and_kill_all_pydevd_threads(wait: bool = True, timeout: float = 0.5) -> None:
-        # Closed by pydevd as soon as it does not wait, the connection would lose its last words.
-        connection, debugger._client_socket = debugger._client_socket, None
-        writer = debugger.writer
-        dispose(wait=False, timeout=timeout)
-        if wait and writer is not None and writer is not threading.current_thread():
-            _quietly(writer.join, timeout)
-        if connection is not None:
-            _quietly(connection.close)
-
-    debugger.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
-    watch = debugger._create_check_output_thread
-
-    def _create_check_output_thread() -> None:
-        watch()
-        _quietly(_hurry_at_exit, debugger.check_alive_thread)
-
-    debugger._create_check_output_thread = _create_check_output_thread
-    if debugger.check_alive_thread is not None:
-        _hurry_at_exit(debugger.check_alive_thread)
-
-
-def _hurry_at_exit(watcher: Any) -> None:
-    watcher._wait_event = _Hurry(watcher._wait_event)
-    threading._register_atexit(watcher._wait_event.hurry)  # type: ignore[attr-defined]
-
-
-class _Hurry:
-    """The event that pydevd's watcher sleeps on, awake once the interpreter begins to end."""
-
-    def __init__(self, event: Any) -> None:
-        self._event = event
-        self._hurried = False
-        self._pause = threading.Event()
-
-    def hurry(self) -> None:
-        self._hurried = True
-        self._event.set()
-
-    def set(self) -> None:
-        self._event.set()
-
-    def wait(self, timeout: float | None = None) -> None:
-        if self._hurried:
-            self._pause.wait(0.005)
-        else:
-            self._event.wait(timeout)
-
-
-def _cure_unseen_exceptions(debugger: Any) -> None:
-    # pydevd does not see an uncaught RecursionError: its own tracing dies of it. The interpreter's
-    # last hook does.
-    stop = debugger.do_stop_on_unhandled_exception
-
-    def do_stop_on_unhandled_exception(thread: Any, frame: Any, frames: Any, arg: Any) -> Any:
-        _marks.seen = arg[1]
-        step = arg[2]
-        while step is not None and _is_debugger_s(step.tb_frame):
-            step = step.tb_next
-        # A file that does not compile has no frame to stop in (3.11 would, with an empty stack).
-        return stop(thread, frame, frames, arg) if step is not None else None
-
-    debugger.do_stop_on_unhandled_exception = do_stop_on_unhandled_exception
-    if not hasattr(sys.excepthook, "freezeframe"):
-        sys.excepthook = _hooked(sys.excepthook, lambda *exception: exception)
-    if not hasattr(threading.excepthook, "freezeframe"):
-        threading.excepthook = _hooked(
-            threading.excepthook,
-            lambda args: (args.exc_type, args.exc_value, args.exc_traceback),
-        )
-
-
-def _hooked(
-    hook: Callable[..., Any], exception_of: Callable[..., tuple[Any, Any, Any]]
-) -> Callable[..., Any]:
-    def excepthook(*arguments: Any) -> Any:
-        kind, value, trace = exception_of(*arguments)
-        shown = _quietly(_without_debugger, trace)
-        _quietly(_stop_for, kind, value, shown)
-        if len(arguments) == 3 and value is not None:
-            value.__traceback__ = shown
-            arguments = (kind, value, shown)
-        return hook(*arguments)
-
-    excepthook.freezeframe = True  # type: ignore[attr-defined]
-    return excepthook
-
-
-def _without_debugger(trace: Any) -> Any:
-    """Cut the debugger's own frames off both ends of a traceback: the program's is what remains."""
-    while trace is not None and _is_debugger_s(trace.tb_frame):
-        trace = trace.tb_next
-    step = trace
-    while step is not None and step.tb_next is not None:
-        # From here on it is the tracing of the last line: it, too, runs out of stack.
-        if _traces(step.tb_next.tb_frame):
-            step.tb_next = None
-        step = step.tb_next
-    return trace
-
-
-def _is_debugger_s(frame: Any) -> bool:
-    debugger = _state["debugger"]
-    return _traces(frame) or bool(debugger.get_file_type(frame) == debugger.PYDEV_FILE)
-
-
-def _traces(frame: Any) -> bool:
-    # By name: pydevd does not know its own compiled files.
-    return os.path.basename(frame.f_code.co_filename).startswith("pydevd_")
-
-
-def _stop_for(kind: Any, value: Any, trace: Any) -> None:
-    seen = getattr(_marks, "seen", None)
-    _marks.seen = None
-    debugger = _debugger()
-    if seen is value or debugger is None or trace is None or debugger.pydb_disposed:
-        return
-    debugger.trigger_exception_handler((kind, value, trace))
-
-
-_CURES = (
-    _cure_delay,
-    _cure_buffering,
-    _cure_system_exit,
-    _cure_slow_values,
-    _cure_tracker,
-    _cure_exit,
-    _cure_unseen_exceptions,
-)

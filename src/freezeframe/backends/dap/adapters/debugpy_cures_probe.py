@@ -1,0 +1,269 @@
+"""Cures for what pydevd (debugpy 1.8) does to a program; runs inside the debuggee.
+
+Sent there together with `debugpy_probe.py`, under the same rules: Python 3.8 on, nothing of this
+package, no harm. It becomes the module `_freezeframe_cures`. What we know about the inside of
+pydevd stands here and nowhere else. Each cure takes the debugger of this process, and is applied
+once to each.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: what a thread stopped for last
+_marks = threading.local()
+#: the debugger of this process, also when it has been put away
+_latest: dict[str, Any] = {}
+
+
+def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except Exception:
+        return None
+
+
+def current() -> Any:
+    """Return the debugger of this process, or None."""
+    pydevd = sys.modules.get("pydevd")
+    return pydevd.get_global_debugger() if pydevd is not None else None
+
+
+def delay(debugger: Any) -> None:
+    # pydevd sends a header and its body apart; Nagle then holds the body back for 40 ms.
+    import socket
+
+    debugger.writer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def buffering(debugger: Any) -> None:
+    # What was printed before a stop must be seen at that stop, as on a terminal.
+    for stream in (sys.__stdout__, sys.__stderr__):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None and not stream.line_buffering:  # type: ignore[union-attr]
+            _quietly(lambda change=reconfigure: change(line_buffering=True))
+
+    wait = debugger.do_wait_suspend
+
+    def do_wait_suspend(*arguments: Any, **named: Any) -> Any:
+        _quietly(_flush)
+        return wait(*arguments, **named)
+
+    debugger.do_wait_suspend = do_wait_suspend
+
+
+def _flush() -> None:
+    import select
+
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is None or stream.closed:
+            continue
+        # A pipe that nobody reads must not keep the stop from being told.
+        poll = select.poll()
+        poll.register(stream.fileno(), select.POLLOUT)
+        if poll.poll(0):
+            stream.flush()
+
+
+def system_exit(debugger: Any) -> None:
+    # `breakOnSystemExit: []` still stops on sys.exit("text").
+    debugger.ignore_system_exit_code = lambda _exit: True
+
+
+def slow_values(debugger: Any) -> None:
+    # After 3 s on one value pydevd lets all other threads run: a stop that is none.
+    comm = sys.modules["_pydevd_bundle.pydevd_comm"]
+    comm.PYDEVD_UNBLOCK_THREADS_ON_VARIABLES_TIMEOUT = -1.0  # type: ignore[attr-defined]
+
+
+def tracker(debugger: Any) -> None:
+    # multiprocessing's resource tracker is no program of the user's; followed, it outlives the
+    # program by 0.7 s.
+    monkey = sys.modules["_pydev_bundle.pydev_monkey"]
+    patch = monkey.patch_args
+    if getattr(patch, "freezeframe", False):
+        return
+
+    def patch_args(args: Any, is_exec: bool = False) -> Any:
+        if any("multiprocessing.resource_tracker" in str(word) for word in args):
+            return args
+        return patch(args, is_exec)
+
+    patch_args.freezeframe = True  # type: ignore[attr-defined]
+    monkey.patch_args = patch_args  # type: ignore[attr-defined]
+
+
+def slow_exit(debugger: Any) -> None:
+    # pydevd polls every 200 ms for the end of the program and then waits 500 ms for a thread of
+    # its own that cannot end before this one does.
+    dispose = debugger.dispose_and_kill_all_pydevd_threads
+
+    def dispose_and_kill_all_pydevd_threads(wait: bool = True, timeout: float = 0.5) -> None:
+        # Closed by pydevd as soon as it does not wait, the connection would lose its last words.
+        connection, debugger._client_socket = debugger._client_socket, None
+        writer = debugger.writer
+        dispose(wait=False, timeout=timeout)
+        if wait and writer is not None and writer is not threading.current_thread():
+            _quietly(writer.join, timeout)
+        if connection is not None:
+            _quietly(connection.close)
+
+    debugger.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
+    watch = debugger._create_check_output_thread
+
+    def _create_check_output_thread() -> None:
+        watch()
+        _quietly(_hurry_at_exit, debugger.check_alive_thread)
+
+    debugger._create_check_output_thread = _create_check_output_thread
+    if debugger.check_alive_thread is not None:
+        _hurry_at_exit(debugger.check_alive_thread)
+
+
+def _hurry_at_exit(watcher: Any) -> None:
+    watcher._wait_event = _Hurry(watcher._wait_event)
+    threading._register_atexit(watcher._wait_event.hurry)  # type: ignore[attr-defined]
+
+
+class _Hurry:
+    """The event that pydevd's watcher sleeps on, awake once the interpreter begins to end."""
+
+    def __init__(self, event: Any) -> None:
+        self._event = event
+        self._hurried = False
+        self._pause = threading.Event()
+
+    def hurry(self) -> None:
+        self._hurried = True
+        self._event.set()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def wait(self, timeout: float | None = None) -> None:
+        if self._hurried:
+            self._pause.wait(0.005)
+        else:
+            self._event.wait(timeout)
+
+
+def repeated_raises(debugger: Any) -> None:
+    # `raised` stops again in every frame that the exception leaves; once, where it starts, is what
+    # was asked for.
+    add = debugger.add_break_on_exception
+
+    def add_break_on_exception(*arguments: Any, **named: Any) -> Any:
+        # Not with justMyCode: it may start in a library, where nobody wants to stop.
+        if "notify_on_first_raise_only" in named and not named.get("ignore_libraries"):
+            named["notify_on_first_raise_only"] = True
+        return add(*arguments, **named)
+
+    debugger.add_break_on_exception = add_break_on_exception
+
+
+def unseen_exceptions(debugger: Any) -> None:
+    # pydevd does not see an uncaught RecursionError: its own tracing dies of it. The interpreter's
+    # last hook does.
+    _latest["debugger"] = debugger
+    stop = debugger.do_stop_on_unhandled_exception
+
+    def do_stop_on_unhandled_exception(thread: Any, frame: Any, frames: Any, arg: Any) -> Any:
+        _marks.seen = arg[1]
+        step = trace = _without_debugger(arg[2])
+        shown = []
+        while step is not None:
+            shown.append(step.tb_frame)
+            step = step.tb_next
+        # A file that does not compile has no frame to stop in (3.11 would, with an empty stack).
+        if not shown:
+            return None
+        return stop(thread, frame if frame in shown else shown[-1], frames, (*arg[:2], trace))
+
+    debugger.do_stop_on_unhandled_exception = do_stop_on_unhandled_exception
+    if not hasattr(sys.excepthook, "freezeframe"):
+        sys.excepthook = _hooked(sys.excepthook, lambda *exception: exception)
+    if not hasattr(threading.excepthook, "freezeframe"):
+        threading.excepthook = _hooked(
+            threading.excepthook,
+            lambda args: (args.exc_type, args.exc_value, args.exc_traceback),
+        )
+
+
+def _hooked(
+    hook: Callable[..., Any], exception_of: Callable[..., tuple[Any, Any, Any]]
+) -> Callable[..., Any]:
+    def excepthook(*arguments: Any) -> Any:
+        kind, value, trace = exception_of(*arguments)
+        shown = _quietly(_without_debugger, trace)
+        _quietly(_stop_for, kind, value, shown)
+        if len(arguments) == 3 and value is not None:
+            value.__traceback__ = shown
+            arguments = (kind, value, shown)
+        if hook is not sys.__excepthook__:
+            return hook(*arguments)
+        # From 3.13 on the interpreter prints with Python code: no exception in there is a stop.
+        tracing = _quietly(_pause_tracing)
+        try:
+            return hook(*arguments)
+        finally:
+            if tracing is not None:
+                _quietly(tracing)
+
+    excepthook.freezeframe = True  # type: ignore[attr-defined]
+    return excepthook
+
+
+def _pause_tracing() -> Callable[[], Any] | None:
+    monitoring = sys.modules["_pydevd_sys_monitoring.pydevd_sys_monitoring"]
+    paused = monitoring.suspend_current_thread_tracing()
+    return monitoring.resume_current_thread_tracing if paused else None
+
+
+def _without_debugger(trace: Any) -> Any:
+    """Cut the debugger's own frames off both ends of a traceback: the program's is what remains."""
+    while trace is not None and _is_debugger_s(trace.tb_frame):
+        trace = trace.tb_next
+    step = trace
+    while step is not None and step.tb_next is not None:
+        # From here on it is the tracing of the last line: it, too, runs out of stack.
+        if _traces(step.tb_next.tb_frame):
+            step.tb_next = None
+        step = step.tb_next
+    return trace
+
+
+def _is_debugger_s(frame: Any) -> bool:
+    debugger = _latest["debugger"]
+    return _traces(frame) or bool(debugger.get_file_type(frame) == debugger.PYDEV_FILE)
+
+
+def _traces(frame: Any) -> bool:
+    # By name: pydevd does not know its own compiled files.
+    return os.path.basename(str(frame.f_code.co_filename)).startswith("pydevd_")
+
+
+def _stop_for(kind: Any, value: Any, trace: Any) -> None:
+    seen = getattr(_marks, "seen", None)
+    _marks.seen = None
+    debugger = current()
+    if seen is value or debugger is None or trace is None or debugger.pydb_disposed:
+        return
+    debugger.trigger_exception_handler((kind, value, trace))
+
+
+CURES = (
+    delay,
+    buffering,
+    system_exit,
+    slow_values,
+    tracker,
+    slow_exit,
+    repeated_raises,
+    unseen_exceptions,
+)

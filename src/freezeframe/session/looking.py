@@ -1,0 +1,83 @@
+"""The first look at a stop: what the debugger is asked, once, for everyone who reports it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from freezeframe.errors import DebuggerError
+from freezeframe.model.stops import Stop, StopReason, Thread
+
+from .moment import FIRST_FRAMES, Moment
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+async def look(session: Session, moment: Moment) -> None:
+    """Fill in the moment and make it ready. Bounded; what went wrong is its `trouble`."""
+    try:
+        async with asyncio.timeout(session.config.timeouts.request_s):
+            await _ask(session, moment)
+    except DebuggerError as error:
+        moment.trouble = error.message
+    except TimeoutError:
+        moment.trouble = "the debugger did not say where the program stands in time"
+    finally:
+        moment.backend.drain()
+        if not moment.ready.done():
+            moment.ready.set_result(None)
+
+
+async def _ask(session: Session, moment: Moment) -> None:
+    event = moment.event
+    if event.thread is None:
+        threads = await moment.backend.threads()
+        if threads:
+            moment.thread = replace(threads[0], current=True)
+    frames = await moment.frames(FIRST_FRAMES)
+    if moment.thread.id not in session.thread_names:
+        for thread in await moment.backend.threads():
+            session.thread_names[thread.id] = thread.name
+    moment.thread = Thread(
+        moment.thread.id,
+        session.thread_names.get(moment.thread.id, ""),
+        frame=frames[0] if frames else None,
+        current=True,
+    )
+    if event.reason is StopReason.EXCEPTION:
+        moment.exception = await moment.backend.exception(moment.thread.id)
+    await _forget_passing_breakpoints(session, moment)
+    if frames:
+        moment.selected = moment.choose_frame(frames)
+        moment.view = session.memory.compare(moment, await moment.look(moment.selected))
+
+
+async def _forget_passing_breakpoints(session: Session, moment: Moment) -> None:
+    """Remove what was only meant to bring the program here."""
+    if session.private:
+        passing, session.private = session.private, []
+        await session.apply(passing)
+    wanted = session.book.wanted
+    hit = [wanted[id] for id in moment.event.breakpoints if id in wanted]
+    gone = [wanted.pop(entry.id) for entry in hit if entry.temporary]
+    if gone:
+        await session.tell(gone)
+
+
+def stop_of(moment: Moment) -> Stop:
+    """Return the reader's form of a stop."""
+    event = moment.event
+    reached = event.breakpoints and all(id < 0 for id in event.breakpoints)
+    return Stop(
+        number=moment.number,
+        # A breakpoint of `until` is how it got there, not why it stopped.
+        reason=StopReason.STEP if reached else event.reason,
+        thread=moment.thread,
+        frame=moment.thread.frame,
+        description=event.description,
+        breakpoints=tuple(id for id in event.breakpoints if id > 0),
+        exception=moment.exception,
+        all_threads=event.all_threads,
+    )

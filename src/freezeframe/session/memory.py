@@ -1,0 +1,44 @@
+"""The variables of frames as they were last seen, to tell what changed since."""
+
+from __future__ import annotations
+
+from freezeframe.model.values import Scope, Value
+
+from . import changes
+from .moment import FrameView, Moment
+
+#: Frames that are remembered; the one seen longest ago goes first.
+_KEPT = 64
+
+
+class FrameMemory:
+    """What was last seen of each frame of a program."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[object, ...], dict[str, Value]] = {}
+
+    def clear(self) -> None:
+        self._seen.clear()
+
+    def compare(self, moment: Moment, view: FrameView) -> FrameView:
+        """Return the view with changes marked against the last look at the same frame.
+
+        A frame is the same when thread, function and depth are.
+        """
+        depth = moment.depth
+        key = (
+            moment.thread.id,
+            view.frame.path,
+            view.frame.function,
+            depth - view.frame.index if depth is not None else None,
+        )
+        values = [value for scope in view.scopes for value in scope.values]
+        before = self._seen.pop(key, None)
+        self._seen[key] = changes.by_name(values)
+        while len(self._seen) > _KEPT:
+            self._seen.pop(next(iter(self._seen)))
+        view.scopes = tuple(
+            Scope(scope.name, scope.kind, changes.mark(scope.values, before), scope.more)
+            for scope in view.scopes
+        )
+        return view

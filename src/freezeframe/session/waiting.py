@@ -1,0 +1,54 @@
+"""Waiting for news of a session and its children: bounded, resumable, for many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from .moment import Moment
+
+if TYPE_CHECKING:
+    from .session import Session
+
+#: The stop number of each member of a tree up to which everything has been told.
+Ticket = dict["Session", int]
+
+
+def ticket(session: Session) -> Ticket:
+    """Return what has been told of the tree, to wait for what has not.
+
+    A member that stands at a stop nobody was told of counts as news.
+    """
+    told: Ticket = {}
+    for member in session.root.members():
+        untold = member.moment is not None and not member.moment.reported
+        told[member] = member.stop_number - 1 if untold else member.stop_number
+    return told
+
+
+async def wait(
+    session: Session, told: Ticket, timeout_s: float | None
+) -> tuple[Session, Moment] | None:
+    """Wait for a stop in the tree that *told* does not have, or the end of all of it.
+
+    Returns the session that stopped and its stop, looked at, this session's before others'. None
+    when everything ended or the time was up (`tree_live` tells which).
+    """
+    root = session.root
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    while True:
+        for member in (session, *root.members()):
+            moment = member.last_moment
+            if moment is not None and moment.number > told.get(member, 0) and member.live:
+                await asyncio.shield(moment.ready)
+                # It may have been killed while it was looked at.
+                if member.phase.alive:
+                    moment.reported = True
+                    return member, moment
+        if not root.tree_live:
+            return None
+        left_s = None if deadline is None else deadline - time.monotonic()
+        if left_s is not None and left_s <= 0:
+            return None
+        await root.bell.wait(left_s)
