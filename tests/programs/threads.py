@@ -1,8 +1,9 @@
-"""Three workers that wait for each other, so that all of them live when one stops."""
+"""Three workers; all of them live while the second one stands at its marker."""
 
 import threading
 
 together = threading.Barrier(4)
+passed = threading.Event()
 finish = threading.Event()
 results = {}
 
@@ -12,7 +13,8 @@ def work(number):
     together.wait()
     if number == 2:
         results[number] = square  # @worker
-    finish.wait(20)
+        passed.set()
+    finish.wait(60)
     results[number] = square
 
 
@@ -20,6 +22,7 @@ workers = [threading.Thread(target=work, args=(n,), name=f"worker-{n}") for n in
 for worker in workers:
     worker.start()
 together.wait()
+passed.wait(60)
 finish.set()  # @main
 for worker in workers:
     worker.join()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -89,6 +90,15 @@ def condition_problem(expression: str, path: str | None) -> str | None:
     for adapter, _ in _claims(path, read=False):
         return adapter.check_condition(expression)
     return None
+
+
+def is_runtime(program: str) -> bool:
+    """Whether a word names the runtime of a language rather than a program (`python3.12`)."""
+
+    def bare(name: str) -> str:
+        return re.sub(r"[\d.]+$", "", os.path.basename(name))
+
+    return any(bare(program) == bare(w) for a in adapters.known().values() for w in a.shebangs)
 
 
 def survey(env: Mapping[str, str], config: Config) -> tuple[AdapterInfo, ...]:

@@ -6,12 +6,14 @@ import os
 import re
 from typing import Annotated
 
+from freezeframe.backends import select
 from freezeframe.backends.backend import Attach, Feature
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import BreakpointAnswer, BreakpointList, WatchpointList
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Watchpoint
 from freezeframe.session.breakpoints import Wanted, resolve
+from freezeframe.session.phase import Phase
 
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
@@ -89,15 +91,42 @@ def _check(ctx: Context, entry: Wanted) -> None:
             next=f"dbg break {_short(ctx, entry.location)} --log 'n is {{n}}'",
         )
     if entry.condition is not None:
-        for session in ctx.workspace.live_sessions() or ():
-            if session.backend is None:
-                continue
-            wrong = session.backend.check_condition(entry.condition, entry.location.file)
-            if wrong is not None:
-                raise UsageError(
-                    f"the condition {entry.condition!r} cannot be evaluated: {wrong}.",
-                    next=f"dbg break {_short(ctx, entry.location)} -c 'EXPR'",
-                )
+        wrong = _condition_problem(ctx, entry.condition, entry.location.file)
+        if wrong is not None:
+            raise UsageError(
+                f"the condition {entry.condition!r} cannot be evaluated: {wrong}.",
+                next=f"dbg break {_short(ctx, entry.location)} -c 'EXPR'",
+            )
+    _check_support(ctx, entry)
+
+
+def _condition_problem(ctx: Context, condition: str, path: str | None) -> str | None:
+    """Return why no debugger of this workspace could ever evaluate a condition."""
+    backends = [s.backend for s in ctx.workspace.live_sessions() if s.backend is not None]
+    if not backends:
+        return select.condition_problem(condition, path)
+    wrongs = (backend.check_condition(condition, path) for backend in backends)
+    return next((wrong for wrong in wrongs if wrong is not None), None)
+
+
+def _check_support(ctx: Context, entry: Wanted) -> None:
+    """Raise Unsupported for what none of the debuggers at work here can do."""
+    needed = {
+        Feature.ADDRESS_BREAKPOINTS: entry.location.address is not None,
+        Feature.FUNCTION_BREAKPOINTS: entry.location.function is not None,
+        Feature.CONDITIONS: entry.condition is not None,
+        Feature.HIT_COUNTS: entry.hit_count is not None,
+        Feature.LOGPOINTS: entry.log is not None,
+    }
+    # A debugger that is still being started has not said yet what it can do.
+    at_work = [
+        s
+        for s in ctx.workspace.live_sessions()
+        if s.backend is not None and s.phase in (Phase.RUNNING, Phase.STOPPED)
+    ]
+    for feature in (feature for feature, is_needed in needed.items() if is_needed):
+        if at_work and all(feature not in s.require_backend().features for s in at_work):
+            at_work[0].require(feature)
 
 
 def _short(ctx: Context, location: Location) -> str:

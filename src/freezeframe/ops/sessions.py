@@ -78,6 +78,8 @@ async def start(
     exceptions stop it, so a failing program answers with its failure. A session of the same name
     is ended first, and the answer says so.
     """
+    if not module:
+        program, args, interpreter = _without_runtime(ctx, program, args, interpreter)
     directory = os.path.join(ctx.caller.cwd, cwd) if cwd else ctx.caller.cwd
     if not os.path.isdir(directory):
         raise NotFound(f"there is no directory {cwd}.", next="dbg start PROGRAM --cwd DIR")
@@ -251,6 +253,16 @@ def _program(program: str, cwd: str) -> str:
     )
 
 
+def _without_runtime(
+    ctx: Context, program: str, args: tuple[str, ...], interpreter: str | None
+) -> tuple[str, tuple[str, ...], str | None]:
+    """Read `start python app.py` as what was meant: app.py, run by that python."""
+    is_file = os.sep not in program and os.path.exists(os.path.join(ctx.caller.cwd, program))
+    if is_file or not args or not select.is_runtime(program):
+        return program, args, interpreter
+    return args[0], args[1:], interpreter or program
+
+
 def _assignments(pairs: tuple[str, ...]) -> dict[str, str]:
     made = {}
     for pair in pairs:
@@ -346,6 +358,7 @@ async def detach(ctx: Context) -> Ended:
         if member.pid is not None and isinstance(member.target, Launch):
             ctx.house.release(member.pid)
     await root.detach()
+    ctx.hub.left += [m.backend for m in root.members() if m.backend is not None]
     ended = Ended(
         session=root.name,
         how="detached",

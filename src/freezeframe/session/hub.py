@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from freezeframe.backends.backend import Backend
 from freezeframe.config import Config
 from freezeframe.errors import NoSession
 from freezeframe.model.answers import SessionInfo
@@ -73,8 +74,8 @@ class Hub:
     sources: Sources = field(default_factory=Sources)
     workspaces: dict[str, Workspace] = field(default_factory=dict)
     on_change: Callable[[Session], None] = lambda session: None
-    #: told the pid of a program that must outlive the daemon
-    on_release: Callable[[int], None] = lambda pid: None
+    #: backends of programs that were detached from
+    left: list[Backend] = field(default_factory=list)
 
     def workspace(self, cwd: str) -> Workspace:
         """Return the workspace of a directory: its repository's root, or itself.
@@ -174,7 +175,10 @@ class Hub:
 
     @property
     def busy(self) -> bool:
-        return any(root.tree_live for root in self.roots())
+        """There is something to stay for: a live session, or a program left to itself that still
+        writes into pipes of ours."""
+        self.left = [backend for backend in self.left if backend.lingering]
+        return bool(self.left) or any(root.tree_live for root in self.roots())
 
     async def close(self) -> None:
         """End every session. Bounded; never raises."""

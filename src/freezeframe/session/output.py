@@ -40,6 +40,8 @@ class OutputRing:
         self.end = 0
         #: everything before this cursor has been shown to someone
         self.seen = 0
+        #: everything before this cursor was thrown away on purpose
+        self._cleared = 0
 
     @property
     def start(self) -> int:
@@ -72,7 +74,7 @@ class OutputRing:
         """Forget everything; cursors stay valid."""
         self._pieces.clear()
         self._bytes = 0
-        self.seen = self.end
+        self.seen = self._cleared = self.end
 
     def read(
         self,
@@ -82,12 +84,12 @@ class OutputRing:
         tail_lines: int | None = None,
         limit: int | None = None,
     ) -> Output:
-        """Return what was printed from cursor *since* on (default: the oldest that is kept).
+        """Return what was printed from cursor *since* on (default: all of it since `clear`).
 
         *tail_lines* keeps only the last lines, *limit* only that many characters at the end;
         what that leaves out is counted in `skipped`, what the ring lost in `dropped`.
         """
-        wanted = max(0, min(self.start if since is None else since, self.end))
+        wanted = max(0, min(self._cleared if since is None else since, self.end))
         dropped = max(0, self.start - wanted)
         begin = max(wanted, self.start)
         chunks: list[Chunk] = []
@@ -102,6 +104,8 @@ class OutputRing:
         skipped = 0
         if tail_lines is not None:
             chunks, skipped = _tail(chunks, tail_lines)
+            if skipped:
+                dropped = 0  # the lines that were asked for are all there
         if limit is not None:
             chunks, more = _last(chunks, limit)
             skipped += more

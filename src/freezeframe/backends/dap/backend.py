@@ -25,6 +25,7 @@ from freezeframe.backends.backend import (
 from freezeframe.config import Config
 from freezeframe.errors import (
     DebuggerError,
+    DebuggerLost,
     DebuggerTimeout,
     EvaluationFailed,
     Unsupported,
@@ -137,13 +138,21 @@ class DapBackend:
         arguments: dict[str, Any] = {"threadId": await self._thread(thread)}
         if only:
             arguments["singleThread"] = True
-        await self._request("continue", arguments)
+        await self._resuming("continue", arguments)
 
     async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None:
         arguments: dict[str, Any] = {"threadId": thread}
         if instruction:
             arguments["granularity"] = "instruction"
-        await self._request(_STEPS[kind], arguments)
+        await self._resuming(_STEPS[kind], arguments)
+
+    async def _resuming(self, command: str, arguments: dict[str, Any]) -> None:
+        try:
+            await self._request(command, arguments)
+        except DebuggerLost:
+            # The program ran on and ended before its debugger could say so (os._exit under
+            # debugpy 1.8.22). How it ended is told by an event, like every end.
+            log.info("%s was not answered: the connection ended", command)
 
     async def pause(self, thread: int | None) -> None:
         await self._request("pause", {"threadId": await self._thread(thread)})

@@ -137,7 +137,8 @@ class Link:
         self.interpreter = self.plan.interpreter or self.interpreter
         spawn = self.plan.spawn
         if spawn is not None:
-            self.command = spawn.argv
+            secret = ground.endpoint.token if ground.endpoint is not None else None
+            self.command = tuple("…" if word == secret else word for word in spawn.argv)
             process = ground.spawn(spawn, target)
             if spawn.role == "program":
                 self.pid = process.pid

@@ -82,6 +82,23 @@ def slow_values(debugger: Any) -> None:
     comm.PYDEVD_UNBLOCK_THREADS_ON_VARIABLES_TIMEOUT = -1.0  # type: ignore[attr-defined]
 
 
+def slow_conditions(debugger: Any) -> None:
+    # pydevd compiles a condition anew at every pass; ours are long, and never raise.
+    handle = debugger.handle_breakpoint_condition
+    codes: dict[str, Any] = {}
+
+    def handle_breakpoint_condition(info: Any, point: Any, frame: Any) -> Any:
+        condition = point.condition
+        if point.hit_condition or not condition or "'_freezeframe'" not in condition:
+            return handle(info, point, frame)
+        code = codes.get(condition)
+        if code is None:
+            code = codes[condition] = compile(condition, "<condition>", "eval")
+        return eval(code, frame.f_globals, frame.f_locals)
+
+    debugger.handle_breakpoint_condition = handle_breakpoint_condition
+
+
 def tracker(debugger: Any) -> None:
     # multiprocessing's resource tracker is no program of the user's; followed, it outlives the
     # program by 0.7 s.
@@ -262,6 +279,7 @@ CURES = (
     buffering,
     system_exit,
     slow_values,
+    slow_conditions,
     tracker,
     slow_exit,
     repeated_raises,

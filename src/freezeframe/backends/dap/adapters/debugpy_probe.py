@@ -156,7 +156,7 @@ def _compiled(expression: str) -> Any:
 
 def _value(code: Any, frame_globals: dict[str, Any], frame_locals: Any) -> Any:
     if isinstance(code, Exception):
-        raise code
+        raise code.with_traceback(None)
     if any(hasattr(constant, "co_code") for constant in code.co_consts):
         # A generator or lambda inside an expression sees globals only: hand it the locals there.
         merged = dict(frame_globals)

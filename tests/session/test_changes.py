@@ -1,0 +1,38 @@
+from freezeframe.model.values import Value
+from freezeframe.session import changes
+
+
+def value(name, text, *children, opaque=False, type="int"):
+    return Value(name, text, type=type, children=tuple(children), opaque=opaque)
+
+
+def compare(before, now):
+    return {v.name: v for v in changes.mark(now, changes.by_name(before))}
+
+
+def test_nothing_is_marked_at_the_first_look():
+    assert not any(v.changed for v in changes.mark([value("a", "1")], None))
+
+
+def test_a_changed_value_is_marked_with_what_it_was():
+    marked = compare([value("a", "1"), value("b", "2")], [value("a", "3"), value("b", "2")])
+    assert (marked["a"].changed, marked["a"].was) == (True, "1")
+    assert not marked["b"].changed
+
+
+def test_a_new_name_is_marked_without_a_before():
+    assert compare([], [value("a", "1")])["a"] == Value("a", "1", type="int", changed=True)
+
+
+def test_an_object_is_judged_by_its_fields_not_its_address():
+    before = value("o", "<O at 0x1>", value("x", "1"), opaque=True, type="O")
+    same = value("o", "<O at 0x2>", value("x", "1"), opaque=True, type="O")
+    other = value("o", "<O at 0x1>", value("x", "2"), opaque=True, type="O")
+    assert not compare([before], [same])["o"].changed
+    marked = compare([before], [other])["o"]
+    assert marked.changed
+    assert marked.children[0].was == "1"
+
+
+def test_another_type_is_a_change_even_when_the_text_is_the_same():
+    assert compare([value("a", "1")], [value("a", "1", type="float")])["a"].changed
