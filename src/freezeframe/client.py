@@ -1,9 +1,9 @@
-#!python
 """The command line: send argv to the daemon, copy its answer out, leave with its status.
 
-This file is installed as `dbg` and `debugger` and is compiled anew by every command, so it stays
-small and, while a daemon is there, imports built-in modules only. Everything rare (no daemon yet,
-a directory that cannot be trusted, Windows) is in freezeframe.daemon; ipc.py there has the format.
+Every command starts here, and some installers leave this file to be compiled each time, so it
+stays small and, while a daemon is there, imports built-in modules only. Everything rare (no daemon
+yet, a directory that cannot be trusted, Windows) is in freezeframe.daemon; ipc.py there has the
+format.
 """
 
 import sys
@@ -62,9 +62,6 @@ def run(start: "Callable[[], Any]") -> int:
 
 
 def start_daemon() -> "Any":
-    # Run as a file of the package itself: its modules are not top-level ones.
-    if sys.path[0].endswith("/freezeframe"):
-        sys.path[0] = sys.path[0].removesuffix("/freezeframe")
     from freezeframe.daemon import lifecycle
 
     return lifecycle.connect()
@@ -193,7 +190,3 @@ def write(fd: int, data: bytes) -> None:
             if fd == 1:
                 system._exit(1)
             return
-
-
-if __name__ == "__main__":
-    main()

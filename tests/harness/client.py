@@ -227,7 +227,8 @@ class Dbg:
     def data(self, *words: object, code: int | None = None, **options: Any) -> dict[str, Any]:
         """Run a command with --json that must succeed, and return its data, defaults written out.
 
-        The data must keep to the schema of the operation. Exit status 0 and 124 (the program still runs) are successes, unless *code* says which.
+        The data must keep to the schema of the operation. Exit status 0 and 124 (the program still
+        runs) are successes, unless *code* says which.
         """
         answer = self("--json", *words, **options)
         data = answer.data()

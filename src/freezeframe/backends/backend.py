@@ -287,6 +287,15 @@ Event = (
 Sink = Callable[[Event], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a stop at breakpoints comes down to."""
+
+    breakpoints: tuple[int, ...]
+    #: by id: why the condition could not be evaluated, in the language's words
+    failures: Mapping[int, str] = field(default_factory=dict)
+
+
 class Backend(Protocol):
     """One debugger at work on one process.
 
@@ -347,8 +356,17 @@ class Backend(Protocol):
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None: ...
 
+    async def passed(self, breakpoints: Sequence[int]) -> Passed:
+        """Tell which of the breakpoints that a stop names really made the program stop.
+
+        Only asked at that stop. Costs a round trip where one of them has a condition.
+        """
+
     def check_condition(self, expression: str, path: str | None) -> str | None:
         """Why *expression* can never be evaluated, or None when nothing speaks against it."""
+
+    def check_log(self, message: str, path: str | None) -> str | None:
+        """Why a logpoint's *message* can never be filled in, or None."""
 
     # execution: each returns when the debugger took the request; what follows is an event
     async def resume(self, thread: int | None, *, only: bool = False) -> None: ...

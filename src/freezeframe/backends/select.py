@@ -16,6 +16,7 @@ from freezeframe.config import Config
 from freezeframe.errors import DebuggerMissing, NotFound, UsageError
 from freezeframe.model.answers import AdapterInfo
 
+from . import processes
 from .backend import Backend
 from .dap import adapters
 from .dap.adapters._descriptor import Adapter, Found
@@ -59,7 +60,7 @@ def choose(
 
 def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config: Config) -> Choice:
     """Return the debugger for a running process."""
-    words = _command_line(pid)
+    words = processes.command_line(pid)
     program = next((w for w in words[1:] if not w.startswith("-") and os.path.exists(w)), None)
     named = _named(name, env, config)
     if named is not None:
@@ -99,6 +100,15 @@ def is_runtime(program: str) -> bool:
         return re.sub(r"[\d.]+$", "", os.path.basename(name))
 
     return any(bare(program) == bare(w) for a in adapters.known().values() for w in a.shebangs)
+
+
+def log_problem(message: str, path: str | None) -> str | None:
+    """Return why a logpoint's message can never be written, by the language of its file."""
+    if path is None:
+        return None
+    for adapter, _ in _claims(path, read=False):
+        return adapter.check_log(message)
+    return None
 
 
 def survey(env: Mapping[str, str], config: Config) -> tuple[AdapterInfo, ...]:
@@ -189,21 +199,3 @@ def _shebang(program: str) -> str | None:
     if words and os.path.basename(words[0]) == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     return os.path.basename(words[0]) if words else None
-
-
-def _command_line(pid: int) -> list[str]:
-    """Return the words of a process's command. Raises NotFound when there is no such process."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return [word.decode("utf-8", "replace") for word in file.read().split(b"\0") if word]
-    except FileNotFoundError:
-        pass
-    except OSError:
-        return []
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        raise NotFound(f"there is no process {pid}.", next="ps") from None
-    except PermissionError:
-        return []
-    return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from freezeframe import __version__
@@ -34,6 +35,13 @@ async def help_(
 async def version(ctx: Context) -> Text:
     """Show the version of Freezeframe."""
     return Text(f"freezeframe {__version__}\n")
+
+
+@op("skill", group="house", control=True, example="skill")
+async def skill(ctx: Context) -> Text:
+    """Print what an agent should know of this debugger, for the installed version."""
+    text = files("freezeframe.frontends").joinpath("skill.md").read_text(encoding="utf-8")
+    return Text(text.replace("{version}", __version__), whole=True)
 
 
 @op("completion", group="house", control=True, example="completion bash")

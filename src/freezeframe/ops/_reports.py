@@ -36,7 +36,7 @@ async def stop_report(
     selected = shown if shown is not None and shown.index else None
     moment.reported = True
     root = session.root
-    notes = notes + ((moment.trouble,) if moment.trouble else ())
+    notes = (*notes, *moment.remarks, *((moment.trouble,) if moment.trouble else ()))
     return StopReport(
         session=session.name,
         state=Phase.STOPPED.value,

@@ -85,28 +85,29 @@ def _check(ctx: Context, entry: Wanted) -> None:
                 next=f"dbg break {_short(ctx, entry.location)} --hit-count 3",
             )
         entry.hit_count = f"{match[1] or '=='}{match[2]}"
-    if entry.log is not None and entry.log.count("{") != entry.log.count("}"):
-        raise UsageError(
-            f"the braces of {entry.log!r} do not match.",
-            next=f"dbg break {_short(ctx, entry.location)} --log 'n is {{n}}'",
-        )
-    if entry.condition is not None:
-        wrong = _condition_problem(ctx, entry.condition, entry.location.file)
-        if wrong is not None:
+    path = entry.location.file
+    backends = [s.backend for s in ctx.workspace.live_sessions() if s.backend is not None]
+    if entry.log is not None:
+        message = entry.log
+        wrongs = [b.check_log(message, path) for b in backends] or [
+            select.log_problem(message, path)
+        ]
+        if wrong := next(filter(None, wrongs), None):
             raise UsageError(
-                f"the condition {entry.condition!r} cannot be evaluated: {wrong}.",
+                f"the message {message!r} cannot be written: {wrong}.",
+                next=f"dbg break {_short(ctx, entry.location)} --log 'n is {{n}}'",
+            )
+    if entry.condition is not None:
+        condition = entry.condition
+        wrongs = [b.check_condition(condition, path) for b in backends] or [
+            select.condition_problem(condition, path)
+        ]
+        if wrong := next(filter(None, wrongs), None):
+            raise UsageError(
+                f"the condition {condition!r} cannot be evaluated: {wrong}.",
                 next=f"dbg break {_short(ctx, entry.location)} -c 'EXPR'",
             )
     _check_support(ctx, entry)
-
-
-def _condition_problem(ctx: Context, condition: str, path: str | None) -> str | None:
-    """Return why no debugger of this workspace could ever evaluate a condition."""
-    backends = [s.backend for s in ctx.workspace.live_sessions() if s.backend is not None]
-    if not backends:
-        return select.condition_problem(condition, path)
-    wrongs = (backend.check_condition(condition, path) for backend in backends)
-    return next((wrong for wrong in wrongs if wrong is not None), None)
 
 
 def _check_support(ctx: Context, entry: Wanted) -> None:

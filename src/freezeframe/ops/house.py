@@ -28,6 +28,22 @@ async def adapters(ctx: Context) -> AdapterList:
     return AdapterList(select.survey(ctx.caller.env, ctx.config))
 
 
+@op("setup", group="house", control=True, example="setup")
+async def setup(
+    ctx: Context,
+    name: Annotated[str | None, Arg("only this debugger", complete="adapter")] = None,
+) -> AdapterList:
+    """Show what is missing and the commands that install it. Nothing is run."""
+    known = select.survey(ctx.caller.env, ctx.config)
+    chosen = tuple(info for info in known if name in (None, info.name))
+    if not chosen:
+        raise NotFound(
+            f"there is no debugger {name}; there are {', '.join(i.name for i in known)}.",
+            next="dbg adapters",
+        )
+    return AdapterList(chosen)
+
+
 @op("config", group="house", control=True, example="config", examples=("config timeouts",))
 async def config(
     ctx: Context,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from . import (  # noqa: F401
-    breakpoints,
-    exceptions,
-    execution,
-    house,
-    machine,
-    output,
-    seeing,
-    sessions,
-    values,
-)
+# isort: off
+from . import starting  # noqa: F401
+from . import sessions  # noqa: F401
+from . import execution  # noqa: F401
+from . import breakpoints  # noqa: F401
+from . import exceptions  # noqa: F401
+from . import seeing  # noqa: F401
+from . import values  # noqa: F401
+from . import output  # noqa: F401
+from . import machine  # noqa: F401
+from . import house  # noqa: F401
 from ._registry import OPS
+# isort: on
 
 __all__ = ["OPS"]

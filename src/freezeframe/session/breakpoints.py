@@ -38,7 +38,12 @@ class Wanted:
         return WantedBreakpoint(self.id, self.location, self.condition, self.hit_count, self.log)
 
     def same_as(self, other: Wanted) -> bool:
-        return self.location == other.location and self.temporary == other.temporary
+        """Whether *other* would take its place: a logpoint and a breakpoint may share a line."""
+        return (self.location, self.temporary, self.log is None) == (
+            other.location,
+            other.temporary,
+            other.log is None,
+        )
 
 
 @dataclass(slots=True)

@@ -48,10 +48,23 @@ async def _ask(session: Session, moment: Moment) -> None:
     )
     if event.reason is StopReason.EXCEPTION:
         moment.exception = await moment.backend.exception(moment.thread.id)
+    await _tell_passed(moment)
     await _forget_passing_breakpoints(session, moment)
     if frames:
         moment.selected = moment.choose_frame(frames)
         moment.view = session.memory.compare(moment, await moment.look(moment.selected))
+
+
+async def _tell_passed(moment: Moment) -> None:
+    """Keep the breakpoints that made the program stop, of those that share its place."""
+    event = moment.event
+    if not event.breakpoints:
+        return
+    passed = await moment.backend.passed(event.breakpoints)
+    moment.event = replace(event, breakpoints=passed.breakpoints)
+    moment.remarks = tuple(
+        f"the condition of breakpoint {id} raised {why}" for id, why in passed.failures.items()
+    )
 
 
 async def _forget_passing_breakpoints(session: Session, moment: Moment) -> None:

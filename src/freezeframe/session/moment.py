@@ -57,6 +57,8 @@ class Moment:
     view: FrameView | None = None
     #: why the look at it is incomplete
     trouble: str | None = None
+    #: what the reader must know about why it stopped
+    remarks: tuple[str, ...] = ()
     #: when it was reported, to tell which of several stops came first
     event_order: float = 0.0
     #: a report of this stop went out
@@ -129,8 +131,16 @@ class Moment:
         """Return the arguments and locals of a frame, objects opened as far as is cheap."""
         frame = await self.frame(index)
         view = FrameView(frame)
+        try:
+            shown = await self.scopes(index)
+        except DebuggerError as error:
+            if self.thread.id == self.event.thread:
+                raise
+            # Another thread may be inside a call that its debugger cannot look into.
+            self.trouble = f"its variables cannot be read: {error.message}"
+            return view
         scopes: list[Scope] = []
-        for raw in await self.scopes(index):
+        for raw in shown:
             if raw.kind not in _SHOWN or raw.expensive:
                 continue
             values, more, returned = await self.values(raw, FIRST_VALUES, open_values=open_values)

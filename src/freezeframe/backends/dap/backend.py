@@ -13,6 +13,7 @@ from freezeframe.backends.backend import (
     BoundBreakpoint,
     Configuration,
     Feature,
+    Passed,
     RawFrame,
     RawScope,
     RawValue,
@@ -129,8 +130,18 @@ class DapBackend:
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         await self._link.marks.set_filters(filters)
 
+    async def passed(self, breakpoints: Sequence[int]) -> Passed:
+        adapter = self._adapter
+        if adapter.ask_passed is None or not self._link.marks.conditional(breakpoints):
+            return Passed(tuple(breakpoints))
+        answer = await self.evaluate(adapter.ask_passed(breakpoints), None)
+        return adapter.read_passed(answer.text, breakpoints)
+
     def check_condition(self, expression: str, path: str | None) -> str | None:
         return self._adapter.check_condition(expression)
+
+    def check_log(self, message: str, path: str | None) -> str | None:
+        return self._adapter.check_log(message)
 
     # --- execution
 
@@ -209,7 +220,9 @@ class DapBackend:
         self, expression: str, frame: int | None, *, statement: bool = False
     ) -> RawValue:
         adapter = self._adapter
-        context = adapter.statement_context if statement else adapter.expression_context
+        # What a statement's context answers for an expression may be less than its value.
+        runs = statement and not adapter.is_expression(expression)
+        context = adapter.statement_context if runs else adapter.expression_context
         arguments: dict[str, Any] = {"expression": expression, "context": context}
         if frame is not None:
             arguments["frameId"] = frame

@@ -29,7 +29,7 @@ from freezeframe.backends.backend import (
     Target,
 )
 from freezeframe.backends.transport.feeder import Feeder
-from freezeframe.backends.transport.process import exit_of
+from freezeframe.backends.transport.process import exit_of, gone
 from freezeframe.backends.transport.streams import Stream
 from freezeframe.config import Config
 from freezeframe.errors import (
@@ -374,6 +374,13 @@ class Link:
         elif self.parent is not None or self._exit is not None or self._killing:
             self._finish(self._exit or Exit())
         elif not self._detached:
+            self.work(self._watch_joined(error))
+
+    async def _watch_joined(self, error: DebuggerLost) -> None:
+        """The debugger of a process that we joined is gone: with it, or without?"""
+        if self.pid is not None and await gone(self.pid, timeout_s=_EXIT_STATUS_S):
+            self._finish(Exit())
+        else:
             self._finish(Exit(how="lost", reason=error.message))
 
     async def _watch_orphan(self, error: DebuggerLost) -> None:

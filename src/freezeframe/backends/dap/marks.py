@@ -28,6 +28,7 @@ class Marks:
         self._wire = wire
         self._log_channel = log_channel
         self._ids: dict[int, tuple[int, ...]] = {}
+        self._conditional: set[int] = set()
 
     async def set_all(self, configuration: Configuration) -> list[BoundBreakpoint]:
         """Set every breakpoint and filter; requests that do not depend on each other together."""
@@ -89,6 +90,10 @@ class Marks:
     def stopped(self, body: Mapping[str, Any]) -> Stopped:
         return translate.stopped(body, self._ids)
 
+    def conditional(self, ids: Sequence[int]) -> list[int]:
+        """Return those of our breakpoints that the adapter was given with a condition."""
+        return [id for id in ids if id in self._conditional]
+
     def moved(self, answer: Mapping[str, Any]) -> list[BoundBreakpoint]:
         """Return what an event says about breakpoints of ours."""
         ids = self._ids.get(answer.get("id", -1), ())
@@ -104,6 +109,10 @@ class Marks:
         usable, refused = self._usable(wanted)
         adapter = self._wire.adapter
         entries = adapter.wire_breakpoints(usable, self._log_channel())
+        for entry in entries:
+            (self._conditional.update if entry.fields else self._conditional.difference_update)(
+                entry.ids
+            )
         body = await self._wire.request(
             command,
             {**(more or {}), "breakpoints": [{**place(e), **e.fields} for e in entries]},
@@ -113,11 +122,12 @@ class Marks:
     def _usable(
         self, wanted: Sequence[WantedBreakpoint]
     ) -> tuple[list[WantedBreakpoint], list[BoundBreakpoint]]:
-        """Tell breakpoints that can be set from those whose condition can never be evaluated."""
+        """Tell breakpoints that can be set from those whose words can never be evaluated."""
         usable, refused = [], []
         for want in wanted:
-            check = self._wire.adapter.check_condition
-            wrong = check(want.condition) if want.condition else None
+            adapter = self._wire.adapter
+            wrong = adapter.check_condition(want.condition) if want.condition else None
+            wrong = wrong or (adapter.check_log(want.log) if want.log is not None else None)
             if wrong is None:
                 usable.append(want)
             else:

@@ -262,6 +262,28 @@ class Process:
             callback(returncode)
 
 
+async def gone(pid: int, *, timeout_s: float) -> bool:
+    """Return whether a process that is not our child has ended, at the latest after *timeout_s*."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    except (AttributeError, OSError):  # not Linux: only a look can tell
+        return not any(entry.pid == pid and not entry.zombie for entry in tree.table())
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    loop.add_reader(pidfd, ended.set)
+    try:
+        async with asyncio.timeout(timeout_s):
+            await ended.wait()
+    except TimeoutError:
+        return False
+    finally:
+        loop.remove_reader(pidfd)
+        os.close(pidfd)
+    return True
+
+
 def exit_of(returncode: int) -> Exit:
     """Return how a program ended, from its returncode (negative: the signal's number)."""
     if returncode >= 0:

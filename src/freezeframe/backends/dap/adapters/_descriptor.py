@@ -13,6 +13,7 @@ from typing import Any, Literal
 from freezeframe.backends.backend import (
     BoundBreakpoint,
     Feature,
+    Passed,
     RawValue,
     Target,
     WantedBreakpoint,
@@ -152,6 +153,10 @@ def as_dap(wanted: Sequence[WantedBreakpoint], log_channel: str | None) -> list[
     return entries
 
 
+def unmatched_braces(message: str) -> str | None:
+    return None if message.count("{") == message.count("}") else "its braces do not match"
+
+
 def _no_offer(body: Mapping[str, Any]) -> ChildOffer | None:
     return None
 
@@ -193,6 +198,8 @@ class Adapter:
     expression_context: str = "watch"
     statement_context: str = "repl"
     raw_context: str = "repl"
+    #: the code is an expression, so that it has a value to show
+    is_expression: Callable[[str], bool] = lambda code: False
     #: what a raw command is written with
     raw_prefix: str = ""
     #: features that it has although it does not advertise them, or the other way round
@@ -202,10 +209,16 @@ class Adapter:
     #: the breakpoints of a file, or on functions, as they are put on the wire; each entry with
     #: the ids it serves (debuggers that keep one breakpoint a line share one entry)
     wire_breakpoints: Callable[[Sequence[WantedBreakpoint], str | None], list[Wired]] = as_dap
+    #: an expression without a frame that tells which of these breakpoints, whose conditions are
+    #: the adapter's own business, made the program stop; and how its answer is read
+    ask_passed: Callable[[Sequence[int]], str] | None = None
+    read_passed: Callable[[str, Sequence[int]], Passed] = lambda text, ids: Passed(tuple(ids))
     #: logpoints are written by the program into a FIFO of ours (see wire_breakpoint)
     log_channel: bool = False
     #: why a condition can never be evaluated
     check_condition: Callable[[str], str | None] = lambda expression: None
+    #: why a logpoint's message can never be filled in
+    check_log: Callable[[str], str | None] = unmatched_braces
     check_bound: Callable[[WantedBreakpoint, BoundBreakpoint], BoundBreakpoint] = (
         lambda wanted, bound: bound
     )

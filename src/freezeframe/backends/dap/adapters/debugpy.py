@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from freezeframe.backends.backend import (
     Core,
     Feature,
     Launch,
+    Passed,
     RawValue,
     Target,
     WantedBreakpoint,
@@ -259,6 +261,36 @@ def _wire(wanted: Sequence[WantedBreakpoint], fifo: str | None) -> list[Wired]:
     return entries
 
 
+def _ask_passed(ids: Sequence[int]) -> str:
+    failures = ", ".join(f"'{id}': {conditions.failure(str(id))}" for id in ids)
+    return f"__import__('json').dumps([{conditions.passed()}, {{{failures}}}])"
+
+
+def _read_passed(text: str, ids: Sequence[int]) -> Passed:
+    try:
+        by_thread, failures = json.loads(text)
+        keys = {key for keys in json.loads(by_thread).values() for key in keys}
+    except (ValueError, TypeError, AttributeError):
+        return Passed(tuple(ids))
+    # A plain breakpoint keeps no record; where there is none, every one of them was hit.
+    return Passed(
+        tuple(id for id in ids if str(id) in keys) or tuple(ids),
+        {int(key): why for key, why in failures.items() if why},
+    )
+
+
+def _check_log(message: str) -> str | None:
+    try:
+        conditions.read_log(message)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _is_expression(code: str) -> bool:
+    return _check_condition(code) is None
+
+
 def _check_condition(expression: str) -> str | None:
     try:
         compile(expression.strip(), "<condition>", "eval")
@@ -428,7 +460,11 @@ ADAPTER = Adapter(
     },
     wire_breakpoints=_wire,
     log_channel=hasattr(os, "mkfifo"),
+    ask_passed=_ask_passed,
+    read_passed=_read_passed,
     check_condition=_check_condition,
+    check_log=_check_log,
+    is_expression=_is_expression,
     hides=_hides,
     is_opaque=_is_opaque,
     looks_failed=_looks_failed,

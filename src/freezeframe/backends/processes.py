@@ -1,0 +1,93 @@
+"""Processes of this machine that could be joined: found by id, by name, or waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import time
+
+from freezeframe.errors import DebuggerTimeout, NotFound, UsageError
+
+#: How often the process table is looked at while a process is waited for: no system tells an
+#: ordinary user that one has started.
+_LOOK_S = 0.02
+
+
+def command_line(pid: int) -> list[str]:
+    """Return the words of a process's command; empty when they may not be seen.
+
+    Raises NotFound when there is no such process.
+    """
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return [word.decode("utf-8", "replace") for word in file.read().split(b"\0") if word]
+    except FileNotFoundError:
+        if os.path.isdir("/proc/self"):
+            raise NotFound(f"there is no process {pid}.", next="ps") from None
+    except OSError:
+        return []
+    asked = subprocess.run(
+        ["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    if asked.returncode != 0:
+        raise NotFound(f"there is no process {pid}.", next="ps")
+    return asked.stdout.split()
+
+
+def find(name: str) -> list[int]:
+    """Return the ids of processes that run a program or script of that name, oldest first."""
+    found = []
+    for pid in _pids():
+        if pid == os.getpid():
+            continue
+        try:
+            words = command_line(pid)
+        except NotFound:
+            continue
+        # A script stands behind its interpreter, possibly behind options of that.
+        script = next((word for word in words[1:] if not word.startswith("-")), "")
+        if name in (os.path.basename(word) for word in (*words[:1], script)):
+            found.append(pid)
+    return found
+
+
+def one(name: str) -> int:
+    """Return the one process of that name. Raises NotFound, or UsageError when there are more."""
+    found = find(name)
+    if not found:
+        raise NotFound(f"no process runs {name}.", next=f"dbg attach --wait-for {name}")
+    if len(found) > 1:
+        shown = ", ".join(map(str, found[:8]))
+        raise UsageError(
+            f"{len(found)} processes run {name}: {shown}.", next=f"dbg attach {found[-1]}"
+        )
+    return found[0]
+
+
+async def wait_for(name: str, timeout_s: float) -> int:
+    """Return the id of the next process of that name; those that run already do not count.
+
+    Raises DebuggerTimeout.
+    """
+    before = set(find(name))
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        new = [pid for pid in find(name) if pid not in before]
+        if new:
+            return new[0]
+        await asyncio.sleep(_LOOK_S)
+    raise DebuggerTimeout(
+        f"no process of the name {name} started within {timeout_s:g} s.",
+        next=f"dbg attach --wait-for {name} --timeout 300",
+    )
+
+
+def _pids() -> list[int]:
+    try:
+        return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+    except OSError:
+        asked = subprocess.run(
+            ["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=False
+        )
+        return sorted(int(word) for word in asked.stdout.split())

@@ -1,0 +1,317 @@
+"""Bringing programs under a debugger: start, attach, core."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import os
+import time
+from typing import Annotated, Literal
+
+from freezeframe.backends import processes, select
+from freezeframe.backends.backend import Attach, Core, Feature, Launch, Target
+from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.answers import StopReport
+from freezeframe.model.places import Location
+from freezeframe.session.waiting import Ticket
+from freezeframe.session.waiting import wait as wait_for_news
+
+from ._context import Context
+from ._registry import Arg, Effect, op
+from ._reports import running_report, stop_report
+from .breakpoints import enter
+
+_Breaks = Annotated[
+    tuple[str, ...],
+    Arg("stop there", short="-b", name="break", meta="LOC"),
+]
+_Timeout = Annotated[float | None, Arg("seconds to wait for a stop", meta="SECONDS")]
+_Wait = Annotated[bool, Arg("wait for the first stop")]
+
+
+@op(
+    "start",
+    aliases=("launch", "run PROGRAM", "debug"),
+    group="sessions",
+    effect=Effect.RESUMES,
+    example="start app.py -b app.py:42",
+    examples=(
+        "start -m pytest tests/test_cart.py -x",
+        "start app.py --stdin data.txt -- --verbose",
+    ),
+)
+async def start(
+    ctx: Context,
+    program: Annotated[str, Arg("the program to debug", complete="file")],
+    args: Annotated[tuple[str, ...], Arg("arguments of the program", rest=True)] = (),
+    *,
+    module: Annotated[
+        bool, Arg("PROGRAM is a module (`-m pytest …`)", short="-m", ends_options=True)
+    ] = False,
+    breakpoints: _Breaks = (),
+    stop_on_entry: Annotated[bool, Arg("stop at the first line", short="-e")] = False,
+    adapter: Annotated[
+        str | None, Arg("the debugger to use", meta="NAME", complete="adapter")
+    ] = None,
+    cwd: Annotated[
+        str | None, Arg("directory to run it in", meta="DIR", complete="directory")
+    ] = None,
+    env: Annotated[tuple[str, ...], Arg("set an environment variable", meta="K=V")] = (),
+    stdin: Annotated[
+        str | None, Arg("file to read standard input from", meta="FILE", complete="file")
+    ] = None,
+    interpreter: Annotated[
+        str | None, Arg("the runtime to run it with", meta="PATH", complete="file")
+    ] = None,
+    name: Annotated[str | None, Arg("name of the session", meta="NAME")] = None,
+    child: Annotated[
+        Literal["follow", "ignore"] | None, Arg("debug child processes too, or leave them alone")
+    ] = None,
+    just_my_code: Annotated[bool | None, Arg("never stop in code of libraries")] = None,
+    wait: _Wait = True,
+    timeout: _Timeout = None,
+) -> StopReport:
+    """Start a program under its debugger and answer with its first stop.
+
+    It runs in the caller's directory and environment, with the caller's interpreter. Uncaught
+    exceptions stop it, so a failing program answers with its failure. A session of the same name
+    is ended first, and the answer says so.
+    """
+    if not module:
+        program, args, interpreter = _without_runtime(ctx, program, args, interpreter)
+    directory = os.path.join(ctx.caller.cwd, cwd) if cwd else ctx.caller.cwd
+    if not os.path.isdir(directory):
+        raise NotFound(f"there is no directory {cwd}.", next="dbg start PROGRAM --cwd DIR")
+    path = program if module else _program(program, ctx.caller.cwd)
+    input_file = None
+    if stdin is not None:
+        input_file = os.path.abspath(os.path.join(ctx.caller.cwd, stdin))
+        if not os.path.isfile(input_file):
+            raise NotFound(f"there is no file {stdin} to read input from.")
+    choice = select.choose(path, module=module, name=adapter, env=ctx.caller.env, config=ctx.config)
+    target = Launch(
+        program=path,
+        args=args,
+        cwd=os.path.abspath(directory),
+        env={**ctx.caller.env, **_assignments(env)},
+        module=module,
+        stop_on_entry=stop_on_entry,
+        stdin=input_file,
+        follow_children=ctx.config.defaults.follow_children if child is None else child == "follow",
+        just_my_code=ctx.config.defaults.just_my_code if just_my_code is None else just_my_code,
+        interpreter=os.path.abspath(os.path.join(ctx.caller.cwd, interpreter))
+        if interpreter and os.sep in interpreter
+        else interpreter,
+    )
+    await _enter_breakpoints(ctx, breakpoints)
+    session_name = name or _name_of(path, module)
+    return await _begin(ctx, session_name, target, choice, wait=wait, timeout=timeout)
+
+
+@op(
+    "attach",
+    group="sessions",
+    effect=Effect.RESUMES,
+    example="attach 4242",
+    examples=("attach localhost:5678 -b app.py:42", "attach --wait-for worker.py --pause"),
+)
+async def attach(
+    ctx: Context,
+    where: Annotated[
+        str | None, Arg("a process id, a program's name, or HOST:PORT of a debug server")
+    ] = None,
+    *,
+    wait_for: Annotated[
+        str | None, Arg("wait until a program of that name starts", meta="NAME")
+    ] = None,
+    breakpoints: _Breaks = (),
+    pause: Annotated[bool, Arg("stop it at once")] = False,
+    adapter: Annotated[
+        str | None, Arg("the debugger to use", meta="NAME", complete="adapter")
+    ] = None,
+    name: Annotated[str | None, Arg("name of the session", meta="NAME")] = None,
+    child: Annotated[
+        Literal["follow", "ignore"] | None, Arg("debug child processes too, or leave them alone")
+    ] = None,
+    just_my_code: Annotated[bool | None, Arg("never stop in code of libraries")] = None,
+    timeout: _Timeout = None,
+) -> StopReport:
+    """Join a program that runs already.
+
+    It goes on running; with breakpoints given, the answer waits for the first stop.
+    """
+    if (where is None) == (wait_for is None):
+        raise UsageError(
+            "`attach` takes a process id, a name or HOST:PORT, or --wait-for NAME.",
+            next="dbg attach PID",
+        )
+    follow = ctx.config.defaults.follow_children if child is None else child == "follow"
+    mine = ctx.config.defaults.just_my_code if just_my_code is None else just_my_code
+    pid, host, port = await _process_or_server(ctx, where, wait_for, timeout)
+    if pid is not None:
+        choice = select.choose_for_pid(pid, name=adapter, env=ctx.caller.env, config=ctx.config)
+        label = _name_of(choice.program, False) if choice.program else f"pid-{pid}"
+    else:
+        choice = select.choose_for_server(name=adapter, env=ctx.caller.env, config=ctx.config)
+        label = f"port-{port}"
+    target = Attach(
+        pid=pid,
+        host=host,
+        port=port,
+        program=choice.program,
+        cwd=ctx.caller.cwd,
+        env=ctx.caller.env,
+        follow_children=follow,
+        just_my_code=mine,
+    )
+    await _enter_breakpoints(ctx, breakpoints, remote=host is not None)
+    wait = bool(breakpoints) or pause
+    return await _begin(ctx, name or label, target, choice, wait=wait, timeout=timeout, pause=pause)
+
+
+async def _process_or_server(
+    ctx: Context, where: str | None, wait_for: str | None, timeout: float | None
+) -> tuple[int | None, str | None, int | None]:
+    """Return a process id, or the host and port of a debug server."""
+    if where is None:
+        assert wait_for is not None
+        limit_s = ctx.config.timeouts.await_s if timeout is None else timeout
+        return await processes.wait_for(wait_for, limit_s), None, None
+    host, colon, port = where.rpartition(":")
+    if where.isdecimal():
+        return int(where), None, None
+    if colon and port.isdecimal() and 0 < int(port) < 65536:
+        return None, host.strip("[]") or "127.0.0.1", int(port)
+    if colon:
+        raise UsageError(
+            f"{where!r} is neither a process id nor HOST:PORT.", next="dbg attach 127.0.0.1:5678"
+        )
+    return processes.one(where), None, None
+
+
+@op("core", group="sessions", effect=Effect.WRITES, example="core ./app core.4242")
+async def core(
+    ctx: Context,
+    program: Annotated[str, Arg("the program that died", complete="file")],
+    core: Annotated[str, Arg("its core file", complete="file")],
+    *,
+    adapter: Annotated[
+        str | None, Arg("the debugger to use", meta="NAME", complete="adapter")
+    ] = None,
+    name: Annotated[str | None, Arg("name of the session", meta="NAME")] = None,
+) -> StopReport:
+    """Look at a program that died, through its core file."""
+    path = _program(program, ctx.caller.cwd)
+    file = os.path.abspath(os.path.join(ctx.caller.cwd, core))
+    if not os.path.isfile(file):
+        raise NotFound(f"there is no core file {core}.", next="dbg core PROGRAM COREFILE")
+    choice = select.choose(path, name=adapter, env=ctx.caller.env, config=ctx.config)
+    target = Core(path, file, cwd=ctx.caller.cwd, env=ctx.caller.env)
+    return await _begin(ctx, name or _name_of(path, False), target, choice, wait=True, timeout=None)
+
+
+async def _begin(
+    ctx: Context,
+    name: str,
+    target: Target,
+    choice: select.Choice,
+    *,
+    wait: bool,
+    timeout: float | None,
+    pause: bool = False,
+) -> StopReport:
+    """Start a session under *name*, wait for its first stop, report."""
+    if "/" in name or not name:
+        raise UsageError(
+            f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
+        )
+    notes: list[str] = []
+    earlier = ctx.workspace.sessions.get(name)
+    if earlier is not None:
+        if earlier.tree_live:
+            notes.append(
+                f"replaced: session {name} (pid {earlier.pid}) was still live and was ended"
+            )
+        await earlier.end()
+        ctx.hub.remove(earlier)
+    session = ctx.hub.create(ctx.workspace, name, choice.make_backend(ctx.config), choice.reason)
+    began = time.monotonic()
+    timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
+    ticket: Ticket = {session: 0}
+    starting = asyncio.ensure_future(session.start(target))
+    try:
+        # The session belongs to the daemon: a client that goes away does not end it.
+        await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        raise
+    except BaseException:
+        if ctx.workspace.sessions.get(name) is session:
+            ctx.hub.remove(session)
+        raise
+    if pause and session.live and session.moment is None:
+        await session.require(Feature.PAUSE).pause(None)
+    left = max(0.0, timeout_s - (time.monotonic() - began))
+    got = await wait_for_news(session, ticket, left if wait else 0)
+    if got is None:
+        waited = time.monotonic() - began if wait else None
+        return running_report(ctx, session, waited, notes=tuple(notes), first=True)
+    stopped, moment = got
+    return await stop_report(ctx, stopped, moment, notes=tuple(notes), first=True)
+
+
+async def _enter_breakpoints(
+    ctx: Context, locations: tuple[str, ...], *, remote: bool = False
+) -> None:
+    """Enter all of them or none: a typo in one must not leave the others behind."""
+    parsed = []
+    for text in locations:
+        try:
+            parsed.append(Location.parse(text))
+        except ValueError as error:
+            raise UsageError(f"{error}.", next="dbg start PROGRAM -b FILE:LINE") from None
+    for location in parsed:
+        await enter(ctx, location, remote=remote, dry=True)
+    for location in parsed:
+        await enter(ctx, location, remote=remote)
+
+
+def _program(program: str, cwd: str) -> str:
+    path = os.path.abspath(os.path.join(cwd, os.path.expanduser(program)))
+    if os.path.exists(path):
+        return path
+    directory = os.path.dirname(path)
+    try:
+        near = difflib.get_close_matches(os.path.basename(path), os.listdir(directory), 1, 0.6)
+    except OSError:
+        near = []
+    beside = os.path.join(os.path.dirname(program), near[0]) if near else None
+    raise NotFound(
+        f"there is no program {program} in {cwd}.",
+        next=f"dbg start {beside}" if beside else "dbg start PROGRAM",
+    )
+
+
+def _without_runtime(
+    ctx: Context, program: str, args: tuple[str, ...], interpreter: str | None
+) -> tuple[str, tuple[str, ...], str | None]:
+    """Read `start python app.py` as what was meant: app.py, run by that python."""
+    is_file = os.sep not in program and os.path.exists(os.path.join(ctx.caller.cwd, program))
+    if is_file or not args or not select.is_runtime(program):
+        return program, args, interpreter
+    return args[0], args[1:], interpreter or program
+
+
+def _assignments(pairs: tuple[str, ...]) -> dict[str, str]:
+    made = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--env takes NAME=VALUE, not {pair!r}.")
+        made[key] = value
+    return made
+
+
+def _name_of(program: str, module: bool) -> str:
+    name = program if module else os.path.splitext(os.path.basename(program.rstrip("/")))[0]
+    return name.replace("/", "-") or "program"
