@@ -25,36 +25,19 @@ trap leave EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-note() { printf '\n# %s\n' "$*"; }
-
-# Shows a command as one would type it, and runs it.
-run() {
-    printf '$'
-    for word; do
-        case $word in
-        *[!A-Za-z0-9_./:=-]*) printf ' "%s"' "$word" ;;
-        *) printf ' %s' "$word" ;;
-        esac
-    done
-    printf '\n'
-    "$@"
-}
-
 mkdir "$FREEZEFRAME_HOME/bank"
 cp examples/ledger.py "$FREEZEFRAME_HOME/bank"
+awk '/^```console$/ { on = 1; next } /^```$/ { if (on) exit } on' README.md >"$FREEZEFRAME_HOME/session"
 cd "$FREEZEFRAME_HOME/bank"
-line=$(grep -n 'lines"\].append' ledger.py | cut -d: -f1)
 
-note "Bo got one refund, of 45. The ledger says otherwise:"
-run python ledger.py || true
-
-note "Stop where Bo gets his first line. One call answers with the whole picture."
-run dbg break "ledger.py:$line" -c "statement['owner'] == 'Bo'"
-run dbg start ledger.py
-
-note "His statement is new, and holds what Ada was paid. Whose list is that?"
-run dbg print "statement['lines'] is TEMPLATE['lines']"
-
-note "Everybody's: dict() copies the outside only. Give each statement a list of its own, run again."
-sed 's/dict(TEMPLATE)/{**TEMPLATE, "lines": []}/' ledger.py >fixed.py && mv fixed.py ledger.py
-run dbg batch "breakpoint remove --all" restart
+# Plays the session that README.md shows: its remarks and commands are taken from there, the answers
+# are real.
+while IFS= read -r line; do
+    case $line in
+    '# '*) printf '\n%s\n' "$line" ;;
+    '$ '*)
+        printf '%s\n' "$line"
+        sh -c "${line#??}" </dev/null 2>&1 || true
+        ;;
+    esac
+done <"$FREEZEFRAME_HOME/session"

@@ -177,8 +177,10 @@ class Link:
             self.pid = pid or self.pid
             self.ppid = ppid or self.ppid
 
-    async def configure(self, configuration: Configuration) -> list[BoundBreakpoint]:
-        """Go through the start-up order on an open wire."""
+    async def configure(
+        self, configuration: Configuration, *, again: bool = False
+    ) -> list[BoundBreakpoint]:
+        """Go through the start-up order on an open wire; *again*: for a program that runs."""
         timeouts = self.config.timeouts
         capabilities = await self.wire.request(
             "initialize",
@@ -202,9 +204,14 @@ class Link:
         request, arguments = self._start_request()
         launching = self.wire.send(request, arguments)
         await self._until_initialized(launching)
-        self.emit(events.Initialized())
-        self._prime()
+        if not again:
+            self.emit(events.Initialized())
+        priming = self._prime()
         bound = await self.marks.set_all(configuration)
+        if priming:
+            # What they prepare must be there when the program begins; one that fails costs only
+            # what it would have mended.
+            await asyncio.wait(priming, timeout=timeouts.value_s)
         if self.wire.capabilities.get("supportsConfigurationDoneRequest"):
             await self.wire.request("configurationDone")
         try:
@@ -254,19 +261,19 @@ class Link:
         finally:
             waiting.cancel()
 
-    def _prime(self) -> None:
-        """Send the expressions that must run in the process before the program does.
-
-        Not awaited: some debuggers run them only once the program is about to go on.
-        """
+    def _prime(self) -> list[asyncio.Future[dict[str, Any]]]:
+        """Send the expressions that must run in the process before the program does."""
         if self.around is None:
-            return
+            return []
+        priming = []
         for expression in self.adapter.prime(self.target, self.around):
             primed = self.wire.send(
                 "evaluate",
                 {"expression": expression, "context": self.adapter.expression_context},
             )
             primed.add_done_callback(_note_failure)
+            priming.append(primed)
+        return priming
 
     def _log_channel(self) -> str | None:
         ground = self.ground
@@ -478,6 +485,7 @@ class Link:
         self.replaced = False
         self._initialized.clear()
         self.wire, self._stream = wire, stream
+        self._configuration = self.marks.configuration
         self.marks = Marks(wire, self._log_channel)
         wire.hear = self.hear
         wire.on_lost = self.lost
@@ -486,7 +494,7 @@ class Link:
         """Configure the program that replaced the first one."""
         plan, self.plan = self.plan, None
         try:
-            await self.configure(self._configuration)
+            await self.configure(self._configuration, again=True)
         finally:
             self.plan = plan
 
