@@ -101,7 +101,8 @@ def test_the_vocabulary_of_the_readme_has_every_operation():
 
     missing = [
         spec.name
-        for spec in OPS if not spec.hidden
+        for spec in OPS
+        if not spec.hidden
         if not any(set(name.split()) <= words for name in (spec.name, *spec.aliases))
     ]
 

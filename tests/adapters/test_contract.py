@@ -243,6 +243,15 @@ def test_steps_that_meet_a_breakpoint_end_there(dbg, sample):
     assert place(report) == p.at("callee")
 
 
+def test_steps_go_on_over_a_breakpoint_on_their_own_way(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    report = dbg.data("next", "--count", 4)
+
+    assert len(report["trail"]) == 3
+
+
 def test_until_runs_to_a_place_and_leaves_no_breakpoint(dbg, sample):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("first"))

@@ -52,6 +52,7 @@ class Echo:
         return int(status)
 
     async def on_stdin(self, request: ClientRequest, reply: Reply) -> None:
+        self.waiting += 1
         await reply.out(b"got " + await reply.read_stdin())
 
     async def on_flood(self, request: ClientRequest, reply: Reply, megabytes: str) -> None:

@@ -94,7 +94,9 @@ class Player:
             timeout=HANG_S,
             check=False,
         )
-        printed = done.stdout.decode(errors="replace").replace(str(self._project), ".")
+        printed = done.stdout.decode(errors="replace").replace(
+            str(self._project), "/home/me/project"
+        )
         # A remark is set off by an empty line, which belongs to the page and not to the answer.
         gap = "\n" if step.printed.endswith("\n\n") or step.printed == "\n" else ""
         return replace(step, printed=printed + gap)

@@ -209,13 +209,13 @@ def test_a_batch_shows_each_answer_under_its_command_and_nothing_twice():
     )
 
     assert shown(answer) == text("""
-        $ next
+        > next
         stopped: step at app.py:22 in total
         -> 21      for i in range(n):
         * s = 0 (was 9)
           n = 3
         via debugpy 1.8.22
-        $ next
+        > next
         stopped: step at app.py:22 in total
            19  def total(n):
            20      s = 0
@@ -226,9 +226,9 @@ def test_a_batch_shows_each_answer_under_its_command_and_nothing_twice():
            25  print(total(3))
         * s = 1 (was 0)
           unchanged: n
-        $ print n
+        > print n
         n = 3
-        $ print x
+        > print x
         evaluation: NameError: x
           next: dbg locals
         not run: continue; stop
@@ -251,7 +251,7 @@ def test_the_answers_of_a_batch_share_one_budget_the_last_one_served_first():
     shown_text = shown(Batch(tuple(items)), budget_tokens=400)
 
     assert len(shown_text.encode()) <= 1200
-    assert "$ print n\nn = 3\n" in shown_text
+    assert "> print n\nn = 3\n" in shown_text
     assert "more left out (--budget 800)" in shown_text
 
 

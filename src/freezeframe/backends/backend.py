@@ -399,6 +399,9 @@ class Backend(Protocol):
     async def argument_names(self, frame: int) -> Sequence[str] | None:
         """Return the names of a function's arguments, where scopes do not tell them apart."""
 
+    def parts(self, text: str) -> Sequence[tuple[str, str]]:
+        """The elements that a container's *text* shows, by name; none where they cannot be told."""
+
     def slice_expression(self, expression: str, start: int, end: int) -> str | None:
         """Return an expression for a part of a container; None where the language has none."""
 

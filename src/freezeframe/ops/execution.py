@@ -12,6 +12,7 @@ from freezeframe.model.answers import StepTrail, StopReport
 from freezeframe.model.places import Location
 from freezeframe.model.stops import StopReason
 from freezeframe.session.breakpoints import Wanted, resolve
+from freezeframe.session.moment import Moment
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
@@ -104,6 +105,20 @@ async def continue_(
     return await _answer(ctx, session, ticket, clock, wait=wait)
 
 
+def _stepped(kind: StepKind, before: Moment, now: Moment) -> bool:
+    """Whether a stop is where the step led: a breakpoint on the way of the steps themselves does
+    not end them, one in a function that was stepped over does."""
+    if now.event.reason is StopReason.STEP:
+        return True
+    if now.event.reason is not StopReason.BREAKPOINT or now.thread.id != before.thread.id:
+        return False
+    if before.depth is None or now.depth is None:
+        return False
+    if kind is StepKind.INTO:
+        return now.depth <= before.depth + 1
+    return now.depth <= before.depth - (1 if kind is StepKind.OUT else 0)
+
+
 async def _step(
     ctx: Context, kind: StepKind, count: int, timeout: float | None, wait: bool, instruction: bool
 ) -> StopReport:
@@ -115,6 +130,7 @@ async def _step(
     clock = _clock(ctx, timeout)
     trail: list[StepTrail] = []
     while True:
+        before = await session.require_stopped()
         ticket = await _resume(session, lambda: session.step(kind, instruction=instruction))
         count -= 1
         if count == 0 or not wait:
@@ -123,7 +139,7 @@ async def _step(
         if got is None:
             return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
         stopped, moment = got
-        if stopped is not session or moment.event.reason is not StopReason.STEP:
+        if stopped is not session or not _stepped(kind, before, moment):
             return await stop_report(ctx, stopped, moment, trail=tuple(trail))
         trail.append(trail_of(stopped, moment))
 
@@ -147,7 +163,8 @@ async def next_(
 ) -> StopReport:
     """Run to the next line, over calls.
 
-    With --count, each step on the way is one line: its place and what changed.
+    With --count, each step on the way is one line: its place and what changed. A breakpoint in
+    a function that is stepped over ends the steps; one on their own way does not.
     """
     return await _step(ctx, StepKind.OVER, count, timeout, wait, instruction)
 

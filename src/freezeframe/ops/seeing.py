@@ -312,7 +312,10 @@ async def args(ctx: Context) -> Variables:
 
 @op("globals", group="seeing", needs=Needs.STOPPED, example="globals")
 async def globals_(ctx: Context, *, range: _Range = None) -> Variables:
-    """Show the global variables that the current frame sees."""
+    """Show the global variables that the current frame sees.
+
+    What a module defines and imports is left out: `print NAME` shows it.
+    """
     return await _variables(ctx, frozenset({ScopeKind.GLOBALS}), range, open_values=False)
 
 

@@ -80,10 +80,10 @@ def around_difference(text: str, other: str, limit: int) -> tuple[str, str]:
 
     Two long texts that differ in the middle would look the same once elided there.
     """
-    shown, shown_other = clip(text, limit), clip(other, limit)
-    if shown != shown_other or text == other:
-        return shown, shown_other
     start = _common_prefix(text, other)
+    whole = size(text) <= limit and size(other) <= limit
+    if whole or text == other or size(text[:start]) < limit // 3:
+        return clip(text, limit), clip(other, limit)
     # A little of what comes before tells the reader where in the text he is.
     start = max(0, start - 8)
     lead = f"…+{number(start)} chars…"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from freezeframe.model.values import Scope, Value
+from dataclasses import replace
+
+from freezeframe.model.values import Value
 
 from . import changes
 from .moment import FrameView, Moment
@@ -38,7 +40,7 @@ class FrameMemory:
         while len(self._seen) > _KEPT:
             self._seen.pop(next(iter(self._seen)))
         view.scopes = tuple(
-            Scope(scope.name, scope.kind, changes.mark(scope.values, before), scope.more)
+            replace(scope, values=changes.mark(scope.values, before, moment.backend.parts))
             for scope in view.scopes
         )
         return view

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def not_stopped(session: Session) -> FreezeframeError:
     """Return the error for a question that only a stopped program can answer."""
     if session.phase is Phase.RUNNING:
-        return NotStopped("the program is running, so there is nothing to show.", next="dbg pause")
+        return NotStopped("the program is running; this needs it to stand still.", next="dbg pause")
     if session.live:
         return NotStopped("the program is still being started.", next="dbg await")
     return ended(session)

@@ -29,6 +29,15 @@ class Marks:
         self._log_channel = log_channel
         self._ids: dict[int, tuple[int, ...]] = {}
         self._conditional: set[int] = set()
+        #: what was asked for last, by file or kind
+        self._asked: dict[str, Sequence[WantedBreakpoint]] = {}
+        self._filters: Sequence[ExceptionFilter] | None = None
+
+    @property
+    def configuration(self) -> Configuration:
+        """Everything that is set now, to be set again for another program."""
+        wanted = [want for entries in self._asked.values() for want in entries]
+        return Configuration(wanted, self._filters)
 
     async def set_all(self, configuration: Configuration) -> list[BoundBreakpoint]:
         """Set every breakpoint and filter; requests that do not depend on each other together."""
@@ -58,6 +67,7 @@ class Marks:
     async def set_lines(
         self, path: str, wanted: Sequence[WantedBreakpoint]
     ) -> list[BoundBreakpoint]:
+        self._asked[path] = wanted
         source = {"path": path, "name": os.path.basename(path)}
         return await self._set(
             "setBreakpoints",
@@ -69,6 +79,7 @@ class Marks:
     async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         if Feature.FUNCTION_BREAKPOINTS not in self._wire.features:
             return self._refused(wanted, Feature.FUNCTION_BREAKPOINTS)
+        self._asked["function"] = wanted
         return await self._set(
             "setFunctionBreakpoints", wanted, lambda entry: {"name": _function_name(entry.wanted)}
         )
@@ -76,6 +87,7 @@ class Marks:
     async def set_addresses(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         if Feature.ADDRESS_BREAKPOINTS not in self._wire.features:
             return self._refused(wanted, Feature.ADDRESS_BREAKPOINTS)
+        self._asked["address"] = wanted
         return await self._set(
             "setInstructionBreakpoints",
             wanted,
@@ -83,6 +95,7 @@ class Marks:
         )
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
+        self._filters = filters
         offered = {f.name for f in translate.filters(self._wire.capabilities)}
         chosen = [f.name for f in filters if f.name in offered]
         await self._wire.request("setExceptionBreakpoints", {"filters": chosen})

@@ -111,7 +111,7 @@ def frame(body: Body, adapter: Adapter, target: Target) -> RawFrame:
     line = body.get("line") or None
     return RawFrame(
         id=body["id"],
-        function=body.get("name", "?"),
+        function=adapter.function_name(body.get("name", "?")),
         path=path,
         line=line,
         column=body.get("column") or None,

@@ -69,7 +69,8 @@ def _same_frame(one: StopReport, other: StopReport) -> bool:
 
 
 def _item(item: BatchItem, rank: int, view: View) -> Section:
-    command = Line(f"$ {clip(item.command, 100)}", Tone.HEAD)
+    # Not `$`: that is the shell's, and a batch stands in transcripts beside it.
+    command = Line(f"> {clip(item.command, 100)}", Tone.HEAD)
     inner = _answer_sections(item, view)
 
     def make(limit: int) -> list[Line]:

@@ -32,6 +32,8 @@ _SIGNALS = {
     "SIGTRAP": "trap",
     "SIGXCPU": "processor time limit",
 }
+#: when an exception stops, as debuggers say it and as people do
+_MODES = {"always": "", "unhandled": "uncaught", "userUnhandled": "unhandled"}
 
 
 def exit_words(exit: Exit | None) -> str:
@@ -146,7 +148,8 @@ def _why(stop: Stop) -> str:
         word = stop.reason.value
         return f"{word}s {ids}" if len(stop.breakpoints) > 1 else f"{word} {ids}"
     if stop.reason is StopReason.EXCEPTION and stop.exception and stop.exception.mode:
-        return f"{one_line(stop.exception.mode)} exception"
+        mode = stop.exception.mode
+        return f"{_MODES.get(mode, one_line(mode))} exception".lstrip()
     if stop.reason is StopReason.OTHER:
         return clip(stop.description, 60) if stop.description else "no reason given"
     return stop.reason.value

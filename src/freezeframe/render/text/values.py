@@ -93,9 +93,11 @@ def _new_and_old(value: Value, was: str, room: int) -> tuple[str, str]:
         old = clip(was, room // 3)
         return right_side(value, room - size(old)), old
     new, old = around_difference(value.text, was, room // 2)
-    if size(new) < room // 2:
+    if size(value.text) <= room // 2:
+        new = clip(value.text, room)
         old = clip(was, room - size(new))
-    elif size(old) < room // 2:
+    elif size(was) <= room // 2:
+        old = clip(was, room)
         new = clip(value.text, room - size(old))
     return new, old
 

@@ -132,8 +132,8 @@ def _options(target: Launch | Attach) -> dict[str, Any]:
         "stopOnEntry": isinstance(target, Launch) and target.stop_on_entry,
         "variablePresentation": {
             "special": "hide",
-            "function": "hide",
-            "class": "hide",
+            "function": "inline",
+            "class": "inline",
             "protected": "inline",
         },
         **target.options,
@@ -304,12 +304,21 @@ def _check_condition(expression: str) -> str | None:
 _GROUPS = frozenset(
     {"special variables", "function variables", "class variables", "protected variables"}
 )
+_DEFINITIONS = frozenset({"function", "type", "module", "builtin_function_or_method"})
+_RETURNED = "(return) "
 _ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
 def _hides(variable: Mapping[str, Any]) -> bool:
     name = variable.get("name", "")
-    return name in _GROUPS or name == "len()"
+    # pytest's rewritten assertions keep their parts in variables such as `@py_assert4`.
+    return name in _GROUPS or name == "len()" or name.startswith("@")
+
+
+def _is_definition(variable: Mapping[str, Any]) -> bool:
+    if variable.get("name", "").startswith(_RETURNED):
+        return False
+    return variable.get("type") in _DEFINITIONS or variable.get("value", "").startswith("<class '")
 
 
 def _is_opaque(text: str, type: str | None) -> bool:
@@ -338,6 +347,31 @@ def _slice(expression: str, start: int, end: int) -> str:
         f"if hasattr(v, 'items') else v[{start}:{end}] if hasattr(v, '__getitem__') "
         f"else list(__import__('itertools').islice(v, {start}, {end})))({expression})"
     )
+
+
+#: Longer texts are not taken apart.
+_LONGEST_PARTED = 8_000
+
+
+def _read_parts(text: str) -> Sequence[tuple[str, str]]:
+    """Return the elements of a list, tuple or dict whose repr is Python that can be read back."""
+    if not text.startswith(("[", "(", "{")) or len(text) > _LONGEST_PARTED:
+        return ()
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()  # an object's repr or an elision stands in it
+    data = text.encode()
+
+    def written(part: ast.expr) -> str:
+        return data[part.col_offset : part.end_col_offset].decode()
+
+    if isinstance(node, ast.List | ast.Tuple):
+        return [(str(index), written(part)) for index, part in enumerate(node.elts)]
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        pairs = zip(node.keys, node.values, strict=True)
+        return [(written(key), written(value)) for key, value in pairs if key is not None]
+    return ()
 
 
 def _argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
@@ -468,9 +502,13 @@ ADAPTER = Adapter(
     hides=_hides,
     is_opaque=_is_opaque,
     looks_failed=_looks_failed,
-    returned_prefixes=("(return) ",),
+    is_definition=_is_definition,
+    top_level=frozenset({"<module>"}),
+    function_name=lambda name: name.removesuffix(" (Current frame)"),
+    returned_prefixes=(_RETURNED,),
     unstick=conditions.unstick,
     slice_expression=_slice,
+    read_parts=_read_parts,
     is_library=_is_library,
     read_exception=_read_exception,
     brief_error=_brief_error,
