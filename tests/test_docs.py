@@ -1,4 +1,4 @@
-"""The documents say what is so: transcripts are played, names are looked up, links lead somewhere."""
+"""The documents say what is so: transcripts are played, names looked up, links followed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from harness import transcripts
-from harness.client import REPOSITORY, Dbg
 
 import freezeframe
 import freezeframe.frontends.commands
-import freezeframe.ops.table  # noqa: F401  # both declare operations
+import freezeframe.ops.table  # both declare operations
 from freezeframe import config
 from freezeframe.ops._registry import OPS
+from harness import transcripts
+from harness.client import REPOSITORY, Dbg
 
 #: set by `make regen`: write what the commands print now, instead of comparing
 REWRITE = "FREEZEFRAME_REWRITE_TRANSCRIPTS"

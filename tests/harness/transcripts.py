@@ -19,6 +19,9 @@ from .client import CLIENT, HANG_S, REPOSITORY, Dbg
 
 _BLOCK = re.compile(r"^```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
+#: where the project of a test would stand on a user's machine
+_PROJECT = "/home/me/project"
+
 #: what differs from run to run or from machine to machine → what stands for it
 _UNSTABLE = (
     (re.compile(r"\bpid \d+"), "pid PID"),
@@ -94,9 +97,7 @@ class Player:
             timeout=HANG_S,
             check=False,
         )
-        printed = done.stdout.decode(errors="replace").replace(
-            str(self._project), "/home/me/project"
-        )
+        printed = done.stdout.decode(errors="replace").replace(str(self._project), _PROJECT)
         # A remark is set off by an empty line, which belongs to the page and not to the answer.
         gap = "\n" if step.printed.endswith("\n\n") or step.printed == "\n" else ""
         return replace(step, printed=printed + gap)

@@ -46,7 +46,7 @@ async def stop_report(
         returned=view.returned if view is not None else None,
         output=root.output.take_new(_OUTPUT_LIMIT),
         trail=trail,
-        callers=_callers(moment) if stop.frame is not None and stop.frame.library else (),
+        callers=() if stop.exception is not None else _callers(moment),
         breakpoints=unbound(ctx, session) if first else (),
         notes=notes,
         pid=session.pid,
@@ -58,6 +58,10 @@ async def stop_report(
 
 
 def _callers(moment: Moment) -> tuple[Frame, ...]:
+    """The way of the user's own code into a library; an exception's traceback shows it already."""
+    innermost = moment.thread.frame
+    if innermost is None or not innermost.library:
+        return ()
     return tuple(frame for frame in moment.known_frames() if not frame.library)[:_CALLERS]
 
 

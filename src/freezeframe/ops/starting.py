@@ -104,8 +104,11 @@ async def start(
         else interpreter,
     )
     await _enter_breakpoints(ctx, breakpoints)
+    notes = _misplaced(program, args) if module else ()
     session_name = name or _name_of(path, module)
-    return await _begin(ctx, session_name, target, choice, wait=wait, timeout=timeout)
+    return await _begin(
+        ctx, session_name, target, choice, wait=wait, timeout=timeout, remarks=notes
+    )
 
 
 @op(
@@ -219,13 +222,14 @@ async def _begin(
     wait: bool,
     timeout: float | None,
     pause: bool = False,
+    remarks: tuple[str, ...] = (),
 ) -> StopReport:
     """Start a session under *name*, wait for its first stop, report."""
     if "/" in name or not name:
         raise UsageError(
             f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
         )
-    notes: list[str] = []
+    notes = list(remarks)
     earlier = ctx.workspace.sessions.get(name)
     if earlier is not None:
         if earlier.tree_live:
@@ -290,6 +294,12 @@ def _program(program: str, cwd: str) -> str:
         f"there is no program {program} in {cwd}.",
         next=f"dbg start {beside}" if beside else "dbg start PROGRAM",
     )
+
+
+def _misplaced(module: str, args: tuple[str, ...]) -> tuple[str, ...]:
+    """Point out options of ours that went to a module, since everything behind its name does."""
+    ours = [w for w in args if w in ("-b", "--break") or w.startswith("--break=")]
+    return tuple(f"{w} was given to {module}; options of dbg stand before -m" for w in ours[:1])
 
 
 def _without_runtime(

@@ -50,7 +50,7 @@ def _marked(now: Value, before: Value | None, parts: Parts) -> Value:
 
 
 def _changed_parts(now: Value, before: Value, parts: Parts) -> tuple[Value, ...]:
-    """Return the elements that changed, when they are few and none is gone."""
+    """Return the elements that changed, when they are few, others stayed, and none is gone."""
     if now.opaque or now.children:
         return ()
     old = {name: Value(name, text) for name, text in parts(before.text)}
@@ -58,7 +58,7 @@ def _changed_parts(now: Value, before: Value, parts: Parts) -> tuple[Value, ...]
     if not old or not old.keys() <= {value.name for value in new}:
         return ()
     changed = tuple(value for value in mark(new, old, parts) if value.changed)
-    return changed if len(changed) <= _FEW else ()
+    return changed if len(changed) <= _FEW and len(changed) < len(new) else ()
 
 
 def by_name(values: Iterable[Value]) -> dict[str, Value]:

@@ -11,6 +11,8 @@ from .moment import FrameView, Moment
 
 #: Frames that are remembered; the one seen longest ago goes first.
 _KEPT = 64
+#: Frames below one that must stand where they stood for it to be the same.
+_CALLERS = 8
 
 
 class FrameMemory:
@@ -25,7 +27,8 @@ class FrameMemory:
     def compare(self, moment: Moment, view: FrameView) -> FrameView:
         """Return the view with changes marked against the last look at the same frame.
 
-        A frame is the same when thread, function and depth are.
+        A frame is the same when thread, function and depth are, and nothing below it has moved:
+        a caller that stands elsewhere now has made another call.
         """
         depth = moment.depth
         key = (
@@ -33,6 +36,7 @@ class FrameMemory:
             view.frame.path,
             view.frame.function,
             depth - view.frame.index if depth is not None else None,
+            *((f.function, f.line) for f in moment.known_frames()[view.frame.index + 1 :][:_CALLERS]),
         )
         values = [value for scope in view.scopes for value in scope.values]
         before = self._seen.pop(key, None)

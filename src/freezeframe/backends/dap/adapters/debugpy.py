@@ -309,10 +309,21 @@ _RETURNED = "(return) "
 _ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
+#: what a class gave to an object: `<bound method Account.deposit of`, `<built-in method append of`
+_METHOD = re.compile(
+    r"<(?:bound method|built-in method|function) (?:[^ ]*\.)?(?P<name>\w+) (?:of|at) "
+)
+
+
 def _hides(variable: Mapping[str, Any]) -> bool:
     name = variable.get("name", "")
     # pytest's rewritten assertions keep their parts in variables such as `@py_assert4`.
-    return name in _GROUPS or name == "len()" or name.startswith("@")
+    if name in _GROUPS or name == "len()" or name.startswith("@"):
+        return True
+    # pydevd lists methods among the fields of an object (`account.deposit`); a field that holds a
+    # function of another name is the user's own.
+    method = _METHOD.match(variable.get("value") or "")
+    return method is not None and method["name"] == name and "." in variable.get("evaluateName", "")
 
 
 def _is_definition(variable: Mapping[str, Any]) -> bool:

@@ -1,0 +1,113 @@
+"""Measures Freezeframe and says whether it keeps within its limits: `python bench/run.py`.
+
+All probes run in turn, round after round, in one run; a figure is a ratio of medians. Exit status
+1 when a limit is not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+from pathlib import Path
+
+import lab as labs
+from measures import FLOOR, MEASURES, Figure, Measure, Probe
+
+ROUNDS = 30
+
+
+def main() -> int:
+    options = _options()
+    with labs.in_place() if options.in_place else labs.fresh() as lab:
+        measures = [make(lab) for make in MEASURES if make.name in (options.only or _names())]
+        samples = _sample(lab, measures, options.rounds)
+    medians = {name: statistics.median(taken) for name, taken in samples.items()}
+    figures = [figure for measure in measures for figure in measure.figures(medians)]
+    _show(options.rounds, samples, medians, figures)
+    if options.json:
+        _write(options.json, options.rounds, medians, figures)
+    return 0 if all(figure.passed for figure in figures) else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of every probe")
+    parser.add_argument("--only", action="append", choices=_names(), help="repeatable")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument(
+        "--in-place",
+        action="store_true",
+        help="this interpreter and these sources, nothing installed: to try the bench itself",
+    )
+    return parser.parse_args()
+
+
+def _names() -> list[str]:
+    return [measure.name for measure in MEASURES]
+
+
+def _sample(lab: labs.Lab, measures: list[Measure], rounds: int) -> dict[str, list[float]]:
+    """Return what every probe took in every round."""
+    opened: list[Measure] = []
+    try:
+        probes: dict[str, Probe] = {FLOOR: lab.floor_s}
+        for measure in measures:
+            probes.update(measure.open())
+            opened.append(measure)
+        # One round that does not count: bytecode is written, files are read for the first time.
+        for probe in probes.values():
+            probe()
+        samples: dict[str, list[float]] = {name: [] for name in probes}
+        for number in range(rounds):
+            print(f"\rround {number + 1} of {rounds}", end="", file=sys.stderr, flush=True)
+            for name, probe in probes.items():
+                samples[name].append(probe())
+        print("\r\033[K", end="", file=sys.stderr)
+        return samples
+    finally:
+        for measure in opened:
+            measure.close()
+
+
+def _show(
+    rounds: int,
+    samples: dict[str, list[float]],
+    medians: dict[str, float],
+    figures: list[Figure],
+) -> None:
+    print(
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, {rounds} rounds, interleaved"
+    )
+    print(f"\n{'probe':<44}{'median':>14}{'quartiles':>20}")
+    for name, taken in samples.items():
+        low, _, high = statistics.quantiles(taken, n=4) if rounds > 1 else taken * 3
+        # The flood's probes return a rate.
+        unit, scale = ("MB/s", 1.0) if name.startswith("flood") else ("ms", 1e3)
+        spread = f"{low * scale:.1f} – {high * scale:.1f}"
+        print(f"{name:<44}{medians[name] * scale:>9.1f} {unit:<4}{spread:>20}")
+    print(f"\n{'figure':<44}{'value':>14}{'limit':>20}")
+    for figure in figures:
+        value = f"{figure.value:.2f}" if figure.value < 10 else f"{figure.value:.0f}"
+        sign = "≥" if figure.at_least else "≤"
+        limit = "" if figure.limit is None else f"{sign} {figure.limit:g}"
+        verdict = "" if figure.limit is None else "  pass" if figure.passed else "  FAIL"
+        print(f"{figure.name:<44}{value:>9} {figure.unit:<4}{limit:>20}{verdict}")
+
+
+def _write(path: Path, rounds: int, medians: dict[str, float], figures: list[Figure]) -> None:
+    data = {
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "rounds": rounds,
+        "medians": medians,
+        "figures": [{**vars(figure), "passed": figure.passed} for figure in figures],
+    }
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
