@@ -54,6 +54,19 @@ make_venv() {
     fi
 }
 
+# pip writes the interpreter's path into the first line of a script as it is, and no kernel starts a
+# script whose first line has a space or is too long. Then the commands become scripts of the shell.
+mend_commands() {
+    read -r first <"$1/bin/dbg"
+    case $first in
+    *[[:space:]]*) ;;
+    *) [ ${#first} -gt 120 ] || return 0 ;;
+    esac
+    for name in dbg debugger; do
+        printf '#!/bin/sh\nexec "${0%%/*}/python" "${0%%/*}/../../scripts/%s" "$@"\n' "$name" >"$1/bin/$name"
+    done
+}
+
 # Installs Freezeframe into $1, with the packages of the dependency groups that follow. Does nothing
 # when it did the same before: what decides is what is installed, not when.
 install_into() {
@@ -73,5 +86,6 @@ PYTHON
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
         -e . -r "$venv/requirements.txt" ||
         die "pip could not install what pyproject.toml names." "$venv/bin/python -m pip install -e ."
+    mend_commands "$venv"
     printf '%s' "$wanted" >"$stamp"
 }

@@ -36,7 +36,10 @@ class FrameMemory:
             view.frame.path,
             view.frame.function,
             depth - view.frame.index if depth is not None else None,
-            *((f.function, f.line) for f in moment.known_frames()[view.frame.index + 1 :][:_CALLERS]),
+            *(
+                (f.function, f.line)
+                for f in moment.known_frames()[view.frame.index + 1 :][:_CALLERS]
+            ),
         )
         values = [value for scope in view.scopes for value in scope.values]
         before = self._seen.pop(key, None)

@@ -368,6 +368,7 @@ class Link:
         if self._killing:
             self._finish(Exit(how="killed"))
         elif self._detached:
+            log.info("TMPX detached program ended: %s words %s", status, self.ground and self.ground.words)
             assert self.ground is not None
             self.ground.close()
         else:
