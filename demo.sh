@@ -37,7 +37,7 @@ while IFS= read -r line; do
     '# '*) printf '\n%s\n' "$line" ;;
     '$ '*)
         printf '%s\n' "$line"
-        sh -c "${line#??}" </dev/null 2>&1 || true
+        sh -c "${line#??}" </dev/null 2>&1
         ;;
     esac
 done <"$FREEZEFRAME_HOME/session"

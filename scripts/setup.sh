@@ -36,7 +36,8 @@ print(sys.executable)' 2>/dev/null); then
 
 # Makes $1 a virtual environment, unless it is one that works.
 make_venv() {
-    if [ -x "$1/bin/python" ] && "$1/bin/python" -c 'import pip' 2>/dev/null; then
+    if [ -x "$1/bin/python" ] && "$1/bin/python" -c 'import pip, sys
+sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
         return 0
     fi
     python=$(find_python) || die "Freezeframe needs Python 3.11 or newer, and there is none on PATH." \
@@ -72,7 +73,8 @@ mend_commands() {
 install_into() {
     venv=$1
     shift
-    wanted=$(cat pyproject.toml src/freezeframe/client.py src/freezeframe/__init__.py | cksum)" $*"
+    # Where it stands counts too: a folder that was moved has the old path in its commands.
+    wanted=$(cat pyproject.toml src/freezeframe/client.py src/freezeframe/__init__.py | cksum)" $PWD $*"
     stamp=$venv/.freezeframe-installed
     [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
     say "installing Freezeframe${1:+ and what its tests need} into $venv"

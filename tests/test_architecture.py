@@ -50,8 +50,10 @@ ALLOWED_IN_BACKENDS = {
 
 #: file → why time may pass there on purpose
 SLEEPS = {
-    "src/freezeframe/backends/transport/process.py": "no event tells that a tree of others' "
-    "children is gone; it is looked at until it is, bounded",
+    "src/freezeframe/backends/transport/tree.py": "no event tells that others' children are gone; "
+    "they are looked for until they are, bounded",
+    "src/freezeframe/backends/transport/processes.py": "no system tells an ordinary user that a "
+    "process has started; the table is looked at until it has, bounded",
     "src/freezeframe/backends/transport/tcp.py": "a port that is not listened on yet tells nobody",
     "src/freezeframe/backends/transport/unix.py": "a socket that is not there yet tells nobody",
     "src/freezeframe/daemon/lifecycle.py": "flock can be waited for, but not with an end",
@@ -209,6 +211,35 @@ def test_the_client_starts_without_imports_that_cost_time():
 
     wrong = [str(each) for each in imports_of(file) if each.top_level and each.module not in cheap]
 
+    assert not wrong, "\n".join(wrong)
+
+
+def probe_files() -> list[Path]:
+    return sorted((PACKAGE / "backends").rglob("*_probe.py"))
+
+
+def test_what_runs_inside_a_program_imports_nothing_of_ours():
+    """A program's interpreter has no freezeframe: a probe is text that is handed over to it."""
+    wrong = [
+        str(each)
+        for file in probe_files()
+        for each in imports_of(file)
+        if each.module.split(".")[0] == "freezeframe"
+    ]
+    assert probe_files()
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nobody_imports_what_runs_inside_a_program():
+    """Its imports and its side effects are meant for another process."""
+    names = {file.stem for file in probe_files()}
+    wrong = [
+        str(each)
+        for file in sources()
+        if file.stem not in names
+        for each in imports_of(file)
+        if each.module.split(".")[-1] in names
+    ]
     assert not wrong, "\n".join(wrong)
 
 

@@ -16,11 +16,11 @@ from freezeframe.config import Config
 from freezeframe.errors import DebuggerMissing, NotFound, UsageError
 from freezeframe.model.answers import AdapterInfo
 
-from . import processes
 from .backend import Backend
 from .dap import adapters
 from .dap.adapters._descriptor import Adapter, Found
 from .dap.backend import DapBackend
+from .transport import processes
 
 
 @dataclass(frozen=True, slots=True)

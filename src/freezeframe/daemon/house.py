@@ -49,6 +49,7 @@ class DaemonHouse:
         self.on_exit: Callable[[], None] = lambda: None
         self._state_path = os.path.join(directory, STATE)
         self._watch = watch
+        self._keeps_record = False
         self._notes = self._read_losses()
 
     def take_notes(self) -> tuple[str, ...]:
@@ -67,6 +68,8 @@ class DaemonHouse:
 
     def record(self, sessions: Iterable[SessionRecord]) -> None:
         """Remember on disk that these sessions live, so that their loss can be told."""
+        if self._keeps_record:
+            return
         records = [asdict(session) for session in sessions]
         if not records:
             self.forget()
@@ -80,8 +83,14 @@ class DaemonHouse:
 
     def forget(self) -> None:
         """Nothing would be lost now."""
+        if self._keeps_record:
+            return
         with suppress(FileNotFoundError):
             os.unlink(self._state_path)
+
+    def expect_loss(self) -> None:
+        """Leave the record as it is: nobody asked for the end that is coming."""
+        self._keeps_record = True
 
     def _read_losses(self) -> list[str]:
         try:

@@ -145,7 +145,17 @@ def _serve(
     async def main() -> None:
         server = Server(make_handler(house, config), make_door(), config.daemon.idle_timeout_s)
         house.on_exit = server.leave
-        _heed_signals(asyncio.get_running_loop(), server, watch)
+        loop = asyncio.get_running_loop()
+        _heed_signals(loop, server)
+        if watch:
+            watching = watch.fileno()
+
+            def on_orphaned() -> None:
+                loop.remove_reader(watching)
+                house.expect_loss()
+                server.leave()
+
+            loop.add_reader(watching, on_orphaned)
         await server.run(serving)
         house.forget()
 
@@ -154,9 +164,7 @@ def _serve(
     logging.shutdown()
 
 
-def _heed_signals(
-    loop: asyncio.AbstractEventLoop, server: Server, watch: supervisor.Watch | None
-) -> None:
+def _heed_signals(loop: asyncio.AbstractEventLoop, server: Server) -> None:
     if sys.platform == "win32":
         for number in (signal.SIGINT, signal.SIGBREAK):
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(server.leave))
@@ -175,8 +183,6 @@ def _heed_signals(
 
     # Not through the loop, which restores the deadly default before the process is gone.
     signal.signal(signal.SIGHUP, on_hangup)
-    if watch:
-        loop.add_reader(watch.fileno(), server.leave)
 
 
 def _load(spec: str) -> MakeHandler:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from freezeframe.backends.backend import Feature
+from freezeframe.errors import DebuggerLost
+from freezeframe.session import refusals
+from freezeframe.session.waiting import wait_end
 
 from ._context import Context
 from ._registry import Effect, Needs, OpSpec
+
+#: for the end of a program to be known whose debugger does not answer any more
+_END_S = 1.0
 
 
 async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
@@ -16,6 +22,16 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     An operation that looks at a stopped program, or changes it, has the debugger to itself while
     it works; one that resumes takes its turn only to do so; a control operation never waits.
     """
+    try:
+        return await _run(spec, ctx, arguments)
+    except DebuggerLost:
+        # How the program ended says more than that its debugger does not answer.
+        if ctx.found is None or not await wait_end(ctx.found, _END_S):
+            raise
+        raise refusals.ended(ctx.found) from None
+
+
+async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     if spec.needs in (Needs.SESSION, Needs.LIVE, Needs.STOPPED):
         ctx.found = ctx.hub.find(ctx.session_name, ctx.workspace)
         if spec.needs is Needs.LIVE:

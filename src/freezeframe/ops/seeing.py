@@ -375,4 +375,7 @@ async def thread(
     chosen = moment.thread
     if moment.view is None:
         raise NotFound(f"thread {chosen.id} shows no frames.", next="dbg threads")
-    return await _frame_answer(ctx, moment.view, f"thread {chosen.id} {chosen.name}".rstrip())
+    note = f"thread {chosen.id} {chosen.name}".rstrip()
+    if moment.trouble:
+        note += f": {moment.trouble}"
+    return await _frame_answer(ctx, moment.view, note)

@@ -8,8 +8,9 @@ import os
 import time
 from typing import Annotated, Literal
 
-from freezeframe.backends import processes, select
+from freezeframe.backends import select
 from freezeframe.backends.backend import Attach, Core, Feature, Launch, Target
+from freezeframe.backends.transport import processes
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.places import Location
@@ -230,8 +231,8 @@ async def _begin(
             f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
         )
     notes = list(remarks)
-    earlier = ctx.workspace.sessions.get(name)
-    if earlier is not None:
+    # Again after each wait: another command may have taken the name meanwhile.
+    while (earlier := ctx.workspace.sessions.get(name)) is not None:
         if earlier.tree_live:
             notes.append(
                 f"replaced: session {name} (pid {earlier.pid}) was still live and was ended"

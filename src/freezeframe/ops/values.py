@@ -21,6 +21,8 @@ from .seeing import read_range
 #: Children shown of a container when nothing else is asked.
 _FIRST_CHILDREN = 20
 _MAX_CHILDREN = 2000
+#: Children asked for at once; debuggers show fewer and fewer beyond (pydevd: 300 of a mapping).
+_PAGE = 250
 
 
 @op(
@@ -54,17 +56,13 @@ async def print_(
     moment = await ctx.session.require_stopped()
     frame = await moment.current_frame()
     wanted = read_range(range)
-    raw, sliced = await _value_of(moment, expression, frame.index, wanted)
-    value = moment.value(raw)
+    value = None
+    if wanted is not None and not is_handle(expression):
+        value = await _sliced(moment, expression, moment.frame_id(frame.index), wanted, depth or 1)
+    if value is None:
+        value = await _whole(moment, expression, moment.frame_id(frame.index), wanted, depth)
     if format is not None:
         value = replace(value, text=_formatted(value.text, format))
-    if wanted is not None and not sliced:
-        children = await moment.backend.children(
-            raw.ref, start=wanted[0], count=wanted[1] - wanted[0]
-        )
-        value = replace(value, children=tuple(moment.value(child) for child in children))
-    elif depth or raw.opaque or sliced:
-        value = await _opened(moment, raw, max(depth or 1, 1), wanted)
     return Evaluated(
         expression,
         value,
@@ -75,30 +73,64 @@ async def print_(
     )
 
 
-async def _value_of(
-    moment: Moment, expression: str, frame: int, wanted: tuple[int, int] | None
-) -> tuple[RawValue, bool]:
-    """Evaluate; with a range, only that slice of it where the language has slices."""
-    if is_handle(expression):
-        return RawValue(expression, "", ref=moment.handles.resolve(expression), opaque=True), False
-    frame_id = moment.frame_id(frame)
-    if wanted is not None:
-        sliced = moment.backend.slice_expression(expression, *wanted)
-        if sliced is not None:
-            return await moment.backend.evaluate(sliced, frame_id), True
-    return await moment.backend.evaluate(expression, frame_id), False
-
-
-async def _opened(
-    moment: Moment, raw: RawValue, depth: int, wanted: tuple[int, int] | None = None
+async def _whole(
+    moment: Moment,
+    expression: str,
+    frame_id: int,
+    wanted: tuple[int, int] | None,
+    depth: int | None,
 ) -> Value:
+    if is_handle(expression):
+        raw = RawValue(expression, "", ref=moment.handles.resolve(expression), opaque=True)
+    else:
+        raw = await moment.backend.evaluate(expression, frame_id)
+    if wanted is not None:
+        start, end = wanted
+        children = await moment.backend.children(raw.ref, start=start, count=end - start)
+        return replace(moment.value(raw), children=tuple(moment.value(each) for each in children))
+    return (
+        await _opened(moment, raw, max(depth or 1, 1)) if depth or raw.opaque else moment.value(raw)
+    )
+
+
+async def _sliced(
+    moment: Moment, expression: str, frame_id: int, wanted: tuple[int, int], depth: int
+) -> Value | None:
+    """Return a value with only those children, fetched as slices; None where there are none.
+
+    A debugger shows only the first children of a container, so a slice is a container of its own.
+    """
+    start, end = wanted[0], min(wanted[1], wanted[0] + _MAX_CHILDREN)
+
+    async def cut(first: int, last: int) -> RawValue | None:
+        code = moment.backend.slice_expression(expression, first, last)
+        return None if code is None else await moment.backend.evaluate(code, frame_id)
+
+    raw = await cut(start, end)
+    if raw is None:
+        return None
+    # The slice has an expression that the user did not write.
+    value = replace(moment.value(raw), name=expression, expression=expression)
+    children: list[Value] = []
+    for first in range(start, end, _PAGE) if raw.ref else ():
+        page = raw if end - start <= _PAGE else await cut(first, min(first + _PAGE, end))
+        found = await _children(moment, page, depth, _PAGE) if page is not None else []
+        children += [replace(child, expression=None) for child in found]
+        if len(found) < _PAGE:
+            break
+    return replace(value, children=tuple(children))
+
+
+async def _opened(moment: Moment, raw: RawValue, depth: int) -> Value:
     value = moment.value(raw)
     if not raw.ref or depth < 1:
         return value
-    limit = wanted[1] - wanted[0] if wanted is not None else _FIRST_CHILDREN
-    children = await moment.backend.children(raw.ref, count=min(limit, _MAX_CHILDREN))
-    opened = [await _opened(moment, child, depth - 1) for child in children[:_MAX_CHILDREN]]
-    return replace(value, children=tuple(opened))
+    return replace(value, children=tuple(await _children(moment, raw, depth, _FIRST_CHILDREN)))
+
+
+async def _children(moment: Moment, raw: RawValue, depth: int, count: int) -> list[Value]:
+    found = await moment.backend.children(raw.ref, count=count)
+    return [await _opened(moment, child, depth - 1) for child in found[:count]]
 
 
 _INTEGER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|\d+)")

@@ -160,14 +160,21 @@ class Hub:
         return session
 
     def remove(self, session: Session) -> None:
-        """Forget a session and its children; the newest one left becomes the current one."""
+        """Forget a session and its children; the newest one left becomes the current one.
+
+        Two commands may end the same session: the second finds nothing to forget.
+        """
         root = session.root
         if root is not session:
             parent = session.parent
             if parent is not None and session in parent.children:
                 parent.children.remove(session)
             return
-        workspace = self.workspace_of(root)
+        workspace = next(
+            (w for w in self.workspaces.values() if w.sessions.get(root.name) is root), None
+        )
+        if workspace is None:
+            return
         del workspace.sessions[root.name]
         if workspace.session() is None:
             workspace.current = next(reversed(workspace.sessions), None)

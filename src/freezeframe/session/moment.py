@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from freezeframe.backends.backend import Backend, RawFrame, RawScope, RawValue, Stopped
-from freezeframe.errors import DebuggerError, NotFound
+from freezeframe.errors import DebuggerError, DebuggerLost, NotFound
 from freezeframe.model.stops import ExceptionInfo, Frame, StopReason, Thread
 from freezeframe.model.values import Scope, ScopeKind, Value
 
@@ -128,26 +128,33 @@ class Moment:
         return self._scopes[index]
 
     async def look(self, index: int, *, open_values: bool = True) -> FrameView:
-        """Return the arguments and locals of a frame, objects opened as far as is cheap."""
+        """Return the arguments and locals of a frame, objects opened as far as is cheap.
+
+        Of a thread that did not stop itself there may be frames and nothing more: `trouble`
+        says so then.
+        """
         frame = await self.frame(index)
         view = FrameView(frame)
         try:
-            shown = await self.scopes(index)
-        except DebuggerError as error:
+            await self._fill(view, index, open_values)
+        except DebuggerLost:
+            raise
+        except DebuggerError:
             if self.thread.id == self.event.thread:
                 raise
-            # Another thread may be inside a call that its debugger cannot look into.
-            self.trouble = f"its variables cannot be read: {error.message}"
-            return view
+            # It waits inside a call (a lock, a read) that its debugger does not interrupt.
+            self.trouble = "it has not come to a stop, so its variables cannot be read"
+        return view
+
+    async def _fill(self, view: FrameView, index: int, open_values: bool) -> None:
         scopes: list[Scope] = []
-        for raw in shown:
+        for raw in await self.scopes(index):
             if raw.kind not in _SHOWN or raw.expensive:
                 continue
             values, more, returned = await self.values(raw, FIRST_VALUES, open_values=open_values)
             scopes.append(Scope(raw.name, raw.kind, values, more))
             view.returned = returned or view.returned
         view.scopes = tuple(scopes)
-        return view
 
     async def values(
         self, scope: RawScope, count: int, *, start: int = 0, open_values: bool = False

@@ -17,8 +17,21 @@ def not_stopped(session: Session) -> FreezeframeError:
     if session.phase is Phase.RUNNING:
         return NotStopped("the program is running; this needs it to stand still.", next="dbg pause")
     if session.live:
-        return NotStopped("the program is still being started.", next="dbg await")
+        return starting()
     return ended(session)
+
+
+def starting() -> FreezeframeError:
+    """Return the error for anything that must wait until the debugger is in place."""
+    return NotStopped("the program is still being started.", next="dbg await")
+
+
+def ended_early(session: Session) -> FreezeframeError:
+    """Return the error for a start that another command put an end to."""
+    return NotRunning(
+        f"session {session.name} was ended by another command while it was being started.",
+        next="dbg status",
+    )
 
 
 def ended(session: Session) -> FreezeframeError:
@@ -28,6 +41,8 @@ def ended(session: Session) -> FreezeframeError:
         how = "has not been started"
     elif exit.how == "detached":
         how = "was detached from and runs on its own"
+    elif exit.how == "killed":
+        how = "was ended by another command"
     elif exit.how == "lost":
         how = f"was lost with its debugger: {exit.reason}".rstrip(".: ")
     elif exit.signal:

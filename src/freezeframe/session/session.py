@@ -106,6 +106,8 @@ class Session:
         self.tell = tell or self.apply
         self._lock = asyncio.Lock()
         self._generation = 0
+        #: how often it was put an end to; whoever starts it looks whether that happened meanwhile
+        self._ends = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self.thread_names: dict[int, str] = {}
         #: ids of living threads, as far as the debugger tells
@@ -147,6 +149,10 @@ class Session:
             return self
         return next((m for m in self.members() if m.live), self)
 
+    @property
+    def _ended_by_itself(self) -> bool:
+        return self.exit is not None and self.exit.how not in ("killed", "detached", "lost")
+
     # --- guards
 
     @contextlib.asynccontextmanager
@@ -173,6 +179,8 @@ class Session:
     def require(self, feature: Feature) -> Backend:
         """Return the backend. Raises Unsupported when it lacks *feature*."""
         backend = self.require_backend()
+        if self.phase is Phase.INITIALIZING:
+            raise refusals.starting()  # it has not said yet what it can do
         if feature not in backend.features:
             raise Unsupported(
                 f"{backend.tool} has no {feature.value}.",
@@ -185,6 +193,7 @@ class Session:
     async def start(self, target: Target) -> None:
         """Start or join the program. Returns when it runs (or has already stopped or ended)."""
         self._advance(Occurrence.STARTED)
+        ends = self._ends
         self._generation += 1
         generation = self._generation
         self.target = target
@@ -212,6 +221,8 @@ class Session:
             if self.live and generation == self._generation:
                 words = error.message if isinstance(error, FreezeframeError) else str(error)
                 self._end(Exit(how="lost", reason=words or type(error).__name__))
+            if ends != self._ends and isinstance(error, FreezeframeError):
+                raise refusals.ended_early(self) from None
             raise
         self.bindings.update(bound)
         if self.phase is Phase.INITIALIZING:
@@ -233,13 +244,17 @@ class Session:
                 "the program was attached to, so it cannot be started again from here.",
                 next="dbg start PROGRAM",
             )
+        ends = self._ends
         await self.end()
+        if self._ends != ends + 1:
+            raise refusals.ended_early(self)
         self.children.clear()
         self.phase = advance(self.phase, Occurrence.CLEARED)
         await self.start(target)
 
     async def end(self) -> None:
         """End the program, its children and its debugger. Bounded; never raises."""
+        self._ends += 1
         for child in list(self.children):
             await child.end()
         left = self.parent is None and (self.exit is None or self.exit.how != "detached")
@@ -272,8 +287,10 @@ class Session:
     # --- what happens
 
     def _on_event(self, event: events.Event) -> None:
-        if self.phase is Phase.TERMINATED and not isinstance(event, events.Printed):
-            return
+        if self.phase is Phase.TERMINATED:
+            late_child = isinstance(event, events.ChildStarted) and self._ended_by_itself
+            if not late_child and not isinstance(event, events.Printed):
+                return
         match event:
             case events.Printed(stream, text):
                 self.output.append(stream, text)

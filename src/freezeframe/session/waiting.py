@@ -27,6 +27,14 @@ def ticket(session: Session) -> Ticket:
     return told
 
 
+async def wait_end(session: Session, timeout_s: float) -> bool:
+    """Wait for the end of this one program; False when it lives on."""
+    deadline = time.monotonic() + timeout_s
+    while session.live and (left_s := deadline - time.monotonic()) > 0:
+        await session.bell.wait(left_s)
+    return not session.live
+
+
 async def wait(
     session: Session, told: Ticket, timeout_s: float | None
 ) -> tuple[Session, Moment] | None:

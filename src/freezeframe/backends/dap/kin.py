@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
 from freezeframe.backends import backend as events
-from freezeframe.backends.backend import Backend
+from freezeframe.backends.backend import Backend, Configuration, Core
+from freezeframe.backends.processes import command_line
+from freezeframe.backends.transport.process import gone
 from freezeframe.backends.transport.streams import Stream
-from freezeframe.errors import DebuggerError
+from freezeframe.errors import DebuggerError, NotFound
 
 from .adapters._descriptor import ChildOffer, Dial, Plan, Reverse, Stdio
 
@@ -30,6 +33,8 @@ class Kin:
         self.make_backend: MakeBackend | None = None
         #: links of processes that called, by pid
         self._by_pid: dict[int, Link] = {}
+        #: processes that are expected to call, by pid
+        self._expected: dict[int, asyncio.Event] = {}
 
     # --- announced by the adapter
 
@@ -80,6 +85,9 @@ class Kin:
             log.info("a connection was dropped: %s", error)
             await child.dispose()
             return
+        if root.left:
+            await _dismiss(child)
+            return
         if child.pid is not None and child.pid == root.pid and root.replaced:
             root.ground.release()
             root.take_over(child.wire, stream)
@@ -95,3 +103,59 @@ class Kin:
             parent = root
         assert self.make_backend is not None
         parent.emit(events.ChildStarted(self.make_backend(child), root.target, child.pid, None))
+        if root.ground.process is not None:
+            # It may leave our session and lose its parent before anyone looks again.
+            root.ground.process.note_descendants()
+        if child.pid in self._expected:
+            self._expected[child.pid].set()
+
+    async def settle(self) -> None:
+        """Wait until each descendant that is about to call has called or is gone. Bounded.
+
+        A process that was told our port at its start takes a moment to call it, and may well
+        outlive its parent; were the port closed by then, it would never run.
+        """
+        root = self._link
+        ground = root.ground
+        if ground is None or ground.endpoint is None or ground.process is None:
+            return
+        if isinstance(root.target, Core) or not root.target.follow_children:
+            return
+        token = ground.endpoint.token
+        callers = [
+            pid
+            for pid in ground.process.note_descendants()
+            if pid not in self._by_pid and _was_told(pid, token)
+        ]
+        limit_s = root.config.timeouts.initialize_s
+        await asyncio.gather(*(self._called_or_gone(pid, limit_s) for pid in callers))
+
+    async def _called_or_gone(self, pid: int, limit_s: float) -> None:
+        called = self._expected.setdefault(pid, asyncio.Event())
+        waiting = {
+            asyncio.ensure_future(called.wait()),
+            asyncio.ensure_future(gone(pid, timeout_s=limit_s)),
+        }
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+
+
+def _was_told(pid: int, token: str) -> bool:
+    """The secret of our port stands on the command line of every process that will call it."""
+    try:
+        return any(token in word for word in command_line(pid))
+    except NotFound:
+        return False
+
+
+async def _dismiss(child: Link) -> None:
+    """Let a process go on without a debugger; unanswered it would wait for ever."""
+    try:
+        await child.configure(Configuration(filters=()))
+        await child.detach()
+    except DebuggerError as error:
+        log.info("a process could not be let go: %s", error)
+    await child.dispose()

@@ -127,7 +127,11 @@ class Link:
 
     async def _bring_up(self, target: Target) -> Stream:
         """Start what must be started and return the stream that DAP is spoken on."""
-        ground = self.ground = await Ground.open(self.adapter, target)
+        ground = await Ground.open(self.adapter, target)
+        if self._disposed:
+            ground.close()
+            raise DebuggerLost("the program was ended before it was started.")
+        self.ground = ground
         ground.on_text = lambda stream, text: self.emit(events.Printed(stream, text))
         self.around = Surroundings(
             self.found, self.config.adapter(self.adapter.name), ground.endpoint, ground.directory
@@ -368,19 +372,29 @@ class Link:
         if self._killing:
             self._finish(Exit(how="killed"))
         elif self._detached:
-            log.info("TMPX detached program ended: %s words %s", status, self.ground and self.ground.words)
             assert self.ground is not None
             self.ground.close()
         else:
-            self._finish(exit_of(status))
+            self.work(self._finish_after_kin(exit_of(status)))
+
+    async def _finish_after_kin(self, exit: Exit) -> None:
+        await (self.parent or self).kin.settle()
+        self._finish(exit)
+
+    @property
+    def left(self) -> bool:
+        """The program was left to itself."""
+        return self._detached
 
     def lost(self, error: DebuggerLost) -> None:
         """The adapter is gone."""
         if self._owns_program:
             # Its exit status follows; a program that goes on without its debugger is lost.
             self.work(self._watch_orphan(error))
-        elif self.parent is not None or self._exit is not None or self._killing:
+        elif self._killing:
             self._finish(self._exit or Exit())
+        elif self.parent is not None or self._exit is not None:
+            self.work(self._finish_after_kin(self._exit or Exit()))
         elif not self._detached:
             self.work(self._watch_joined(error))
 

@@ -221,7 +221,21 @@ def _identity(body: Mapping[str, Any]) -> tuple[int | None, int | None]:
 
 
 def _prime(target: Target, around: Surroundings) -> Sequence[str]:
-    return (conditions.install(os.path.basename(around.directory)),)
+    install = conditions.install(os.path.basename(around.directory))
+    # A process that is joined may have been left before.
+    return (install, _FOLLOW_AGAIN) if isinstance(target, Attach) else (install,)
+
+
+#: Whether processes that the program starts are told our port.
+_FOLLOW = (
+    "(lambda m: m.__dict__.update(_get_apply_arg_patching={}))"
+    "(__import__('sys').modules['_pydev_bundle.pydev_monkey'])"
+)
+_FOLLOW_AGAIN = _FOLLOW.format("lambda: getattr(m._arg_patch, 'apply_arg_patching', True)")
+_FAREWELL = _FOLLOW.format("lambda: False")
+if sys.platform == "linux":
+    # It was to die with us: PR_SET_PDEATHSIG.
+    _FAREWELL = f"[{_FAREWELL}, __import__('ctypes').CDLL(None).prctl(1, 0)]"
 
 
 def _child_arguments(target: Target, around: Surroundings) -> dict[str, Any]:
@@ -352,11 +366,17 @@ def _brief_error(text: str) -> str:
 
 
 def _slice(expression: str, start: int, end: int) -> str:
-    """Return an expression for a part of anything that can be iterated, its order kept."""
+    """Return an expression for a part of anything that can be iterated, its order kept.
+
+    Elements keep their numbers. An iterator stays as it is: to look at it would use it up.
+    """
+    cut = f"__import__('itertools').islice(%s, {start}, {end})"
     return (
-        f"(lambda v: dict(__import__('itertools').islice(v.items(), {start}, {end})) "
-        f"if hasattr(v, 'items') else v[{start}:{end}] if hasattr(v, '__getitem__') "
-        f"else list(__import__('itertools').islice(v, {start}, {end})))({expression})"
+        f"(lambda v: dict({cut % 'v.items()'}) if hasattr(v, 'items')"
+        f" else v[{start}:{end}] if isinstance(v, (str, bytes, bytearray))"
+        f" else dict(enumerate(v[{start}:{end}], {start})) if isinstance(v, (list, tuple, range))"
+        f" else v if iter(v) is v"
+        f" else dict(enumerate({cut % 'v'}, {start})))({expression})"
     )
 
 
@@ -526,5 +546,5 @@ ADAPTER = Adapter(
     assignment=lambda target, value: f"{target} = {value}",
     argument_names=_argument_names,
     probe_program=(".py", "print('probe')\n"),
-    farewell="__import__('ctypes').CDLL(None).prctl(1, 0)" if sys.platform == "linux" else None,
+    farewell=_FAREWELL,
 )
