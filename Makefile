@@ -10,7 +10,9 @@ test:
 demo:
 	sh demo.sh
 
-# Rewrites what is generated: protocol types, command reference. A test fails when they are stale.
+# Rewrites what is generated: protocol types, command reference, transcripts. A test fails when they
+# are stale.
 regen:
 	.venv/bin/python tools/generate_dap_types.py
 	.venv/bin/python tools/regen.py
+	FREEZEFRAME_REWRITE_TRANSCRIPTS=1 .venv/bin/python -m pytest -q tests/test_docs.py -k transcript_shows

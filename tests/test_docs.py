@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import freezeframe
 import freezeframe.frontends.commands
 import freezeframe.ops.table  # both declare operations
-from freezeframe import config
+from freezeframe.backends.backend import Launch
+from freezeframe.backends.dap.adapters._descriptor import Adapter, Missing, Surroundings
+from freezeframe.config import AdapterConfig
 from freezeframe.ops._registry import OPS
 from harness import transcripts
 from harness.client import REPOSITORY, Dbg
@@ -132,6 +135,28 @@ def test_a_file_that_is_named_exists(page: Path):
     assert not wrong
 
 
+def test_the_adapter_of_the_guide_is_one(tmp_path: Path):
+    code = re.search(r"```python\n(.*?)```", text_of("AGENTS.md"), re.DOTALL)
+    assert code
+    names: dict[str, Any] = {}
+    exec(compile(code[1], "AGENTS.md", "exec"), names)
+    adapter = names["ADAPTER"]
+    debugger = tmp_path / "moondap"
+    debugger.touch(mode=0o755)
+
+    missing = adapter.find({"PATH": "/nowhere"}, AdapterConfig())
+    found = adapter.find({"PATH": str(tmp_path)}, AdapterConfig())
+    plan = adapter.plan(
+        Launch("/p/x.moon", ("1",), cwd="/p"),
+        Surroundings(found, AdapterConfig(), endpoint=None, directory="/p"),
+    )
+
+    assert isinstance(adapter, Adapter)
+    assert isinstance(missing, Missing)
+    assert plan.spawn.argv == (str(debugger), "--stdio")
+    assert plan.arguments == {"program": "/p/x.moon", "args": ["1"], "cwd": "/p"}
+
+
 def test_the_changelog_knows_this_version():
     assert f"## [{freezeframe.__version__}]" in text_of("CHANGELOG.md")
 
@@ -141,5 +166,4 @@ def test_every_variable_of_the_environment_that_is_named_is_read():
     source = "".join(
         path.read_text(encoding="utf-8") for path in Path(freezeframe.__file__).parent.rglob("*.py")
     )
-    assert config.__doc__
     assert {name for name in named if name not in source} == set()

@@ -180,6 +180,17 @@ class RawValue:
     failed: bool = False
     #: this is what a function returned with, not a variable
     returned: bool = False
+    #: a function, class or module under its own name
+    definition: bool = False
+    #: differs from the last stop in the same frame; None where the debugger does not compare
+    changed: bool | None = None
+    #: its text then; None for what is new
+    was: str | None = None
+    #: what changed inside, named by path, and how many more there are
+    parts: tuple[RawValue, ...] = ()
+    more_parts: int = 0
+    #: a variable, or part, that is not there any more
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,9 +409,6 @@ class Backend(Protocol):
 
     async def argument_names(self, frame: int) -> Sequence[str] | None:
         """Return the names of a function's arguments, where scopes do not tell them apart."""
-
-    def parts(self, text: str) -> Sequence[tuple[str, str]]:
-        """The elements that a container's *text* shows, by name; none where they cannot be told."""
 
     def slice_expression(self, expression: str, start: int, end: int) -> str | None:
         """Return an expression for a part of a container; None where the language has none."""

@@ -12,7 +12,6 @@ from freezeframe.model.answers import Batch, BatchItem, StopReport, Text
 from freezeframe.ops._context import Context
 from freezeframe.ops._registry import Arg, Effect, op
 
-from . import completion
 from . import help as pages
 from .parser import parse
 
@@ -50,6 +49,8 @@ async def completion_(
     shell: Annotated[Literal["bash", "zsh", "fish"], Arg("the shell to complete in")],
 ) -> Text:
     """Print a script that completes `dbg` in your shell."""
+    from . import completion
+
     return Text(completion.script(shell))
 
 

@@ -39,6 +39,11 @@ class Value:
     opaque: bool = False
     #: the debugger could not show it (its text is the reason)
     failed: bool = False
+    #: what changed inside, by path, where the debugger compares; `more_parts` are not told
+    parts: tuple[Value, ...] = ()
+    more_parts: int = 0
+    #: not there any more; `was` is its last text
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +55,7 @@ class Scope:
     more: int = 0
     #: index of the first value that was fetched
     start: int = 0
+    #: functions, classes and modules that are left out
+    definitions: int = 0
+    #: variables that have gone since the last stop in the same frame
+    gone: tuple[Value, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -37,6 +36,8 @@ async def checks(ctx: Context) -> tuple[Check, ...]:
 
 
 def _versions(ctx: Context) -> Check:
+    import platform
+
     system = f"{platform.system()} {platform.machine()}"
     return Check(
         "freezeframe", "ok", f"{ctx.house.version} on Python {platform.python_version()}, {system}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from freezeframe.model.answers import StepTrail, StopReport
 from freezeframe.model.places import Source
 from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame
@@ -37,6 +39,7 @@ async def stop_report(
     moment.reported = True
     root = session.root
     notes = (*notes, *moment.remarks, *((moment.trouble,) if moment.trouble else ()))
+    notes += _stopped_too(session)
     return StopReport(
         session=session.name,
         state=Phase.STOPPED.value,
@@ -55,6 +58,21 @@ async def stop_report(
         selected=selected,
         threads=len(session.threads) or None,
     )
+
+
+def _stopped_too(session: Session) -> tuple[str, ...]:
+    """Name the stops of the same tree that nobody has been told of."""
+    notes = []
+    for member in session.root.members():
+        moment = member.moment
+        if member is session or moment is None or moment.reported:
+            continue
+        frame = moment.thread.frame
+        where = ""
+        if frame is not None and frame.path is not None:
+            where = f" at {os.path.basename(frame.path)}:{frame.line}"
+        notes.append(f"{member.name} has stopped too{where} (dbg -s {member.name} context)")
+    return tuple(notes)
 
 
 def _callers(moment: Moment) -> tuple[Frame, ...]:

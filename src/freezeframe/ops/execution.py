@@ -28,6 +28,10 @@ _Wait = Annotated[bool, Arg("wait for the next stop")]
 _Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
 
 
+#: How long a step is waited for although another session of the tree has stopped meanwhile.
+_STEP_S = 0.3
+
+
 class _Clock:
     """One time limit over several waits."""
 
@@ -133,13 +137,13 @@ async def _step(
         before = await session.require_stopped()
         ticket = await _resume(session, lambda: session.step(kind, instruction=instruction))
         count -= 1
-        if count == 0 or not wait:
-            return await _answer(ctx, session, ticket, clock, tuple(trail), wait=wait)
-        got = await wait_for_news(session, ticket, clock.left_s)
+        if not wait:
+            return await _answer(ctx, session, ticket, clock, tuple(trail), wait=False)
+        got = await wait_for_news(session, ticket, clock.left_s, own_s=_STEP_S)
         if got is None:
             return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
         stopped, moment = got
-        if stopped is not session or not _stepped(kind, before, moment):
+        if count == 0 or stopped is not session or not _stepped(kind, before, moment):
             return await stop_report(ctx, stopped, moment, trail=tuple(trail))
         trail.append(trail_of(stopped, moment))
 

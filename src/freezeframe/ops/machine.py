@@ -103,7 +103,7 @@ async def registers(
     scopes = []
     for raw in await moment.scopes(frame.index):
         if raw.kind is ScopeKind.REGISTERS:
-            values, more, _ = await moment.values(raw, 1000)
+            scope, _ = await moment.scope(raw, 0, 1000)
             chosen = tuple(v for v in values if not wanted or v.name.lower() in wanted)
             scopes.append(Scope(raw.name, raw.kind, chosen, 0 if wanted else more))
     if not any(scope.values for scope in scopes):

@@ -256,7 +256,11 @@ async def down(
 
 
 async def _variables(
-    ctx: Context, kinds: frozenset[ScopeKind], range: str | None, open_values: bool
+    ctx: Context,
+    kinds: frozenset[ScopeKind],
+    range: str | None,
+    open_values: bool,
+    all: bool = False,
 ) -> Variables:
     moment = await ctx.session.require_stopped()
     frame = await moment.current_frame()
@@ -265,12 +269,12 @@ async def _variables(
     scopes = []
     for raw in await moment.scopes(frame.index):
         if raw.kind in kinds:
-            values, more, returned = await moment.values(
-                raw, end - start, start=start, open_values=open_values
+            scope, returned = await moment.scope(
+                raw, start, end - start, open_values=open_values, definitions=all
             )
             if returned is not None:
-                values = (*values, returned)
-            scopes.append(Scope(raw.name, raw.kind, values, more))
+                scope = replace(scope, values=(*scope.values, returned))
+            scopes.append(scope)
     if not scopes:
         raise NotFound(
             f"the debugger tells no {'/'.join(sorted(kinds))} of {frame.function} apart.",

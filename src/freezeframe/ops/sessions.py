@@ -63,7 +63,10 @@ async def stop(
     *,
     all: Annotated[bool, Arg("every session of this workspace")] = False,
 ) -> Ended:
-    """End the program, its children and its debugger."""
+    """End the program, its children and its debugger.
+
+    A program that was attached to is left running.
+    """
     roots = list(ctx.workspace.sessions.values()) if all else [ctx.session.root]
     ended: Ended | None = None
     for root in roots:
@@ -72,7 +75,7 @@ async def stop(
         await root.end()
         ended = Ended(
             session=", ".join(r.name for r in roots),
-            how="stopped" if was_live else "ended already",
+            how=_how_it_went(root) if was_live else "ended already",
             exit=None if was_live else root.exit,
             pid=root.pid,
             output=root.output.take_new(4000),
@@ -81,6 +84,11 @@ async def stop(
         ctx.hub.remove(root)
     assert ended is not None
     return ended
+
+
+def _how_it_went(root: Session) -> str:
+    # A program that was joined is not ours to end.
+    return "detached" if root.exit is not None and root.exit.how == "detached" else "stopped"
 
 
 @op(

@@ -27,9 +27,12 @@ class FrameMemory:
     def compare(self, moment: Moment, view: FrameView) -> FrameView:
         """Return the view with changes marked against the last look at the same frame.
 
+        Nothing is left to do where the debugger compares: it knows its values better.
         A frame is the same when thread, function and depth are, and nothing below it has moved:
         a caller that stands elsewhere now has made another call.
         """
+        if view.compared:
+            return view
         depth = moment.depth
         key = (
             moment.thread.id,
@@ -47,7 +50,9 @@ class FrameMemory:
         while len(self._seen) > _KEPT:
             self._seen.pop(next(iter(self._seen)))
         view.scopes = tuple(
-            replace(scope, values=changes.mark(scope.values, before, moment.backend.parts))
-            for scope in view.scopes
+            replace(scope, values=changes.mark(scope.values, before)) for scope in view.scopes
         )
+        if view.scopes:
+            lost = changes.gone(values, before)
+            view.scopes = (*view.scopes[:-1], replace(view.scopes[-1], gone=lost))
         return view

@@ -39,6 +39,8 @@ class FrameView:
     frame: Frame
     scopes: tuple[Scope, ...] = ()
     returned: Value | None = None
+    #: the debugger itself has told what changed
+    compared: bool = False
 
 
 @dataclass(slots=True)
@@ -151,23 +153,58 @@ class Moment:
         for raw in await self.scopes(index):
             if raw.kind not in _SHOWN or raw.expensive:
                 continue
-            values, more, returned = await self.values(raw, FIRST_VALUES, open_values=open_values)
-            scopes.append(Scope(raw.name, raw.kind, values, more))
+            raws = await self.backend.children(raw.ref)
+            view.compared = view.compared or any(each.changed is not None for each in raws)
+            scope, returned = await self._scope(raw, raws, 0, FIRST_VALUES, open_values)
+            scopes.append(scope)
             view.returned = returned or view.returned
         view.scopes = tuple(scopes)
 
-    async def values(
-        self, scope: RawScope, count: int, *, start: int = 0, open_values: bool = False
-    ) -> tuple[tuple[Value, ...], int, Value | None]:
-        """Return a scope's values, how many more there are, and what a function returned with."""
-        raws = await self.backend.children(scope.ref)
-        returned = next((self.value(raw) for raw in raws if raw.returned), None)
-        plain = [raw for raw in raws if not raw.returned]
+    async def scope(
+        self,
+        raw: RawScope,
+        start: int,
+        count: int,
+        *,
+        open_values: bool = False,
+        definitions: bool = False,
+    ) -> tuple[Scope, Value | None]:
+        """Return some values of a scope, and what a function returned with.
+
+        Without *definitions* what a module defines is only counted.
+        """
+        raws = await self.backend.children(raw.ref)
+        return await self._scope(raw, raws, start, count, open_values, definitions)
+
+    async def _scope(
+        self,
+        scope: RawScope,
+        raws: Sequence[RawValue],
+        start: int,
+        count: int,
+        open_values: bool,
+        definitions: bool = False,
+    ) -> tuple[Scope, Value | None]:
+        there = [raw for raw in raws if not raw.returned and not raw.gone]
+        plain = [raw for raw in there if definitions or not raw.definition]
         shown = plain[start : start + count]
         opened = [await self._open(raw, 1) if open_values else self.value(raw) for raw in shown]
-        if returned is not None and returned.opaque and open_values:
-            returned = await self._open(next(raw for raw in raws if raw.returned), 1)
-        return tuple(opened), max(0, len(plain) - start - len(shown)), returned
+        returned = None
+        for raw in raws:
+            if raw.returned:
+                returned = await self._open(raw, 1) if open_values else self.value(raw)
+        return (
+            Scope(
+                scope.name,
+                scope.kind,
+                tuple(opened),
+                more=max(0, len(plain) - start - len(shown)),
+                start=start,
+                definitions=len(there) - len(plain),
+                gone=tuple(self.value(raw) for raw in raws if raw.gone),
+            ),
+            returned,
+        )
 
     async def _open(self, raw: RawValue, depth: int) -> Value:
         """Return the value with its children when its own text does not show them."""
@@ -193,8 +230,13 @@ class Moment:
             handle=self.handles.value(raw.ref),
             expression=raw.expression,
             address=raw.address,
+            changed=bool(raw.changed) or raw.gone,
+            was=raw.was,
             opaque=raw.opaque,
             failed=raw.failed,
+            parts=tuple(self.value(part) for part in raw.parts),
+            more_parts=raw.more_parts,
+            gone=raw.gone,
         )
 
     def choose_frame(self, frames: list[Frame]) -> int:

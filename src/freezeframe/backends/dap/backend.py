@@ -33,7 +33,6 @@ from freezeframe.errors import (
 )
 from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
-from freezeframe.model.values import ScopeKind
 
 from . import translate
 from .adapters._descriptor import Adapter, Found
@@ -56,8 +55,6 @@ class DapBackend:
         self._config = config
         self._link = link or Link(adapter, found, config)
         self._frame_places: dict[int, tuple[str, int, str]] = {}
-        #: references of scopes that hold a module's globals
-        self._module_scopes: set[int] = set()
         self._watches: dict[int, dict[str, Any]] = {}
 
     # --- who it is
@@ -163,7 +160,6 @@ class DapBackend:
     async def _resuming(self, command: str, arguments: dict[str, Any]) -> None:
         # Frame ids and references die here, and some adapters use the numbers again.
         self._frame_places.clear()
-        self._module_scopes.clear()
         try:
             await self._request(command, arguments)
         except DebuggerLost:
@@ -212,23 +208,13 @@ class DapBackend:
 
     async def scopes(self, frame: int) -> Sequence[RawScope]:
         body = await self._request("scopes", {"frameId": frame})
-        scopes = [translate.scope(scope) for scope in body.get("scopes") or ()]
-        _, _, function = self._frame_places.get(frame, ("", 0, ""))
-        at_top = function in self._adapter.top_level
-        self._module_scopes.update(
-            scope.ref
-            for scope in scopes
-            if scope.kind is ScopeKind.GLOBALS or (at_top and scope.kind is ScopeKind.LOCALS)
-        )
-        return scopes
+        return [translate.scope(scope) for scope in body.get("scopes") or ()]
 
     async def children(
         self, ref: int, *, start: int = 0, count: int | None = None
     ) -> Sequence[RawValue]:
         body = await self._value_request("variables", {"variablesReference": ref})
         shown = [v for v in body.get("variables") or () if not self._adapter.hides(v)]
-        if ref in self._module_scopes:
-            shown = [v for v in shown if not self._adapter.is_definition(v)]
         end = None if count is None else start + count
         return [translate.value(v, self._adapter) for v in shown[start:end]]
 
@@ -273,9 +259,6 @@ class DapBackend:
     async def argument_names(self, frame: int) -> Sequence[str] | None:
         place = self._frame_places.get(frame)
         return None if place is None else self._adapter.argument_names(*place)
-
-    def parts(self, text: str) -> Sequence[tuple[str, str]]:
-        return self._adapter.read_parts(text)
 
     def slice_expression(self, expression: str, start: int, end: int) -> str | None:
         hook = self._adapter.slice_expression

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -54,7 +53,7 @@ class Ground:
         if adapter.reverse(target):
             ground.listener = await Listener.open(ground._connected)
             ground.endpoint = Endpoint(
-                ground.listener.host, ground.listener.port, secrets.token_hex(16)
+                ground.listener.host, ground.listener.port, os.urandom(16).hex()
             )
         if adapter.log_channel:
             ground.fifo = Fifo(lambda text: ground.on_text("log", text))

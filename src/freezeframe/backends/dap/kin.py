@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import Backend, Configuration, Core
-from freezeframe.backends.processes import command_line
 from freezeframe.backends.transport.process import gone
+from freezeframe.backends.transport.processes import command_line
 from freezeframe.backends.transport.streams import Stream
 from freezeframe.errors import DebuggerError, NotFound
 

@@ -1,12 +1,4 @@
-"""The life of one debugged process: start, events, ends.
-
-The one start-up order, for every adapter:
-
-    initialize → (answer) → launch or attach sent, not awaited → `initialized`, which may come
-    before or after → breakpoints, exception filters → configurationDone → the launch's answer
-
-A launch failure, an adapter that dies, or a time-out ends it with the adapter's own words.
-"""
+"""The life of one debugged process: start, events, ends."""
 
 from __future__ import annotations
 
@@ -36,12 +28,12 @@ from freezeframe.errors import (
     DebuggerError,
     DebuggerLost,
     DebuggerTimeout,
-    LaunchFailed,
     NotRunning,
     Unsupported,
 )
 from freezeframe.model.stops import Exit
 
+from . import startup
 from .adapters._descriptor import Adapter, Found, Plan, Spawn, Surroundings
 from .ground import Ground
 from .kin import Kin, MakeBackend
@@ -96,7 +88,7 @@ class Link:
         self._stream = stream
         self._sink: Sink = lambda event: None
         self._configuration = Configuration()
-        self._initialized = asyncio.Event()
+        self.initialized = asyncio.Event()
         self._exit: Exit | None = None
         self._exit_known = asyncio.Event()
         self._detached = False
@@ -185,99 +177,11 @@ class Link:
         self, configuration: Configuration, *, again: bool = False
     ) -> list[BoundBreakpoint]:
         """Go through the start-up order on an open wire; *again*: for a program that runs."""
-        timeouts = self.config.timeouts
-        capabilities = await self.wire.request(
-            "initialize",
-            {
-                "clientID": "freezeframe",
-                "clientName": "Freezeframe",
-                "adapterID": self.adapter.adapter_id,
-                "locale": "en-US",
-                "linesStartAt1": True,
-                "columnsStartAt1": True,
-                "pathFormat": "path",
-                "supportsVariableType": True,
-                "supportsVariablePaging": True,
-                "supportsRunInTerminalRequest": True,
-                "supportsStartDebuggingRequest": True,
-                "supportsMemoryReferences": True,
-            },
-            timeout_s=timeouts.initialize_s,
-        )
-        self._learn(capabilities)
-        request, arguments = self._start_request()
-        launching = self.wire.send(request, arguments)
-        await self._until_initialized(launching)
-        if not again:
-            self.emit(events.Initialized())
-        priming = self._prime()
-        bound = await self.marks.set_all(configuration)
-        if priming:
-            # What they prepare must be there when the program begins; one that fails costs only
-            # what it would have mended.
-            await asyncio.wait(priming, timeout=timeouts.value_s)
-        if self.wire.capabilities.get("supportsConfigurationDoneRequest"):
-            await self.wire.request("configurationDone")
-        try:
-            async with asyncio.timeout(timeouts.request_s):
-                await launching
-        except TimeoutError:
-            raise DebuggerTimeout(
-                f"{self.adapter.name} did not answer `{request}` within {timeouts.request_s:g} s.",
-                next="dbg logs",
-            ) from None
-        except DebuggerLost:
-            raise
-        except DebuggerError as error:
-            raise LaunchFailed(error.message, next=error.next) from None
-        return bound
+        return await startup.configure(self, configuration, again=again)
 
-    def _learn(self, capabilities: dict[str, Any]) -> None:
+    def learn(self, capabilities: dict[str, Any]) -> None:
         stdin = self.ground is not None and self.ground.stdin is not None
         self.wire.learn(capabilities, *((Feature.STDIN,) if stdin else ()))
-
-    def _start_request(self) -> tuple[str, dict[str, Any]]:
-        if self.plan is not None:
-            return self.plan.request, self.plan.arguments
-        assert self.adapter.child_arguments is not None
-        assert self.around is not None
-        return "attach", self.adapter.child_arguments(self.target, self.around)
-
-    async def _until_initialized(self, launching: asyncio.Future[dict[str, Any]]) -> None:
-        """Wait for `initialized`; a launch that fails first ends the wait in its own words."""
-        waiting = asyncio.ensure_future(self._initialized.wait())
-        pending: set[asyncio.Future[Any]] = {waiting, launching}
-        limit_s = self.config.timeouts.request_s
-        try:
-            async with asyncio.timeout(limit_s):
-                while not self._initialized.is_set():
-                    done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                    if launching in done:
-                        launching.result()
-        except TimeoutError:
-            raise DebuggerTimeout(
-                f"{self.adapter.name} did not get ready within {limit_s:g} s.", next="dbg logs"
-            ) from None
-        except DebuggerLost:
-            raise
-        except DebuggerError as error:
-            raise LaunchFailed(error.message, next=error.next) from None
-        finally:
-            waiting.cancel()
-
-    def _prime(self) -> list[asyncio.Future[dict[str, Any]]]:
-        """Send the expressions that must run in the process before the program does."""
-        if self.around is None:
-            return []
-        priming = []
-        for expression in self.adapter.prime(self.target, self.around):
-            primed = self.wire.send(
-                "evaluate",
-                {"expression": expression, "context": self.adapter.expression_context},
-            )
-            primed.add_done_callback(_note_failure)
-            priming.append(primed)
-        return priming
 
     def _log_channel(self) -> str | None:
         ground = self.ground
@@ -303,7 +207,7 @@ class Link:
         body = event.body
         match event.event:
             case "initialized":
-                self._initialized.set()
+                self.initialized.set()
             case "stopped":
                 # What was printed before the stop belongs to it.
                 self.drain()
@@ -324,7 +228,7 @@ class Link:
                 for bound in self.marks.moved(body.get("breakpoint") or {}):
                     self.emit(events.BreakpointMoved(bound))
             case "capabilities":
-                self._learn(body.get("capabilities") or {})
+                self.learn(body.get("capabilities") or {})
                 self.emit(events.CapabilitiesChanged())
             case "exited":
                 if self.adapter.is_replaced(body):
@@ -357,7 +261,7 @@ class Link:
                 env[key] = value
         cwd = arguments.get("cwd") or self.target.cwd
         process = self.ground.spawn_in_terminal(Spawn(tuple(arguments["args"]), cwd, env))
-        self._learn({})
+        self.learn({})
         return {"processId": process.pid}
 
     # --- ends
@@ -498,7 +402,7 @@ class Link:
     def take_over(self, wire: Wire, stream: Stream | None) -> None:
         """Go on with the wire of a process that replaced ours."""
         self.replaced = False
-        self._initialized.clear()
+        self.initialized.clear()
         self.wire, self._stream = wire, stream
         self._configuration = self.marks.configuration
         self.marks = Marks(wire, self._log_channel)
@@ -534,8 +438,3 @@ class Link:
                 raise NotRunning(f"the program reads its input from {self.target.stdin}.")
             raise Unsupported("the program's input is not ours to write.")
         return feeder
-
-
-def _note_failure(primed: asyncio.Future[dict[str, Any]]) -> None:
-    if not primed.cancelled() and (error := primed.exception()) is not None:
-        log.info("the probe was not taken: %s", error)

@@ -8,7 +8,7 @@ from freezeframe.backends.transport.process import Process, exit_of
 from freezeframe.backends.transport.streams import StdioStream, Stream
 from freezeframe.backends.transport.tcp import dial
 from freezeframe.config import Timeouts
-from freezeframe.errors import DebuggerTimeout, LaunchFailed
+from freezeframe.errors import DebuggerError, DebuggerTimeout, LaunchFailed
 
 from .adapters._descriptor import Dial, Plan, Stdio
 from .ground import Ground
@@ -21,10 +21,14 @@ async def reach(plan: Plan, ground: Ground, name: str, timeouts: Timeouts) -> St
     """
     process = ground.process
     if isinstance(plan.stream, Dial):
-        limit_s = timeouts.initialize_s if process is not None else timeouts.connect_s
-        return await dial(
-            plan.stream.host, plan.stream.port, timeout_s=limit_s, retry=process is not None
-        )
+        host, port = plan.stream.host, plan.stream.port
+        if process is not None:
+            return await dial(host, port, timeout_s=timeouts.initialize_s, retry=True)
+        try:
+            return await dial(host, port, timeout_s=timeouts.connect_s)
+        except DebuggerError as error:
+            error.next = error.next or "dbg attach PID"
+            raise
     if isinstance(plan.stream, Stdio):
         assert process is not None
         return StdioStream(process)

@@ -146,7 +146,7 @@ def value(body: Body, adapter: Adapter, name: str | None = None) -> RawValue:
     label = name if name is not None else body.get("name", "")
     returned = next((p for p in adapter.returned_prefixes if label.startswith(p)), None)
     kind = body.get("type") or None
-    return RawValue(
+    raw = RawValue(
         name=label.removeprefix(returned) if returned is not None else label,
         text=text or "",
         type=kind,
@@ -157,6 +157,7 @@ def value(body: Body, adapter: Adapter, name: str | None = None) -> RawValue:
         opaque=adapter.is_opaque(text or "", kind),
         returned=returned is not None,
     )
+    return adapter.enrich(raw, body)
 
 
 def _count(body: Body) -> int | None:

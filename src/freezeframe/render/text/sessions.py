@@ -64,7 +64,9 @@ def _sessions(
                 _state(session, view.cwd),
                 pid,
                 one_line(session.debugger or ""),
-                f"$ {clip(_relative_words(program, view.cwd), max(width // 2, 40))}",
+                f"$ {clip(_relative_words(program, view.cwd), max(width // 2, 40))}"
+                if program
+                else "",
                 f"in {clip(session.workspace, 80)}" if elsewhere else "",
                 tone=Tone.CURRENT if session.current else Tone.PLAIN,
                 indent=2 * depth,

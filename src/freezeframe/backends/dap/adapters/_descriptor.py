@@ -224,10 +224,8 @@ class Adapter:
     )
     #: variables that are not the user's: groups, dunders
     hides: Callable[[Mapping[str, Any]], bool] = lambda variable: False
-    #: what a module defines or imports: no variable of interest among its globals
-    is_definition: Callable[[Mapping[str, Any]], bool] = lambda variable: False
-    #: names of frames whose locals are the globals of a module
-    top_level: frozenset[str] = frozenset()
+    #: a value with what the adapter tells of it beyond the protocol
+    enrich: Callable[[RawValue, Mapping[str, Any]], RawValue] = lambda value, variable: value
     #: a function's name without what the debugger adds to it
     function_name: Callable[[str], str] = lambda name: name
     #: the text says no more than the type and an address
@@ -239,8 +237,6 @@ class Adapter:
     unstick: Callable[[], str] | None = None
     #: an expression that yields a slice of a container, cheaper than paging through all of it
     slice_expression: Callable[[str, int, int], str] | None = None
-    #: name and text of the elements that the text of a container shows
-    read_parts: Callable[[str], Sequence[tuple[str, str]]] = lambda text: ()
     is_library: Callable[[str, Target], bool] = lambda path, target: False
     read_exception: Callable[[Mapping[str, Any]], ExceptionInfo] | None = None
     #: the one line of an error text that says what is wrong

@@ -17,9 +17,9 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from freezeframe import paths
 from freezeframe.backends.backend import (
     Attach,
     Core,
@@ -31,7 +31,7 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.config import AdapterConfig
-from freezeframe.errors import DebuggerMissing, Unsupported
+from freezeframe.errors import DebuggerMissing, Insecure, Unsupported
 from freezeframe.model.stops import ExceptionInfo, TracebackLine
 
 from . import debugpy_conditions as conditions
@@ -63,11 +63,19 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     spec = importlib.util.find_spec("debugpy")
     if spec is None or not spec.submodule_search_locations:
         return Missing("the debugpy package is not installed beside freezeframe")
-    try:
-        number: str | None = version("debugpy")
-    except PackageNotFoundError:
-        number = None
-    return Found(spec.submodule_search_locations[0], number)
+    path = spec.submodule_search_locations[0]
+    return Found(path, _version(path))
+
+
+def _version(path: str) -> str | None:
+    """Return the version of the package at *path*, by the directory that its installer left.
+
+    `importlib.metadata` knows it too, and takes 15 ms to import at the first start.
+    """
+    for entry in os.listdir(os.path.dirname(path)):
+        if match := re.fullmatch(r"debugpy-(.+)\.(?:dist|egg)-info", entry):
+            return match[1]
+    return None
 
 
 def _interpreter(target: Launch | Attach, around: Surroundings) -> str:
@@ -175,7 +183,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         "frozen_modules=off",
         _boot(),
         around.found.path,
-        _cache(target.env),
+        _bytecode_directory(),
         *connect,
         "--wait-for-client",
         *configure,
@@ -196,8 +204,16 @@ def _boot() -> str:
     return os.path.join(os.path.dirname(__file__), "debugpy_boot_probe.py")
 
 
-def _cache(env: Mapping[str, str]) -> str:
-    return ""
+def _bytecode_directory() -> str:
+    """Return where bytecode of debugpy is kept for interpreters that have none; empty for nowhere.
+
+    Without it each start under such an interpreter takes three times as long.
+    """
+    try:
+        paths.secure(paths.cache_dir())
+        return paths.secure(os.path.join(paths.cache_dir(), "bytecode"))
+    except Insecure:
+        return ""
 
 
 def _greet(endpoint: Endpoint | None) -> Sequence[Greeting]:
@@ -318,32 +334,35 @@ def _check_condition(expression: str) -> str | None:
 _GROUPS = frozenset(
     {"special variables", "function variables", "class variables", "protected variables"}
 )
-_DEFINITIONS = frozenset({"function", "type", "module", "builtin_function_or_method"})
 _RETURNED = "(return) "
 _ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
-
-
-#: what a class gave to an object: `<bound method Account.deposit of`, `<built-in method append of`
-_METHOD = re.compile(
-    r"<(?:bound method|built-in method|function) (?:[^ ]*\.)?(?P<name>\w+) (?:of|at) "
-)
 
 
 def _hides(variable: Mapping[str, Any]) -> bool:
     name = variable.get("name", "")
     # pytest's rewritten assertions keep their parts in variables such as `@py_assert4`.
-    if name in _GROUPS or name == "len()" or name.startswith("@"):
-        return True
-    # pydevd lists methods among the fields of an object (`account.deposit`); a field that holds a
-    # function of another name is the user's own.
-    method = _METHOD.match(variable.get("value") or "")
-    return method is not None and method["name"] == name and "." in variable.get("evaluateName", "")
+    return name in _GROUPS or name == "len()" or name.startswith("@")
 
 
-def _is_definition(variable: Mapping[str, Any]) -> bool:
-    if variable.get("name", "").startswith(_RETURNED):
-        return False
-    return variable.get("type") in _DEFINITIONS or variable.get("value", "").startswith("<class '")
+def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
+    """Add what `debugpy_values_probe.py` tells of a variable."""
+    facts = (variable.get("presentationHint") or {}).get("freezeframe")
+    if facts is None:
+        return value
+    return replace(
+        value,
+        count=facts.get("count"),
+        definition=bool(facts.get("definition")),
+        failed=bool(facts.get("failed")),
+        changed=facts.get("changed"),
+        was=facts.get("was"),
+        parts=tuple(
+            RawValue(path, text or "", changed=True, was=was, gone=text is None)
+            for path, text, was in facts.get("parts", ())
+        ),
+        more_parts=facts.get("more", 0),
+        gone=bool(facts.get("gone")),
+    )
 
 
 def _is_opaque(text: str, type: str | None) -> bool:
@@ -363,46 +382,6 @@ def _brief_error(text: str) -> str:
         if not line.startswith((" ", "\t")):
             return line.strip()
     return text.strip()
-
-
-def _slice(expression: str, start: int, end: int) -> str:
-    """Return an expression for a part of anything that can be iterated, its order kept.
-
-    Elements keep their numbers. An iterator stays as it is: to look at it would use it up.
-    """
-    cut = f"__import__('itertools').islice(%s, {start}, {end})"
-    return (
-        f"(lambda v: dict({cut % 'v.items()'}) if hasattr(v, 'items')"
-        f" else v[{start}:{end}] if isinstance(v, (str, bytes, bytearray))"
-        f" else dict(enumerate(v[{start}:{end}], {start})) if isinstance(v, (list, tuple, range))"
-        f" else v if iter(v) is v"
-        f" else dict(enumerate({cut % 'v'}, {start})))({expression})"
-    )
-
-
-#: Longer texts are not taken apart.
-_LONGEST_PARTED = 8_000
-
-
-def _read_parts(text: str) -> Sequence[tuple[str, str]]:
-    """Return the elements of a list, tuple or dict whose repr is Python that can be read back."""
-    if not text.startswith(("[", "(", "{")) or len(text) > _LONGEST_PARTED:
-        return ()
-    try:
-        node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()  # an object's repr or an elision stands in it
-    data = text.encode()
-
-    def written(part: ast.expr) -> str:
-        return data[part.col_offset : part.end_col_offset].decode()
-
-    if isinstance(node, ast.List | ast.Tuple):
-        return [(str(index), written(part)) for index, part in enumerate(node.elts)]
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        pairs = zip(node.keys, node.values, strict=True)
-        return [(written(key), written(value)) for key, value in pairs if key is not None]
-    return ()
 
 
 def _argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
@@ -533,13 +512,11 @@ ADAPTER = Adapter(
     hides=_hides,
     is_opaque=_is_opaque,
     looks_failed=_looks_failed,
-    is_definition=_is_definition,
-    top_level=frozenset({"<module>"}),
+    enrich=_enrich,
     function_name=lambda name: name.removesuffix(" (Current frame)"),
     returned_prefixes=(_RETURNED,),
     unstick=conditions.unstick,
-    slice_expression=_slice,
-    read_parts=_read_parts,
+    slice_expression=conditions.page,
     is_library=_is_library,
     read_exception=_read_exception,
     brief_error=_brief_error,

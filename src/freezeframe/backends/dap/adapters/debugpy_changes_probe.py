@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_text: Any = sys.modules["_freezeframe_text"]
 _ATOMS = frozenset({int, float, bool, complex, type(None), type(...), range})
-#: structure kept of one variable and of a frame, in values that are not numbers; a number costs less
+#: structure kept of one variable, and of a frame; numbers cost an eighth of other values
 _NODES, _ALL_NODES = 3_000, 12_000
 _CHEAP = 8
 _MAX_DEPTH = 8
@@ -102,13 +103,13 @@ def look(frame: Any, named: dict[str, Any]) -> dict[str, Any]:
         seen.said_before, seen.said = seen.said, {}
     seen.now = _kept(named)
     if seen.before is None:
-        return {}
+        return {name: {"changed": False} for name in named}
     return _told(seen.before, seen.now, seen.said_before)
 
 
-def said(frame: Any) -> dict[str, str]:
-    """Return where to note what each variable of *frame* was shown as."""
-    return _seen[id(frame)].said
+def say(frame: Any, name: str, text: str) -> None:
+    """Note what a variable of *frame* is shown as: at the next stop, what it was."""
+    _seen[id(frame)].said[name] = text
 
 
 def _tag(frame: Any) -> Any:
@@ -154,13 +155,12 @@ def _kept(named: dict[str, Any]) -> dict[str, Any]:
 
 def _keep(value: Any, depth: int, known: dict[int, Any], room: list[int]) -> Any:
     kind = type(value)
-    values = sys.modules["_freezeframe_values"]
     if kind is int and value.bit_length() > _LONG_STRING * 8:
-        return _Leaf((kind, hash(value)), values.show(value, _LONG_STRING))
+        return _Leaf((kind, hash(value)), _text.show(value, _LONG_STRING))
     if kind in _ATOMS or (kind is str and len(value) <= _LONG_STRING):
         return value
     if kind is str or kind is bytes:
-        return _Leaf((kind, len(value), hash(value)), values.show(value, _LONG_STRING))
+        return _Leaf((kind, len(value), hash(value)), _text.show(value, _LONG_STRING))
     if id(value) in known:
         return known[id(value)]
     name = kind.__name__
@@ -172,22 +172,22 @@ def _keep(value: Any, depth: int, known: dict[int, Any], room: list[int]) -> Any
     if issubclass(kind, enum.Enum):
         return _Leaf((name, getattr(value, "_name_", "")), f"{name}.{getattr(value, '_name_', '')}")
     if depth > _MAX_DEPTH or room[0] <= 0:
-        return _Leaf((name, values.count(value)), f"{name}(…)")
+        return _Leaf((name, _text.count(value)), f"{name}(…)")
     room[0] -= 1
     tree = _Tree(name, _index)
     known[id(value)] = tree
     if issubclass(kind, dict):
         tree.path = _key
-        _fill(tree, values.items_of(value), len(value), depth, known, room)
+        _fill(tree, _text.items_of(value), len(value), depth, known, room)
     elif issubclass(kind, (set, frozenset)):
         tree.path = _member
-        some = itertools.islice(values.elements(value), room[0] * _CHEAP)
+        some = itertools.islice(_text.elements(value), room[0] * _CHEAP)
         tree.items = {_member_key(each, known): True for each in some}
         room[0] -= len(tree.items) // _CHEAP
         tree.rest = len(value) if len(value) > len(tree.items) else None
     elif issubclass(kind, (list, tuple, deque)) and not hasattr(kind, "_fields"):
-        _fill(tree, enumerate(values.elements(value)), len(value), depth, known, room)
-    elif own := values.shown_fields(value):
+        _fill(tree, enumerate(_text.elements(value)), len(value), depth, known, room)
+    elif own := _text.shown_fields(value):
         tree.path = _attribute
         _fill(tree, own, len(own), depth, known, room)
     else:
@@ -232,7 +232,7 @@ class _Key(str):
 def _leaf(value: Any, kind: type) -> _Leaf:
     """Keep a value without fields by its text when C makes that: a date, a Decimal, bytes."""
     nothing = _Leaf((kind.__name__, ""), f"<{kind.__name__}>")
-    written = kind.__repr__
+    written: Any = kind.__repr__
     if written is object.__repr__ or not isinstance(written, types.WrapperDescriptorType):
         return nothing
     try:
@@ -274,18 +274,17 @@ def _told(
             continue
         found = _Differences()
         found.compare(before[name], node, name)
-        told[name] = fact = {"changed": found.count > 0}
+        fact: dict[str, Any] = {"changed": found.count > 0}
+        told[name] = fact
         if found.count:
             fact["was"] = said_before.get(name) or _said(before[name])
             fact["parts"] = [part for part in found.parts if part[0] != name]
             fact["more"] = found.count - len(found.parts)
-    told[""] = {
-        "gone": [
-            (name, said_before.get(name) or _said(old))
-            for name, old in before.items()
-            if name not in now
-        ]
-    }
+    told[""] = [
+        (name, said_before.get(name) or _said(old))
+        for name, old in before.items()
+        if name not in now
+    ]
     return told
 
 
@@ -372,7 +371,7 @@ def _equal(old: Any, new: Any) -> bool:
 
 def _said(node: Any) -> str:
     """Return the text of what was kept."""
-    return str(sys.modules["_freezeframe_values"].elided(_words(node, 200), 300))
+    return str(_text.elided(_words(node, 200), 300))
 
 
 def _words(node: Any, room: int) -> str:

@@ -16,6 +16,18 @@ from pathlib import Path
 from typing import Any
 
 _PROBE = "__import__('sys').modules['_freezeframe']"
+_VALUES = "__import__('sys').modules['_freezeframe_values']"
+#: module → file, in the order in which they need one another: what every process gets, and what
+#: is compiled in one that stops
+_AT_ONCE = (
+    ("_freezeframe_cures", "debugpy_cures_probe.py"),
+    ("_freezeframe", "debugpy_probe.py"),
+)
+_LATER = (
+    ("_freezeframe_text", "debugpy_text_probe.py"),
+    ("_freezeframe_changes", "debugpy_changes_probe.py"),
+    ("_freezeframe_values", "debugpy_values_probe.py"),
+)
 #: code of files with such a name is neither traced nor shown by pydevd
 _PROBE_FILE = "<frozen freezeframe>"
 _HITS = re.compile(r"\s*(==|=|!=|>=|<=|>|<|%)?\s*(\d+)\s*")
@@ -158,7 +170,8 @@ def install(session: str) -> str:
     return (
         "(lambda m: ([exec(compile(text, "
         f"{_PROBE_FILE!r}, 'exec'), m.setdefault(name, type(m['sys'])(name)).__dict__)"
-        f" for name, text in {_texts()!r} if name not in m],"
+        f" for name, text in {_texts(_AT_ONCE)!r} if name not in m],"
+        f" m['_freezeframe_cures'].later({_texts(_LATER)!r}),"
         f" m['_freezeframe'].install({session!r}))[-1])(__import__('sys').modules)"
     )
 
@@ -178,10 +191,12 @@ def failure(key: str) -> str:
     return f"{_PROBE}.failure({key!r})"
 
 
+def page(expression: str, start: int, end: int) -> str:
+    """Return the expression that yields some children of *expression*'s value."""
+    return f"{_VALUES}.page({expression!r}, ({expression}), {start}, {end})"
+
+
 @cache
-def _texts() -> tuple[tuple[str, str], ...]:
-    files = {"_freezeframe_cures": "debugpy_cures_probe.py", "_freezeframe": "debugpy_probe.py"}
+def _texts(files: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     here = Path(__file__)
-    return tuple(
-        (module, here.with_name(file).read_text(encoding="utf-8")) for module, file in files.items()
-    )
+    return tuple((module, here.with_name(file).read_text("utf-8")) for module, file in files)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 #: what a thread stopped for last
 _marks = threading.local()
+#: modules that are not there yet: name → text
+_later: dict[str, str] = {}
+_loading = threading.Lock()
 #: the debugger of this process, also when it has been put away
 _latest: dict[str, Any] = {}
 
@@ -69,6 +72,37 @@ def _flush() -> None:
         poll.register(stream.fileno(), select.POLLOUT)
         if poll.poll(0):
             stream.flush()
+
+
+def later(texts: Any) -> None:
+    """Keep the *texts* of modules that only a process which stops needs."""
+    _later.update(texts)
+    # In a forked process the lock may have been held by a thread that does not exist there.
+    globals()["_loading"] = threading.Lock()
+
+
+def values(debugger: Any) -> None:
+    # pydevd sorts variables, runs properties, and cuts texts without saying how much is missing.
+    wait = debugger.do_wait_suspend
+
+    def do_wait_suspend(*arguments: Any, **named: Any) -> Any:
+        _quietly(_tell_values, debugger)
+        return wait(*arguments, **named)
+
+    debugger.do_wait_suspend = do_wait_suspend
+
+
+def _tell_values(debugger: Any) -> None:
+    # Threads may stop together, each for the first time.
+    with _loading:
+        for name, text in _later.items():
+            if name not in sys.modules:
+                module = type(sys)(name)
+                exec(compile(text, current.__code__.co_filename, "exec"), module.__dict__)
+                sys.modules[name] = module
+    probes: Any = sys.modules
+    probes["_freezeframe_values"].install(debugger)
+    probes["_freezeframe_changes"].stopped()
 
 
 def system_exit(debugger: Any) -> None:
@@ -277,6 +311,7 @@ def _stop_for(kind: Any, value: Any, trace: Any) -> None:
 CURES = (
     delay,
     buffering,
+    values,
     system_exit,
     slow_values,
     slow_conditions,

@@ -44,7 +44,7 @@ def show(value: Any, limit: int) -> str:
 def text_of(value: Any, limit: int, depth: int = 0, above: tuple[int, ...] = ()) -> str:
     """Return what a reader sees of *value*. Raises Failed when its __repr__ gives no text."""
     kind = type(value)
-    written = kind.__repr__
+    written: Any = kind.__repr__
     if written in _STRINGS:
         return _string(value, limit)
     if kind is int and value.bit_length() > _MAX_BITS:
@@ -67,7 +67,8 @@ def text_of(value: Any, limit: int, depth: int = 0, above: tuple[int, ...] = ())
 
 def _string(value: Any, limit: int) -> str:
     if len(value) <= limit:
-        return elided(type(value).__repr__(value), limit)
+        written: Any = type(value).__repr__
+        return elided(written(value), limit)
     # The ends are cut out before anything is escaped: the string may have any length.
     head, tail = limit * 2 // 3, limit // 3
     missing = gap(len(value) - head - tail)
@@ -330,7 +331,8 @@ def children(value: Any, start: int, end: int) -> list[tuple[str, Any, str | Non
         some = itertools.islice(elements(value), start, end)
         return [(str(i), each, None) for i, each in enumerate(some, start)]
     own = shown_fields(value)
-    if own or kind.__repr__ is object.__repr__:
+    written: Any = kind.__repr__
+    if own or written is object.__repr__:
         return [(name, each, f".{name}") for name, each in own[start:end]]
     return None
 

@@ -1,32 +1,27 @@
-"""How values are shown; runs inside the debuggee, under the rules of `debugpy_probe.py`.
+"""How variables are told; runs inside the debuggee, under the rules of `debugpy_probe.py`.
 
 It becomes the module `_freezeframe_values` and answers in pydevd's place when variables are asked
-for: in the order of the program, in bounded text, without running a property, and with what we
-want to know of each in `presentationHint.freezeframe`:
+for: in the program's own order, in bounded text, without running a property, and with what else
+there is to know in `presentationHint.freezeframe`:
 
     count       elements of a container, characters of a string
     definition  a function, class or module under its own name
     failed      its __repr__ raised or was interrupted; the value is the reason
     changed     differs from the last stop in the same frame; absent where nothing was compared
     was         its text then; absent for a new name
-    parts       [path, text now, text then] of what changed inside; None for what is not there
+    parts       [path, text now, text then] of what changed inside; null for what is not there
     more        changed parts beyond those
-    gone        not a variable any more
+    gone        a variable no more
 
-The only code of the program's own that runs is a `__repr__` written in Python.
+`debugpy.py` reads it. What is inside of pydevd and not told here, pydevd itself answers.
 """
 
 from __future__ import annotations
 
-import enum
 import itertools
 import sys
 import types
-from collections import Counter, OrderedDict, defaultdict, deque
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 #: characters of a variable's text, and of an evaluated expression's
 _SHORT = 1_000
@@ -36,194 +31,180 @@ _MAX_CHILDREN = 2_000
 _RETURNED = "__pydevd_ret_val_dict"
 _HIDDEN = frozenset({"_pydev_stop_at_break", "__builtins__", ".0"})
 _DEFINITIONS = (type, types.FunctionType, types.BuiltinFunctionType)
-text: Any = sys.modules["_freezeframe_text"]
+_STRINGS = (str, bytes, bytearray)
+_text: Any = sys.modules["_freezeframe_text"]
+_changes: Any = sys.modules["_freezeframe_changes"]
 
 
 class Page:
-    """Some children of a value under their real names; see `page`."""
+    """Some of what a value holds, under the real names; *expression* yields the value."""
 
     def __init__(self, expression: str, value: Any, start: int, end: int) -> None:
         self.expression, self.value, self.start, self.end = expression, value, start, end
 
 
 def page(expression: str, value: Any, start: int, end: int) -> Page:
-    """Return what *value* holds from *start* to *end*. Raises TypeError for an iterator: looking
-    at its items would use them up."""
+    """Return the page of *value* from *start* to *end*.
+
+    Raises TypeError for an iterator: to look at its items would use them up.
+    """
     if hasattr(value, "__next__"):
-        raise TypeError(f"a {type(value).__name__} has no items before it is run")
+        raise TypeError(f"to look into a {type(value).__name__} would use it up")
     return Page(expression, value, start, end)
 
 
-# --- in pydevd's place --------------------------------------------------------------------------
-
-
-def facts(value: Any, limit: int) -> tuple[str, dict[str, Any]]:
-    """Return a value's text, and what else is told of it."""
-    told: dict[str, Any] = {}
-    size = count(value)
-    if size is not None:
-        told["count"] = size
-    try:
-        return _text(value, limit, 0, ()), told
-    except _Failed as why:
-        told["failed"] = True
-        return str(why), told
-
-
-def is_definition(name: str, value: Any) -> bool:
-    """A function, class or module that stands under its own name."""
-    kind = type(value)
-    if issubclass(kind, types.ModuleType):
-        return True
-    if kind.__module__ == "typing" or kind.__module__ == "__future__":
-        return True
-    return issubclass(kind, _DEFINITIONS) and getattr(value, "__name__", None) == name
-
-
 def install(debugger: Any) -> None:
-    """Answer in pydevd's place from now on; it is asked where we do not know better."""
-    changes = sys.modules["_freezeframe_changes"]
-    wait = debugger.do_wait_suspend
-
-    def do_wait_suspend(*arguments: Any, **named: Any) -> Any:
-        changes.stopped()
-        return wait(*arguments, **named)
-
-    debugger.do_wait_suspend = do_wait_suspend
-    frames = sys.modules["_pydevd_bundle.pydevd_suspended_frames"]
-    if getattr(frames, "freezeframe", False):
+    """Answer in pydevd's place from now on, in this process."""
+    frames: Any = sys.modules["_pydevd_bundle.pydevd_suspended_frames"]
+    if hasattr(frames, "freezeframe"):
         return
-    base, of_object, of_frame = (
-        frames._AbstractVariable,
-        frames._ObjectVariable,
-        frames._FrameVariable,
-    )
-    data, theirs = base.get_var_data, of_object.get_children_variables
+    frames.freezeframe = True
+    variable, of_object = frames._AbstractVariable, frames._ObjectVariable
+    their_data, their_children = variable.get_var_data, of_object.get_children_variables
 
     def get_var_data(self: Any, fmt: Any = None, context: Any = None, **other: Any) -> Any:
-        if other or (fmt and any(fmt.values())) or type(self.value).__name__ == "DAPGrouper":
-            return data(self, fmt, context, **other)
-        return _data(self, _SHORT if context is None else _LONG, context is None)
+        if other or (fmt and any(fmt.values())):
+            return their_data(self, fmt, context, **other)
+        return _data(self, is_variable=context is None)
 
     def of_an_object(self: Any, fmt: Any = None, scope: Any = None) -> Any:
-        value, expression, start, end = self.value, self.evaluate_name, 0, _MAX_CHILDREN
-        if type(value) is Page:
-            expression, start, end = value.expression, value.start, value.end
-            value = value.value
-        found = _children_of(value, start, end)
+        expression, found = self.evaluate_name, None
+        if type(self.value) is Page:
+            expression, found = self.value.expression, _turned(self.value)
+        else:
+            found = _text.children(self.value, 0, _MAX_CHILDREN)
         if found is None:
-            return theirs(self, fmt, scope)
+            return their_children(self, fmt, scope)
         made = []
-        for name, each, path in found:
+        for name, value, path in found:
             whole = f"{expression}{path}" if expression and path else None
             made.append(
                 of_object(
-                    self.py_db,
-                    name,
-                    each,
-                    self._register_variable,
-                    evaluate_name=whole,
-                    frame=self.frame,
+                    self.py_db, name, value, self._register_variable, False, whole, self.frame
                 )
             )
         return made
 
     def of_a_frame(self: Any, fmt: Any = None, scope: Any = None) -> Any:
-        frame, globals_too = self.frame, getattr(scope, "scope", scope) == "globals"
-        named = dict(frame.f_globals if globals_too else frame.f_locals)
-        returned = named.pop(_RETURNED, None)
-        given = set() if globals_too else _arguments(frame)
-        shown = {
-            name: value
-            for name, value in named.items()
-            if name not in _HIDDEN and not (name.startswith("__") and name.endswith("__"))
-        }
-        told = {} if globals_too else changes.look(frame, shown)
-        made = []
-
-        def add(name: str, value: Any, expression: str | None, is_returned: bool) -> Any:
+        def make(name: str, value: Any, path: str | None, is_returned: bool, facts: Any) -> Any:
             one = of_object(
-                self.py_db, name, value, self._register_variable, is_returned, expression, frame
+                self.py_db, name, value, self._register_variable, is_returned, path, self.frame
             )
-            made.append(one)
+            one.freezeframe = facts
             return one
 
-        for name, value in shown.items():
-            one = add(name, value, name, False)
-            one.freezeframe = dict(told.get(name) or {})
-            one.freezeframe_said = None if globals_too else changes.said(frame)
-            if name not in given and is_definition(name, value):
-                one.freezeframe["definition"] = True
-        for name, value in (returned or {}).items():
-            add(name, value, f"{_RETURNED}[{name!r}]", True)
-        for name, was in told.get("", {}).get("gone", ()):
-            add(name, None, None, False).freezeframe = {"gone": True, "was": was}
-        return made
+        is_global = getattr(scope, "scope", scope) == "globals"
+        return [make(*each) for each in _frame_children(self.frame, is_global)]
 
-    base.get_var_data = get_var_data
+    variable.get_var_data = get_var_data
     of_object.get_children_variables = of_an_object
-    of_frame.get_children_variables = of_a_frame
-    frames.freezeframe = True  # type: ignore[attr-defined]
+    frames._FrameVariable.get_children_variables = of_a_frame
 
 
-def _arguments(frame: Any) -> set[str]:
-    code = frame.f_code
+def _frame_children(frame: Any, is_global: bool) -> list[tuple[str, Any, str | None, bool, Any]]:
+    """Return name, value, expression, whether it is a returned value, and facts."""
+    named = dict(frame.f_globals if is_global else frame.f_locals)
+    returned = named.pop(_RETURNED, None) or {}
+    shown = {
+        name: value
+        for name, value in named.items()
+        if name not in _HIDDEN and not (name.startswith("__") and name.endswith("__"))
+    }
+    told = {} if is_global else _changes.look(frame, shown)
+    given = set() if is_global else _arguments(frame.f_code)
+    made: list[tuple[str, Any, str | None, bool, Any]] = []
+    for name, value in shown.items():
+        facts = dict(told.get(name, ()))
+        if name not in given and _is_definition(name, value):
+            facts["definition"] = True
+        if not is_global:
+            facts["frame"] = frame
+        made.append((name, value, name, False, facts))
+    made += [(name, value, f"{_RETURNED}[{name!r}]", True, {}) for name, value in returned.items()]
+    gone = told.get("", ())
+    made += [(name, None, None, False, {"gone": True, "was": was}) for name, was in gone]
+    return made
+
+
+def _arguments(code: Any) -> set[str]:
     count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
+    count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)  # *args, **kwargs
     return set(code.co_varnames[:count])
 
 
-def _children_of(value: Any, start: int, end: int) -> list[tuple[str, Any, str | None]] | None:
-    found = children(value, start, end)
-    if found is not None or (start, end) == (0, _MAX_CHILDREN):
-        return found
-    # Asked for by the user, so its own methods may be run: an array, a table, a view.
-    total = len(value)
-    if hasattr(value, "__getitem__") and not hasattr(value, "keys"):
-        return [(str(i), value[i], f"[{i}]") for i in range(start, min(end, total))]
-    items = enumerate(value) if not hasattr(value, "items") else value.items()
-    return [(show(key, 200), each, None) for key, each in itertools.islice(items, start, end)]
+def _is_definition(name: str, value: Any) -> bool:
+    """A function, class or module that stands under its own name, or a word of typing's."""
+    kind = type(value)
+    if issubclass(kind, types.ModuleType) or kind.__module__ in ("typing", "__future__"):
+        return True
+    return issubclass(kind, _DEFINITIONS) and getattr(value, "__name__", None) == name
 
 
-def _data(variable: Any, limit: int, compared: bool) -> dict[str, Any]:
-    value, name = variable.value, variable.name
-    expression, extra = variable.evaluate_name, {}
+def _turned(page: Page) -> list[tuple[str, Any, str | None]]:
+    """Return the children on a page. The user asked for them, so the value's own methods may run:
+    it may be an array, a table, a view."""
+    value, start, end = page.value, page.start, page.end
+    found = _text.children(value, start, end)
+    if found is not None:
+        return list(found)
+    if hasattr(value, "keys") and hasattr(value, "items"):
+        pairs = itertools.islice(value.items(), start, end)
+        return [(_text.show(key, 200), each, None) for key, each in pairs]
+    if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
+        last = min(end, len(value))
+        return [(str(i), value[i], f"[{i}]") for i in range(start, last)]
+    some = enumerate(itertools.islice(value, start, end), start)
+    return [(str(i), each, None) for i, each in some]
+
+
+def _data(variable: Any, is_variable: bool) -> dict[str, Any]:
+    """Return what DAP calls a Variable."""
+    value, name, expression = variable.value, variable.name, variable.evaluate_name
+    limit = _SHORT if is_variable else _LONG
+    told: dict[str, Any] = {}
+    shown, inside = value, None
     if type(value) is Page:
-        expression, page, value = value.expression, value, value.value
-        if issubclass(type(value), (str, bytes, bytearray)):
-            text, _ = facts(value[page.start : page.end], limit)
-            return _answer(name, text, value, expression, 0, {"count": len(value)})
-        extra["count"] = count(value)
-        if extra["count"] is None and hasattr(value, "__len__"):
-            extra["count"] = len(value)
-    text, told = facts(value, limit)
-    told.update({key: each for key, each in extra.items() if each is not None})
-    if compared:
-        told.update(getattr(variable, "freezeframe", {}))
-        said = getattr(variable, "freezeframe_said", None)
-        if said is not None:
-            # What it says now is what it was, at the next stop.
-            said[name] = text
-    if variable._is_return_value:
-        name = f"(return) {name}"
-    inside = children(value, 0, 1)
+        one, value = value, value.value
+        expression, told["count"] = one.expression, _length(value)
+        # A page of a string is a string; of anything else, what stands on it.
+        is_string = issubclass(type(value), _STRINGS)
+        shown, inside = (value[one.start : one.end], []) if is_string else (value, [one])
+    else:
+        told["count"] = _text.count(value)
+    try:
+        text = _text.text_of(shown, limit)
+    except _text.Failed as why:
+        told["failed"] = True
+        text = str(why)
+    if is_variable:
+        told.update(getattr(variable, "freezeframe", ()))
+        frame = told.pop("frame", None)
+        if frame is not None:
+            _changes.say(frame, name, text)
     if inside is None:
-        resolver = sys.modules["_pydevd_bundle.pydevd_xml"].get_type(value)[2]
-        inside = [] if resolver is None else [("", None, None)]
-    reference = variable.get_variable_reference() if inside else 0
-    return _answer(name, text, value, expression, reference, told)
-
-
-def _answer(
-    name: str, text: str, value: Any, expression: str | None, reference: int, told: dict[str, Any]
-) -> dict[str, Any]:
+        inside = _text.children(value, 0, 1)
+    if inside is None:
+        inside = sys.modules["_pydevd_bundle.pydevd_xml"].get_type(value)[2]
     answer = {
-        "name": name,
+        "name": f"(return) {name}" if variable._is_return_value else name,
         "value": text,
         "type": type(value).__name__,
-        "variablesReference": reference,
-        "presentationHint": {"freezeframe": told},
+        "variablesReference": variable.get_variable_reference() if inside else 0,
+        "presentationHint": {
+            "freezeframe": {key: each for key, each in told.items() if each is not None}
+        },
     }
     if expression is not None:
         answer["evaluateName"] = expression
     return answer
+
+
+def _length(value: Any) -> int | None:
+    known: int | None = _text.count(value)
+    if known is not None:
+        return known
+    try:
+        return len(value)
+    except Exception:
+        found = _text.children(value, 0, sys.maxsize)
+        return None if found is None else len(found)

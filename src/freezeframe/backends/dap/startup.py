@@ -1,0 +1,142 @@
+"""The one start-up order, for every adapter.
+
+    initialize → (answer) → launch or attach sent, not awaited → `initialized`, which may come
+    before or after → breakpoints, exception filters → configurationDone → the launch's answer
+
+A launch failure, an adapter that dies, or a time-out ends it with the adapter's own words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from freezeframe.backends import backend as events
+from freezeframe.backends.backend import BoundBreakpoint, Configuration
+from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
+
+from .adapters._descriptor import Dial
+
+if TYPE_CHECKING:
+    from .link import Link
+
+log = logging.getLogger(__name__)
+
+Answer = asyncio.Future[dict[str, Any]]
+
+
+async def configure(
+    link: Link, configuration: Configuration, *, again: bool = False
+) -> list[BoundBreakpoint]:
+    """Bring an open wire to where the program runs; *again*: for a program that replaced one."""
+    timeouts = link.config.timeouts
+    link.learn(await _initialize(link))
+    request, arguments = _start_request(link)
+    launching = link.wire.send(request, arguments)
+    await _until_initialized(link, launching)
+    if not again:
+        link.emit(events.Initialized())
+    priming = _prime(link)
+    bound = await link.marks.set_all(configuration)
+    if priming:
+        # What they prepare must be there when the program begins; one that fails costs only
+        # what it would have mended.
+        await asyncio.wait(priming, timeout=timeouts.value_s)
+    if link.wire.capabilities.get("supportsConfigurationDoneRequest"):
+        await link.wire.request("configurationDone")
+    try:
+        async with asyncio.timeout(timeouts.request_s):
+            await launching
+    except TimeoutError:
+        raise DebuggerTimeout(
+            f"{link.adapter.name} did not answer `{request}` within {timeouts.request_s:g} s.",
+            next="dbg logs",
+        ) from None
+    except DebuggerLost:
+        raise
+    except DebuggerError as error:
+        raise LaunchFailed(error.message, next=error.next) from None
+    return bound
+
+
+async def _initialize(link: Link) -> dict[str, Any]:
+    """Return the adapter's capabilities. Says so when what was dialled is no adapter."""
+    try:
+        return await link.wire.request(
+            "initialize",
+            {
+                "clientID": "freezeframe",
+                "clientName": "Freezeframe",
+                "adapterID": link.adapter.adapter_id,
+                "locale": "en-US",
+                "linesStartAt1": True,
+                "columnsStartAt1": True,
+                "pathFormat": "path",
+                "supportsVariableType": True,
+                "supportsVariablePaging": True,
+                "supportsRunInTerminalRequest": True,
+                "supportsStartDebuggingRequest": True,
+                "supportsMemoryReferences": True,
+            },
+            timeout_s=link.config.timeouts.initialize_s,
+        )
+    except DebuggerTimeout:
+        stream = link.plan.stream if link.plan is not None else None
+        if not isinstance(stream, Dial):
+            raise
+        raise DebuggerTimeout(
+            f"what listens at {stream.host}:{stream.port} does not answer as "
+            f"{link.adapter.name} does.",
+            next="dbg attach PID",
+        ) from None
+
+
+def _start_request(link: Link) -> tuple[str, dict[str, Any]]:
+    if link.plan is not None:
+        return link.plan.request, link.plan.arguments
+    assert link.adapter.child_arguments is not None
+    assert link.around is not None
+    return "attach", link.adapter.child_arguments(link.target, link.around)
+
+
+async def _until_initialized(link: Link, launching: Answer) -> None:
+    """Wait for `initialized`; a launch that fails first ends the wait in its own words."""
+    waiting = asyncio.ensure_future(link.initialized.wait())
+    pending: set[asyncio.Future[Any]] = {waiting, launching}
+    limit_s = link.config.timeouts.request_s
+    try:
+        async with asyncio.timeout(limit_s):
+            while not link.initialized.is_set():
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                if launching in done:
+                    launching.result()
+    except TimeoutError:
+        raise DebuggerTimeout(
+            f"{link.adapter.name} did not get ready within {limit_s:g} s.", next="dbg logs"
+        ) from None
+    except DebuggerLost:
+        raise
+    except DebuggerError as error:
+        raise LaunchFailed(error.message, next=error.next) from None
+    finally:
+        waiting.cancel()
+
+
+def _prime(link: Link) -> list[Answer]:
+    """Send the expressions that must run in the process before the program does."""
+    if link.around is None:
+        return []
+    priming = []
+    for expression in link.adapter.prime(link.target, link.around):
+        primed = link.wire.send(
+            "evaluate", {"expression": expression, "context": link.adapter.expression_context}
+        )
+        primed.add_done_callback(_note_failure)
+        priming.append(primed)
+    return priming
+
+
+def _note_failure(primed: Answer) -> None:
+    if not primed.cancelled() and (error := primed.exception()) is not None:
+        log.info("the probe was not taken: %s", error)
