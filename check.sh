@@ -9,10 +9,12 @@ install_into .venv dev
 PATH=$PWD/.venv/bin:$PATH
 export PATH
 
-# Joining a program by its pid needs gdb on Linux.
-if [ "$(uname)" = Linux ] && ! command -v gdb >/dev/null 2>&1; then
-    system_package gdb || say "gdb is not installed: joining a program by its pid is not tested here."
-fi
+# gdb: joining a program by its pid on Linux. zsh and fish: the completion scripts are tried in them.
+# Without them those tests are skipped, and say so.
+for tool in gdb zsh fish; do
+    command -v "$tool" >/dev/null 2>&1 || [ "$(uname)" != Linux ] || system_package "$tool" ||
+        say "$tool is not installed and cannot be installed here: what needs it is not tested."
+done
 
 step() {
     say "== $*"
@@ -22,9 +24,6 @@ step() {
 step ruff check .
 step ruff format --check .
 step mypy
-# Every test has a daemon, a folder and a project of its own, so they run side by side where they can.
-if python -c 'import xdist' 2>/dev/null; then
-    step python -m pytest -q -n "${FREEZEFRAME_TEST_WORKERS:-2}" "$@"
-else
-    step python -m pytest -q "$@"
-fi
+# Every test has a daemon, a folder and a project of its own, so they run side by side.
+step python -m pytest -q -n "${FREEZEFRAME_TEST_WORKERS:-2}" "$@"
+say "== all passed"

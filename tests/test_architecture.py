@@ -198,7 +198,7 @@ def test_only_transport_starts_debuggers_and_opens_sockets():
     wrong = [
         str(each)
         for file in (PACKAGE / "backends").rglob("*.py")
-        if "transport" not in file.parts and not file.stem.endswith("_probe")
+        if "transport" not in file.parts and not is_probe(file)
         for each in imports_of(file)
         if each.module.split(".")[0] in opening
     ]
@@ -214,8 +214,13 @@ def test_the_client_starts_without_imports_that_cost_time():
     assert not wrong, "\n".join(wrong)
 
 
+def is_probe(file: Path) -> bool:
+    """Whether a file runs inside a program: `x_probe.py`, and what is in a folder `x_probe`."""
+    return any(name.endswith("_probe") for name in (file.stem, *file.parent.parts))
+
+
 def probe_files() -> list[Path]:
-    return sorted((PACKAGE / "backends").rglob("*_probe.py"))
+    return [file for file in sources() if is_probe(file)]
 
 
 def test_what_runs_inside_a_program_imports_nothing_of_ours():
@@ -232,13 +237,12 @@ def test_what_runs_inside_a_program_imports_nothing_of_ours():
 
 def test_nobody_imports_what_runs_inside_a_program():
     """Its imports and its side effects are meant for another process."""
-    names = {file.stem for file in probe_files()}
     wrong = [
         str(each)
         for file in sources()
-        if file.stem not in names
+        if not is_probe(file)
         for each in imports_of(file)
-        if each.module.split(".")[-1] in names
+        if any(name.endswith("_probe") for name in each.module.split("."))
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -256,7 +260,7 @@ def adapter_files() -> list[Path]:
         for room in rooms
         if room.is_dir()
         for file in sorted(room.glob("*.py"))
-        if not file.name.startswith("_") and not file.stem.endswith("_probe")
+        if not file.name.startswith("_") and not is_probe(file)
     ]
 
 
@@ -374,7 +378,7 @@ def test_state_of_modules_is_a_registry_or_constant():
     wrong = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in sources()
-        if not file.stem.endswith("_probe")
+        if not is_probe(file)
         for node in ast.walk(tree_of(file))
         if isinstance(node, ast.Global)
     ]

@@ -9,7 +9,7 @@ def work(first, second, label):
         total += first
         second = total % 7  # @stop
         label = words[second % 3]
-        seen["a"] = second
+        seen["a"] = label
 
 
 work(3, 5, "start")

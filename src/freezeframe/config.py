@@ -106,7 +106,7 @@ class Answers:
     )
     context_lines: int = _key(3, "lines of source on either side of a stop", least=0, most=1000)
     value_chars: int = _key(
-        160, "characters of a value before its middle is left out", least=16, most=1_000_000
+        100, "bytes of one variable in a report before some is left out", least=40, most=1_000_000
     )
 
 

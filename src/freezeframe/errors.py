@@ -119,6 +119,9 @@ class EvaluationFailed(DebuggerError):
 
     code = "evaluation"
 
+    def __init__(self, message: str, *, next: str | None = "dbg locals") -> None:
+        super().__init__(message, next=next)
+
 
 # --- the daemon's -------------------------------------------------------------------------------
 

@@ -140,6 +140,31 @@ def test_a_logpoint_prints_and_does_not_stop(dbg, sample):
     assert printed(report, "log") == "total is 0\ntotal is 6\ntotal is 11\n"
 
 
+def test_of_two_breakpoints_on_a_line_the_one_that_holds_is_named(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"), "-c", "number == 2")
+    dbg.data("break", p.at("loop"), "-c", "number == 1", "--temporary")
+
+    first = dbg.data("start", p.name)
+    second = dbg.data("continue")
+
+    assert (first["stop"]["breakpoints"], texts(first)["number"]) == ([2], "1")
+    assert (second["stop"]["breakpoints"], texts(second)["number"]) == ([1], "2")
+
+
+def test_a_logpoint_and_a_breakpoint_may_share_a_line(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"), "-c", "number == 1")
+    dbg.data("break", p.at("loop"), "--log", "at {number}")
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["breakpoints"] == [1]
+    assert printed(report, "log") == "at 0\nat 1\n"
+    assert dbg.data("continue")["state"] == "terminated"
+    assert printed(dbg.data("output", "--all"), "log") == "at 0\nat 1\nat 2\n"
+
+
 def test_a_function_can_be_broken_at(dbg, sample):
     p = sample("loop")
     dbg.data("break", "line_amount")
@@ -231,6 +256,17 @@ def test_several_steps_in_one_call_leave_a_trail(dbg, sample):
 
     assert [step["line"] for step in report["trail"]] == [p.line("loop"), p.line("done")]
     assert frame_of(report)["line"] not in (p.line("loop"), p.line("done"))
+
+
+def test_a_step_over_the_last_line_ends_the_program(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("end"))
+
+    report = dbg.data("next", "--count", 5)
+
+    assert report["state"] == "terminated", report
+    assert report["exit"]["code"] == 3
+    assert all(step["place"].startswith(str(p.path)) for step in report["trail"]), report["trail"]
 
 
 def test_steps_that_meet_a_breakpoint_end_there(dbg, sample):

@@ -62,8 +62,9 @@ def test_control_is_never_queued_behind_a_waiting_command(dbg, sample, project):
 def test_an_interrupted_client_leaves_the_session_as_it_is(dbg, sample, project):
     spinning(dbg, sample, project)
     waiting = dbg.start_background("await", "--timeout", "60")
-    # It waits when the daemon has read its request; status is answered in the same loop.
-    facts.wait_until(lambda: waiting.running and dbg("status").code == 0, "the daemon answers")
+    # Once it has a connection its request is on the way; status is answered in the same loop.
+    facts.wait_until(lambda: facts.has_socket(waiting.pid), "the client is connected")
+    assert dbg("status").code == 0
 
     waiting.interrupt()
 
@@ -74,10 +75,10 @@ def test_an_interrupted_client_leaves_the_session_as_it_is(dbg, sample, project)
 def test_reading_a_running_program_is_refused_with_a_next_step(dbg, sample, project):
     spinning(dbg, sample, project)
 
-    for command in ("locals", "backtrace", "next"):
+    for command, step in [("locals", "pause"), ("backtrace", "pause"), ("next", "await")]:
         error = dbg.error(command, code=1)
         assert error["code"] == "not-stopped"
-        assert "pause" in error["next"]
+        assert error["next"] == f"dbg {step}"
 
 
 # --- ends ---------------------------------------------------------------------------------------

@@ -168,6 +168,27 @@ def test_huge_values_fit_the_budget_and_can_be_paged(dbg, program):
     assert "\x1b" not in dbg("print", "lines").out
 
 
+def test_a_page_holds_every_element_under_its_own_number(dbg, program):
+    p = program("big.py")
+    dbg("start", p.name, "-b", p.at("here"))
+
+    page = dbg.data("print", "numbers", "--range", "100:700")["value"]["children"]
+    entries = dbg.data("print", "table", "--range", "0:600")["value"]["children"]
+
+    assert [int(child["name"]) for child in page] == list(range(100, 700))
+    assert [child["text"] for child in page] == [child["name"] for child in page]
+    assert [child["text"] for child in entries] == [str(number) for number in range(600)]
+
+
+def test_a_page_of_an_iterator_does_not_use_it_up(dbg, write_program):
+    p = write_program("squares.py", "squares = iter([1, 4, 9])\nprint(list(squares))  # @here\n")
+    dbg("start", p.name, "-b", p.at("here"))
+
+    dbg("print", "squares", "--range", "0:2")
+
+    assert printed(dbg.data("continue")) == "[1, 4, 9]\n"
+
+
 def test_values_that_fight_back_harm_nobody(dbg, program):
     p = program("evil.py")
     dbg.configure("[timeouts]\nvalue_s = 1\n")
@@ -313,6 +334,15 @@ def test_a_condition_that_cannot_be_parsed_is_refused_at_once(dbg, program):
     error = dbg.error("break", p.at("loop"), "-c", "number ==")
 
     assert "number ==" in error["message"] or "syntax" in error["message"].lower()
+
+
+def test_a_message_that_cannot_be_parsed_is_refused_at_once(dbg, program):
+    p = program("loop.py")
+
+    error = dbg.error("break", p.at("loop"), "--log", "n is {number +}", code=2)
+
+    assert "number +" in error["message"]
+    assert dbg.data("breakpoint", "list")["breakpoints"] == []
 
 
 def test_a_condition_that_raises_stops_and_says_why(dbg, program):

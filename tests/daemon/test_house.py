@@ -36,3 +36,19 @@ def test_the_list_is_for_the_owner_alone(tmp_path: Path) -> None:
     DaemonHouse(str(tmp_path)).record([SessionRecord("app", "caf\udce9.py")])
     assert (tmp_path / STATE).stat().st_mode & 0o777 == 0o600
     assert "caf\udce9.py" in DaemonHouse(str(tmp_path)).take_notes()[0]
+
+
+def test_a_list_that_cannot_be_written_costs_a_note_and_nothing_else(tmp_path: Path) -> None:
+    house = DaemonHouse(str(tmp_path))
+    (tmp_path / f"{STATE}.new").mkdir()
+    house.record([SessionRecord("app", "app.py")])
+    assert not (tmp_path / STATE).exists()
+
+
+def test_the_list_of_a_daemon_that_must_leave_stays(tmp_path: Path) -> None:
+    house = DaemonHouse(str(tmp_path))
+    house.record([SessionRecord("app", "app.py")])
+    house.expect_loss()
+    house.record([])
+    house.forget()
+    assert len(DaemonHouse(str(tmp_path)).take_notes()) == 1

@@ -180,3 +180,14 @@ def test_the_daemon_can_run_in_the_foreground_and_only_once(home: EchoHome) -> N
         assert second.stderr.startswith(f"daemon: a daemon serves {home.path} already.\n  next: ")
         daemon.send_signal(signal.SIGINT)
         assert daemon.wait(timeout=30) == 0
+
+
+def test_a_home_that_cannot_be_written_is_told_with_the_reason(home: EchoHome) -> None:
+    home.path.mkdir(mode=0o700)
+    # Refused by the system whoever asks; a read-only disk is beyond a test.
+    (home.path / "start.lock").symlink_to("elsewhere")
+    done = home.run("echo", "hi")
+    (home.path / "start.lock").unlink()
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"daemon: {home.path} cannot be used: ")
+    assert "Traceback" not in done.stderr

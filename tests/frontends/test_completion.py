@@ -97,7 +97,7 @@ def test_zsh_offers(ops: Registry, words: list[str], offered: list[str], tmp_pat
     (tmp_path / ".dbg.zsh").write_text(script("zsh", ops))
     # The completion system needs a terminal; its three builtins are stood in for.
     ask = (
-        "funcstack=(); compdef() { : }; compset() { : }; "
+        "compdef() { : }; compset() { : }; "
         "compadd() { shift; print -rl -- $* }; _files() { print -r -- app.py }; "
         'source ./.dbg.zsh; words=(dbg "$@"); CURRENT=$(($# + 1)); PREFIX="${@[-1]}"; _dbg'
     )

@@ -85,6 +85,17 @@ def state_of(pid: int) -> str:
         return ""
 
 
+def has_socket(pid: int) -> bool:
+    """Whether a process has a socket open; False when it is gone. True where there is no /proc."""
+    folder = Path(f"/proc/{pid}/fd")
+    if not Path("/proc/self/fd").exists():
+        return True
+    try:
+        return any(os.readlink(entry).startswith("socket:") for entry in folder.iterdir())
+    except OSError:  # gone, or a descriptor was closed while we looked
+        return False
+
+
 def command_of(pid: int) -> str:
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")

@@ -45,6 +45,7 @@ def changed(answer: Data) -> set[str]:
 def changes(value: Data) -> list[Data]:
     """Return the innermost values that are marked as changed, *value* included."""
     inner = [change for child in value["children"] for change in changes(child)]
+    inner += value["parts"]
     return inner or ([value] if value["changed"] else [])
 
 

@@ -62,7 +62,7 @@ def test_a_huge_string_is_elided_in_the_middle_and_its_size_told():
 
 def test_a_huge_dict_names_the_command_that_pages_it():
     items = ", ".join(f"{i}: {i}" for i in range(10_000))
-    answer = Evaluated("self.d['k']", Value("", f"{{{items}}}", count=10_000))
+    answer = Evaluated("self.d['k']", Value("", f"{{{items}}}", has_children=True, count=10_000))
 
     *_, last = shown(answer, budget_tokens=100).splitlines()
     assert last == """… 10,000 items (dbg print 'self.d['"'"'k'"'"']' --range 0:100)"""

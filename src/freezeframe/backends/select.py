@@ -61,15 +61,18 @@ def choose(
 def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config: Config) -> Choice:
     """Return the debugger for a running process."""
     words = processes.command_line(pid)
-    program = next((w for w in words[1:] if not w.startswith("-") and os.path.exists(w)), None)
+    program = processes.script(pid, words)
     named = _named(name, env, config)
     if named is not None:
         return Choice(named.adapter, named.found, named.reason, program)
-    runtime = os.path.basename(words[0]) if words else ""
+    # What it calls itself can be anything; what it runs cannot.
+    names = [os.path.basename(path) for path in (*words[:1], processes.executable(pid)) if path]
+    runtime = names[0] if names else ""
     claims = [
-        (adapter, f"the process runs {runtime}")
+        (adapter, f"the process runs {name}")
         for adapter in adapters.known().values()
-        if any(runtime.startswith(word) for word in adapter.shebangs)
+        for name in names
+        if any(name.startswith(word) for word in adapter.shebangs)
     ]
     choice = _first_found(claims, f"process {pid} ({runtime or 'unknown'})", env, config)
     return Choice(choice.adapter, choice.found, choice.reason, program)

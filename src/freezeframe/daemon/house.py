@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -11,6 +12,8 @@ from dataclasses import asdict, dataclass
 
 from freezeframe import __version__
 from freezeframe.daemon.supervisor import Watch
+
+logger = logging.getLogger(__name__)
 
 STATE = "sessions.json"
 
@@ -77,9 +80,15 @@ class DaemonHouse:
         content = json.dumps({"pid": self.pid, "version": self.version, "sessions": records})
         draft = f"{self._state_path}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(draft, flags, 0o600), "w", encoding="utf-8") as file:
-            file.write(content)
-        os.replace(draft, self._state_path)
+        try:
+            with os.fdopen(os.open(draft, flags, 0o600), "w", encoding="utf-8") as file:
+                file.write(content)
+            os.replace(draft, self._state_path)
+        except OSError as error:
+            # A full disk costs a later note, not the sessions.
+            logger.warning("%s cannot be written: %s", self._state_path, error.strerror)
+            with suppress(OSError):
+                os.unlink(draft)
 
     def forget(self) -> None:
         """Nothing would be lost now."""

@@ -71,7 +71,7 @@ def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> 
     directory = paths.secure(paths.runtime_dir(env))
     if env.get("FREEZEFRAME_HOME"):
         env = {**env, "FREEZEFRAME_HOME": directory}  # it may have been relative
-    with inside(directory):
+    with _usable(directory), inside(directory):
         starting = _lock(START_LOCK)
         try:
             found = _find_or_claim(directory)
@@ -91,7 +91,7 @@ def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> 
 def claim(env: Mapping[str, str] = os.environ) -> Claim:
     """Return the right to be the daemon in this process. Raises DaemonError if there is one."""
     directory = paths.secure(paths.runtime_dir(env))
-    with inside(directory):
+    with _usable(directory), inside(directory):
         starting = _lock(START_LOCK)
         try:
             found = _find_or_claim(directory)
@@ -140,6 +140,19 @@ def inside(directory: str) -> Iterator[None]:
         if before is not None:
             os.fchdir(before)
             os.close(before)
+
+
+@contextmanager
+def _usable(directory: str) -> Iterator[None]:
+    """Tell what the system refuses there (a read-only or full disk) as an error of the user's."""
+    try:
+        yield
+    except OSError as error:
+        what = f" ({error.filename})" if error.filename else ""
+        raise DaemonError(
+            f"{directory} cannot be used: {error.strerror or error}{what}.",
+            next="FREEZEFRAME_HOME=~/.freezeframe dbg status",
+        ) from error
 
 
 def _lock(name: str) -> int:

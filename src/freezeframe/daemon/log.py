@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import sys
 from io import TextIOWrapper
 
 MAX_BYTES = 1_000_000
@@ -43,8 +45,21 @@ class _BoundedFile(logging.FileHandler):
 
     def emit(self, record: logging.LogRecord) -> None:
         super().emit(record)
-        if self.stream is not None and self.stream.tell() > self._max_bytes:
-            self._set_aside()
+        # Not `tell`, which would write what a full disk has just refused.
+        with contextlib.suppress(OSError):
+            if self.stream is not None and os.fstat(self.stream.fileno()).st_size > self._max_bytes:
+                self._set_aside()
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Lose the line when the disk is full; the daemon and its sessions are worth more."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+            return
+        # What is buffered would be refused again with every line that follows.
+        with contextlib.suppress(OSError):
+            refused, self.stream = self.stream, self._open()
+            if refused is not None:
+                refused.close()
 
     def _set_aside(self) -> None:
         if self.stream is not None:

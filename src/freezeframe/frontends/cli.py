@@ -22,6 +22,7 @@ from freezeframe.ops._context import Caller, Context
 from freezeframe.ops._registry import OPS, OpSpec
 from freezeframe.ops._runner import run
 from freezeframe.render import PLAIN, Style, envelope, error_envelope, render_error, render_text
+from freezeframe.render.words import harmless
 from freezeframe.session.hub import Hub
 from freezeframe.session.session import Session
 
@@ -81,7 +82,7 @@ class Front:
             if parsed.globals.color is not None:
                 style = Style(colour=parsed.globals.color, width=request.columns)
             ctx = self._context(caller, parsed.globals.session)
-            ctx.emit = reply.out
+            ctx.emit = lambda text: reply.out(harmless(text))
             answer = await self.answer(parsed, ctx)
         except FreezeframeError as error:
             if as_json:
@@ -100,10 +101,13 @@ class Front:
                 envelope(_schema.to_jsonable(answer), via, list(getattr(answer, "next", ())))
             )
         budget = parsed.globals.budget or ctx.config.answers.budget_tokens
-        if isinstance(answer, Text) and parsed.op is not None and parsed.op.group == "house":
-            # Help, completion scripts and logs are asked for whole.
-            budget = max(budget, len(answer.text.encode()))
-        return render_text(answer, budget_tokens=budget, cwd=ctx.caller.cwd, style=style)
+        return render_text(
+            answer,
+            budget_tokens=budget,
+            cwd=ctx.caller.cwd,
+            style=style,
+            value_chars=ctx.config.answers.value_chars,
+        )
 
     async def call(self, request: dict[str, object]) -> dict[str, object]:
         """Answer a structured request."""
@@ -149,7 +153,7 @@ class Front:
         """Run what a command line asks for, batches included."""
         if parsed.globals.help or parsed.op is None:
             words = list(parsed.words)
-            return Text(help.page(words) if words else help.overview())
+            return Text(help.page(words) if words else help.overview(), whole=True)
         if parsed.op.id == "batch":
             return await commands.run_batch(self, ctx, parsed.kwargs)
         return await run(parsed.op, ctx, parsed.kwargs)

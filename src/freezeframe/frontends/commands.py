@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from freezeframe import __version__
@@ -27,7 +26,7 @@ async def help_(
     ] = (),
 ) -> Text:
     """Explain a command, a group of commands, or how to begin."""
-    return Text(pages.page(list(words)) if words else pages.overview())
+    return Text(pages.page(list(words)) if words else pages.overview(), whole=True)
 
 
 @op("version", group="house", control=True, aliases=("--version",), example="version")
@@ -39,6 +38,8 @@ async def version(ctx: Context) -> Text:
 @op("skill", group="house", control=True, example="skill")
 async def skill(ctx: Context) -> Text:
     """Print what an agent should know of this debugger, for the installed version."""
+    from importlib.resources import files
+
     text = files("freezeframe.frontends").joinpath("skill.md").read_text(encoding="utf-8")
     return Text(text.replace("{version}", __version__), whole=True)
 
@@ -51,7 +52,7 @@ async def completion_(
     """Print a script that completes `dbg` in your shell."""
     from . import completion
 
-    return Text(completion.script(shell))
+    return Text(completion.script(shell), whole=True)
 
 
 @op(

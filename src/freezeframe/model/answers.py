@@ -158,6 +158,8 @@ class Variables:
 
     frame: Frame
     scopes: tuple[Scope, ...]
+    #: functions, classes and modules are among them
+    all: bool = False
     via: str | None = None
     next: tuple[str, ...] = ()
 

@@ -38,6 +38,7 @@ async def stop_report(
     selected = shown if shown is not None and shown.index else None
     moment.reported = True
     root = session.root
+    root.speaker = session
     notes = (*notes, *moment.remarks, *((moment.trouble,) if moment.trouble else ()))
     notes += _stopped_too(session)
     return StopReport(
@@ -120,6 +121,8 @@ def running_report(
     if not ended and not root.live and root.exit is not None:
         living = ", ".join(m.name for m in root.members() if m.live)
         notes = (*notes, f"{root.name} {how_it_ended(root.exit)}; {living} still runs")
+    if ended and root.exit is not None and root.exit.how == "ended":
+        notes += _uncalled(session)
     return StopReport(
         session=(root if ended else session).name,
         state=Phase.TERMINATED.value if ended else Phase.RUNNING.value,
@@ -133,6 +136,15 @@ def running_report(
         via=str(session.backend.tool) if first and session.backend is not None else None,
         next=() if ended else ("await", "pause"),
         several=several(ctx, session),
+    )
+
+
+def _uncalled(session: Session) -> tuple[str, ...]:
+    """Name breakpoints on functions that were never called: debuggers take any name."""
+    return tuple(
+        f"breakpoint {entry.id}: no function {entry.location.function} was called"
+        for entry in session.book
+        if entry.location.function and entry.enabled and not entry.hits and entry.log is None
     )
 
 

@@ -37,7 +37,7 @@ async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
         if spec.needs is Needs.LIVE:
             ctx.found.require_backend()
         if spec.needs is Needs.STOPPED:
-            await ctx.found.require_stopped()
+            await ctx.found.require_stopped(to_resume=spec.effect is Effect.RESUMES)
         if spec.feature is not None:
             ctx.found.require(Feature(spec.feature))
         alone = spec.needs is Needs.STOPPED and spec.effect in (Effect.READS, Effect.WRITES)

@@ -19,12 +19,11 @@ from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import ticket as told
 from freezeframe.session.waiting import wait as wait_for_news
 
+from ._arguments import NextStop, Timeout
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
 from ._reports import running_report, stop_report, trail_of
 
-_Timeout = Annotated[float | None, Arg("seconds to wait for a stop", short="-t", meta="SECONDS")]
-_Wait = Annotated[bool, Arg("wait for the next stop")]
 _Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
 
 
@@ -68,13 +67,14 @@ async def _answer(
     if got is None:
         return running_report(ctx, session, clock.waited_s, trail=trail)
     stopped, moment = got
-    return await stop_report(ctx, stopped, moment, trail=trail)
+    ended = () if session.live or stopped is session else (f"{session.name} has ended",)
+    return await stop_report(ctx, stopped, moment, trail=trail, notes=ended)
 
 
 async def _resume(session: Session, act: Callable[[], Awaitable[None]]) -> Ticket:
     """Take a turn to resume; return the ticket to wait with."""
     async with session.turn():
-        await session.require_stopped()
+        await session.require_stopped(to_resume=True)
         ticket = told(session)
         ticket[session] = session.stop_number
         await act()
@@ -94,8 +94,8 @@ async def continue_(
     ctx: Context,
     *,
     thread: Annotated[bool, Arg("the current thread only; the others stay stopped")] = False,
-    timeout: _Timeout = None,
-    wait: _Wait = True,
+    timeout: Timeout = None,
+    wait: NextStop = True,
 ) -> StopReport:
     """Let the program run to its next stop.
 
@@ -161,8 +161,8 @@ async def next_(
     ctx: Context,
     *,
     count: _Count = 1,
-    timeout: _Timeout = None,
-    wait: _Wait = True,
+    timeout: Timeout = None,
+    wait: NextStop = True,
     instruction: Annotated[bool, Arg("one machine instruction")] = False,
 ) -> StopReport:
     """Run to the next line, over calls.
@@ -186,8 +186,8 @@ async def step(
     ctx: Context,
     *,
     count: _Count = 1,
-    timeout: _Timeout = None,
-    wait: _Wait = True,
+    timeout: Timeout = None,
+    wait: NextStop = True,
     instruction: Annotated[bool, Arg("one machine instruction")] = False,
 ) -> StopReport:
     """Run to the next line, into calls."""
@@ -206,8 +206,8 @@ async def finish(
     ctx: Context,
     *,
     count: _Count = 1,
-    timeout: _Timeout = None,
-    wait: _Wait = True,
+    timeout: Timeout = None,
+    wait: NextStop = True,
 ) -> StopReport:
     """Run until the current function returns; the answer has the returned value."""
     return await _step(ctx, StepKind.OUT, count, timeout, wait, False)
@@ -237,8 +237,8 @@ async def until(
         Location, Arg("file:line, a line of this file, or a function", complete="location")
     ],
     *,
-    timeout: _Timeout = None,
-    wait: _Wait = True,
+    timeout: Timeout = None,
+    wait: NextStop = True,
 ) -> StopReport:
     """Run until a place is reached, or the next stop before it."""
     session = ctx.session
@@ -272,7 +272,7 @@ async def jump(
     ctx: Context,
     where: Annotated[Location, Arg("file:line, or a line of this file", complete="location")],
     *,
-    timeout: _Timeout = None,
+    timeout: Timeout = None,
 ) -> StopReport:
     """Go on from another line without running what lies between."""
     session = ctx.session
@@ -300,7 +300,7 @@ async def jump(
     control=True,
     example="pause",
 )
-async def pause(ctx: Context, *, timeout: _Timeout = None) -> StopReport:
+async def pause(ctx: Context, *, timeout: Timeout = None) -> StopReport:
     """Stop a running program where it is. Works while another client waits."""
     session = ctx.session
     clock = _clock(ctx, timeout)
@@ -321,7 +321,14 @@ async def pause(ctx: Context, *, timeout: _Timeout = None) -> StopReport:
     control=True,
     example="await --timeout 60",
 )
-async def await_(ctx: Context, *, timeout: _Timeout = None) -> StopReport:
+async def await_(
+    ctx: Context,
+    *,
+    timeout: Annotated[
+        float | None,
+        Arg("seconds to wait for a stop (default: 300, see `config`)", short="-t", meta="SECONDS"),
+    ] = None,
+) -> StopReport:
     """Wait for the next stop of a running program.
 
     Answers at once when the program stands still or has ended.

@@ -104,8 +104,8 @@ async def registers(
     for raw in await moment.scopes(frame.index):
         if raw.kind is ScopeKind.REGISTERS:
             scope, _ = await moment.scope(raw, 0, 1000)
-            chosen = tuple(v for v in values if not wanted or v.name.lower() in wanted)
-            scopes.append(Scope(raw.name, raw.kind, chosen, 0 if wanted else more))
+            chosen = tuple(v for v in scope.values if not wanted or v.name.lower() in wanted)
+            scopes.append(Scope(raw.name, raw.kind, chosen, 0 if wanted else scope.more))
     if not any(scope.values for scope in scopes):
         raise NotFound(f"there are no registers {' '.join(names)}.".replace("  ", " "))
     return Variables(frame, tuple(scopes))

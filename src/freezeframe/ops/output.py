@@ -17,7 +17,7 @@ _STDERR = frozenset({"stderr"})
 
 @op(
     "output",
-    aliases=("out-put", "stdout"),
+    aliases=("stdout",),
     group="program I/O",
     needs=Needs.SESSION,
     control=True,

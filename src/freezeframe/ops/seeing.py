@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import Annotated
 
@@ -31,7 +32,7 @@ from ._reports import running_report, source_at, stop_report
 _Range = Annotated[
     str | None, Arg("only those: 100:200, counted from 0", short="-r", meta="FROM:TO")
 ]
-_MANY_FRAMES = 100_000
+_Definitions = Annotated[bool, Arg("functions, classes and modules too", short="-a")]
 
 
 def read_range(text: str | None) -> tuple[int, int] | None:
@@ -89,7 +90,8 @@ async def context(
 async def source(
     ctx: Context,
     where: Annotated[
-        Location | None, Arg("file:line; default: where the program stands", complete="location")
+        Location | None,
+        Arg("file:line or file:1-20; default: where the program stands", complete="location"),
     ] = None,
     *,
     context: Annotated[int, Arg("lines on either side", meta="N", short="-C")] = 10,
@@ -104,8 +106,9 @@ async def source(
     if focus is not None and focus.phase is Phase.STOPPED:
         moment = await focus.require_stopped()
         current = await moment.current_frame()
+    last = None
     if where is not None and where.function is not None:
-        where = _source_place(ctx, where.function, current)
+        where, last = _source_place(ctx, where.function, current)
     if where is None:
         if current is None or focus is None:
             raise UsageError("there is no current place; name one.", next="dbg source FILE:LINE")
@@ -120,23 +123,39 @@ async def source(
         path, line = place.file or "", place.line or 1
     sources = ctx.hub.sources
     mark = current.line if current is not None and current.path == path else None
-    if function:
+    if function or last is not None:
         try:
             lines = sources.lines(path)
         except OSError as error:
             raise NotFound(f"{path} cannot be read: {error.strerror}.") from None
-        first, last = enclosing_block(lines, line)
-        return SourceAnswer(sources.cut(path, lines, first, last, mark))
+        first, end = enclosing_block(lines, line) if last is None else (line, last)
+        return SourceAnswer(sources.cut(path, lines, first, end, mark))
     return SourceAnswer(sources.excerpt(path, line, context, current=mark))
 
 
-def _source_place(ctx: Context, text: str, current: Frame | None) -> Location:
-    """A bare number is a line of the current file; a file name alone means its beginning."""
-    if text.isdecimal() and current is not None and current.path is not None:
-        return Location(file=current.path, line=int(text))
+#: `30`, `1,20`, `app.py:1-20`: lines of the current file or of another one
+_LINES = re.compile(r"(?:(?P<file>.+):)?(?P<first>\d+)(?:[,-](?P<last>\d+))?")
+
+
+def _source_place(ctx: Context, text: str, current: Frame | None) -> tuple[Location, int | None]:
+    """Return the place that *text* names, and the last line wanted where it names several.
+
+    Without a file it is a line of the current one; a file name alone means its beginning.
+    """
     if os.path.isfile(os.path.join(ctx.caller.cwd, text)):
-        return Location(file=text, line=1)
-    raise UsageError(f"{text!r} is not FILE:LINE.", next="dbg source FILE:LINE")
+        return Location(file=text, line=1), None
+    named = _LINES.fullmatch(text)
+    file = named["file"] if named else None
+    if named and file is None and current is not None:
+        file = current.path
+    if named is None or file is None:
+        raise UsageError(
+            f"{text!r} is neither FILE:LINE nor FILE:FIRST-LAST.", next="dbg source FILE:LINE"
+        )
+    first, last = int(named["first"]), named["last"]
+    if last is not None and int(last) < first:
+        raise UsageError(f"{text!r} ends before it begins.", next="dbg source FILE:FIRST-LAST")
+    return Location(file=file, line=first), None if last is None else int(last)
 
 
 @op(
@@ -280,7 +299,7 @@ async def _variables(
             f"the debugger tells no {'/'.join(sorted(kinds))} of {frame.function} apart.",
             next="dbg locals",
         )
-    return Variables(frame, tuple(scopes))
+    return Variables(frame, tuple(scopes), all=all)
 
 
 @op(
@@ -290,10 +309,10 @@ async def _variables(
     needs=Needs.STOPPED,
     example="locals",
 )
-async def locals_(ctx: Context, *, range: _Range = None) -> Variables:
+async def locals_(ctx: Context, *, range: _Range = None, all: _Definitions = False) -> Variables:
     """Show the arguments and local variables of the current frame."""
     return await _variables(
-        ctx, frozenset({ScopeKind.LOCALS, ScopeKind.ARGUMENTS}), range, open_values=True
+        ctx, frozenset({ScopeKind.LOCALS, ScopeKind.ARGUMENTS}), range, open_values=True, all=all
     )
 
 
@@ -315,12 +334,12 @@ async def args(ctx: Context) -> Variables:
 
 
 @op("globals", group="seeing", needs=Needs.STOPPED, example="globals")
-async def globals_(ctx: Context, *, range: _Range = None) -> Variables:
+async def globals_(ctx: Context, *, range: _Range = None, all: _Definitions = False) -> Variables:
     """Show the global variables that the current frame sees.
 
-    What a module defines and imports is left out: `print NAME` shows it.
+    What a module defines and imports is left out without --all.
     """
-    return await _variables(ctx, frozenset({ScopeKind.GLOBALS}), range, open_values=False)
+    return await _variables(ctx, frozenset({ScopeKind.GLOBALS}), range, open_values=False, all=all)
 
 
 @op(

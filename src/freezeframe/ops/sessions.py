@@ -12,12 +12,10 @@ from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
+from ._arguments import FirstStop, Timeout
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
 from ._reports import running_report, stop_report
-
-_Timeout = Annotated[float | None, Arg("seconds to wait for a stop", meta="SECONDS")]
-_Wait = Annotated[bool, Arg("wait for the first stop")]
 
 
 @op(
@@ -30,8 +28,8 @@ _Wait = Annotated[bool, Arg("wait for the first stop")]
 async def restart(
     ctx: Context,
     *,
-    wait: _Wait = True,
-    timeout: _Timeout = None,
+    wait: FirstStop = True,
+    timeout: Timeout = None,
 ) -> StopReport:
     """Start the program again, as it was started, with the breakpoints as they are now."""
     session = ctx.session.root
@@ -72,7 +70,7 @@ async def stop(
     for root in roots:
         was_live = root.tree_live
         children = tuple(m.name for m in root.members() if m is not root)
-        await root.end()
+        await root.end(for_good=True)
         ended = Ended(
             session=", ".join(r.name for r in roots),
             how=_how_it_went(root) if was_live else "ended already",

@@ -6,7 +6,7 @@ import asyncio
 import difflib
 import os
 import time
-from typing import Annotated, Literal
+from typing import Annotated
 
 from freezeframe.backends import select
 from freezeframe.backends.backend import Attach, Core, Feature, Launch, Target
@@ -17,17 +17,19 @@ from freezeframe.model.places import Location
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
+from ._arguments import (
+    Breaks,
+    Child,
+    DebuggerName,
+    FirstStop,
+    JustMyCode,
+    SessionName,
+    Timeout,
+)
 from ._context import Context
 from ._registry import Arg, Effect, op
 from ._reports import running_report, stop_report
 from .breakpoints import enter
-
-_Breaks = Annotated[
-    tuple[str, ...],
-    Arg("stop there", short="-b", name="break", meta="LOC"),
-]
-_Timeout = Annotated[float | None, Arg("seconds to wait for a stop", meta="SECONDS")]
-_Wait = Annotated[bool, Arg("wait for the first stop")]
 
 
 @op(
@@ -49,28 +51,26 @@ async def start(
     module: Annotated[
         bool, Arg("PROGRAM is a module (`-m pytest …`)", short="-m", ends_options=True)
     ] = False,
-    breakpoints: _Breaks = (),
+    breakpoints: Breaks = (),
     stop_on_entry: Annotated[bool, Arg("stop at the first line", short="-e")] = False,
-    adapter: Annotated[
-        str | None, Arg("the debugger to use", meta="NAME", complete="adapter")
-    ] = None,
+    adapter: DebuggerName = None,
     cwd: Annotated[
-        str | None, Arg("directory to run it in", meta="DIR", complete="directory")
+        str | None,
+        Arg("directory to run it in (default: the caller's)", meta="DIR", complete="directory"),
     ] = None,
     env: Annotated[tuple[str, ...], Arg("set an environment variable", meta="K=V")] = (),
     stdin: Annotated[
         str | None, Arg("file to read standard input from", meta="FILE", complete="file")
     ] = None,
     interpreter: Annotated[
-        str | None, Arg("the runtime to run it with", meta="PATH", complete="file")
+        str | None,
+        Arg("the runtime to run it with (default: the caller's)", meta="PATH", complete="file"),
     ] = None,
-    name: Annotated[str | None, Arg("name of the session", meta="NAME")] = None,
-    child: Annotated[
-        Literal["follow", "ignore"] | None, Arg("debug child processes too, or leave them alone")
-    ] = None,
-    just_my_code: Annotated[bool | None, Arg("never stop in code of libraries")] = None,
-    wait: _Wait = True,
-    timeout: _Timeout = None,
+    name: SessionName = None,
+    child: Child = None,
+    just_my_code: JustMyCode = None,
+    wait: FirstStop = True,
+    timeout: Timeout = None,
 ) -> StopReport:
     """Start a program under its debugger and answer with its first stop.
 
@@ -128,17 +128,13 @@ async def attach(
     wait_for: Annotated[
         str | None, Arg("wait until a program of that name starts", meta="NAME")
     ] = None,
-    breakpoints: _Breaks = (),
+    breakpoints: Breaks = (),
     pause: Annotated[bool, Arg("stop it at once")] = False,
-    adapter: Annotated[
-        str | None, Arg("the debugger to use", meta="NAME", complete="adapter")
-    ] = None,
-    name: Annotated[str | None, Arg("name of the session", meta="NAME")] = None,
-    child: Annotated[
-        Literal["follow", "ignore"] | None, Arg("debug child processes too, or leave them alone")
-    ] = None,
-    just_my_code: Annotated[bool | None, Arg("never stop in code of libraries")] = None,
-    timeout: _Timeout = None,
+    adapter: DebuggerName = None,
+    name: SessionName = None,
+    child: Child = None,
+    just_my_code: JustMyCode = None,
+    timeout: Timeout = None,
 ) -> StopReport:
     """Join a program that runs already.
 
@@ -199,10 +195,8 @@ async def core(
     program: Annotated[str, Arg("the program that died", complete="file")],
     core: Annotated[str, Arg("its core file", complete="file")],
     *,
-    adapter: Annotated[
-        str | None, Arg("the debugger to use", meta="NAME", complete="adapter")
-    ] = None,
-    name: Annotated[str | None, Arg("name of the session", meta="NAME")] = None,
+    adapter: DebuggerName = None,
+    name: SessionName = None,
 ) -> StopReport:
     """Look at a program that died, through its core file."""
     path = _program(program, ctx.caller.cwd)
@@ -237,7 +231,7 @@ async def _begin(
             notes.append(
                 f"replaced: session {name} (pid {earlier.pid}) was still live and was ended"
             )
-        await earlier.end()
+        await earlier.end(for_good=True)
         ctx.hub.remove(earlier)
     session = ctx.hub.create(ctx.workspace, name, choice.make_backend(ctx.config), choice.reason)
     began = time.monotonic()

@@ -21,8 +21,6 @@ from .seeing import read_range
 #: Children shown of a container when nothing else is asked.
 _FIRST_CHILDREN = 20
 _MAX_CHILDREN = 2000
-#: Children asked for at once; debuggers show fewer and fewer beyond (pydevd: 300 of a mapping).
-_PAGE = 250
 
 
 @op(
@@ -96,29 +94,17 @@ async def _whole(
 async def _sliced(
     moment: Moment, expression: str, frame_id: int, wanted: tuple[int, int], depth: int
 ) -> Value | None:
-    """Return a value with only those children, fetched as slices; None where there are none.
-
-    A debugger shows only the first children of a container, so a slice is a container of its own.
-    """
-    start, end = wanted[0], min(wanted[1], wanted[0] + _MAX_CHILDREN)
-
-    async def cut(first: int, last: int) -> RawValue | None:
-        code = moment.backend.slice_expression(expression, first, last)
-        return None if code is None else await moment.backend.evaluate(code, frame_id)
-
-    raw = await cut(start, end)
-    if raw is None:
+    """Return a value with only those children; None where the debugger has no way to say it."""
+    start, end = wanted
+    code = moment.backend.slice_expression(expression, start, min(end, start + _MAX_CHILDREN))
+    if code is None:
         return None
+    raw = await moment.backend.evaluate(code, frame_id)
+    children = await _children(moment, raw, depth, _MAX_CHILDREN) if raw.ref else []
     # The slice has an expression that the user did not write.
-    value = replace(moment.value(raw), name=expression, expression=expression)
-    children: list[Value] = []
-    for first in range(start, end, _PAGE) if raw.ref else ():
-        page = raw if end - start <= _PAGE else await cut(first, min(first + _PAGE, end))
-        found = await _children(moment, page, depth, _PAGE) if page is not None else []
-        children += [replace(child, expression=None) for child in found]
-        if len(found) < _PAGE:
-            break
-    return replace(value, children=tuple(children))
+    return replace(
+        moment.value(raw), name=expression, expression=expression, children=tuple(children)
+    )
 
 
 async def _opened(moment: Moment, raw: RawValue, depth: int) -> Value:

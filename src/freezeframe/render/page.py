@@ -62,6 +62,9 @@ class Style:
     width: int = 0
 
 
+#: Bytes of one variable in a report: enough to know it by; `print` shows more.
+VALUE_CHARS = 100
+
 PLAIN = Style()
 TERMINAL = Style(colour=True, width=100)
 
@@ -73,6 +76,8 @@ class View:
     cwd: str | None = None
     #: bytes that the answer may cost
     limit: int = 6000
+    #: bytes of one line of a value that is shown because all are
+    value_chars: int = VALUE_CHARS
     #: one of several answers in one: the current source line is enough
     brief: bool = False
     #: unchanged values stood in the answer just above: their names are enough

@@ -12,6 +12,10 @@ _UNSAFE = re.compile(
 _UNSAFE_IN_VALUE = re.compile(f"[\t\n]|{_UNSAFE.pattern}")
 _NAMED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\x00": "\\0"}
 
+#: A gap that a debugger left, spelled as ours; texts of this length at most are searched for it.
+_GAP = re.compile(r"…\+([\d,]+) chars…")
+_SEARCHED = 200_000
+
 #: No line is elided below this: a shorter one would say nothing but that it was elided.
 LEAST_LINE = 40
 
@@ -53,11 +57,23 @@ def clip(text: str, limit: int, *, tail: bool = True) -> str:
         whole = one_line(text)
         if size(whole) <= limit:
             return whole
-    room = limit - size(_gap(len(text)))
+    gaps = [*_GAP.finditer(text)] if len(text) <= _SEARCHED else []
+    hidden = sum(int(gap[1].replace(",", "")) - len(gap[0]) for gap in gaps)
+    room = limit - size(_gap(len(text) + hidden))
     behind = _fitting(reversed(text[-room:]), room // 3) if tail else 0
+    # What was left out before counts as left out, so an earlier gap goes into this one.
+    if gaps:
+        behind = min(behind, len(text) - gaps[-1].end())
     end = one_line(text[len(text) - behind :])
     before = _fitting(text[:room], room - size(end))
-    return one_line(text[:before]) + _gap(len(text) - before - behind) + end
+    if gaps:
+        before = min(before, gaps[0].start())
+    return one_line(text[:before]) + _gap(len(text) - before - behind + hidden) + end
+
+
+def head_of(text: str, limit: int) -> str:
+    """Return as much of the beginning of *text* as fits into *limit* bytes, on one line."""
+    return one_line(text[: _fitting(text[:limit], limit)])
 
 
 def _gap(count: int) -> str:

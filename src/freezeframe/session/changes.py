@@ -39,7 +39,7 @@ def _marked(now: Value, before: Value | None) -> Value:
         children = mark(now.children, by_name(before.children))
         lost = gone(now.children, by_name(before.children))
         if lost or any(child.changed for child in children):
-            return replace(now, children=(*children, *lost), changed=True, was=before.text)
+            return replace(now, children=children, changed=True, was=before.text)
         if now.opaque or now.text == before.text:
             return now
     if now.text != before.text or now.type != before.type:

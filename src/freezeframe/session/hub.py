@@ -165,6 +165,7 @@ class Hub:
         Two commands may end the same session: the second finds nothing to forget.
         """
         root = session.root
+        session.forgotten = True
         if root is not session:
             parent = session.parent
             if parent is not None and session in parent.children:

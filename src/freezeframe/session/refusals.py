@@ -21,6 +21,11 @@ def not_stopped(session: Session) -> FreezeframeError:
     return ended(session)
 
 
+def runs_already() -> FreezeframeError:
+    """Return the error for resuming a program that runs."""
+    return NotStopped("the program is running already.", next="dbg await")
+
+
 def starting() -> FreezeframeError:
     """Return the error for anything that must wait until the debugger is in place."""
     return NotStopped("the program is still being started.", next="dbg await")

@@ -106,6 +106,8 @@ class Session:
         self.tell = tell or self.apply
         self._lock = asyncio.Lock()
         self._generation = 0
+        #: ended for good: it must not start again
+        self.forgotten = False
         #: how often it was put an end to; whoever starts it looks whether that happened meanwhile
         self._ends = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -114,6 +116,8 @@ class Session:
         self.threads: set[int] = set()
         self.memory = FrameMemory()
         self._children_made = 0
+        #: of a root: the session of its tree that was reported last
+        self.speaker: Session | None = None
 
     # --- the tree
 
@@ -138,11 +142,14 @@ class Session:
     def focus(self) -> Session:
         """Return the session of the tree that a command without a name speaks to.
 
-        That is this one unless it has nothing to show and another one stands still.
+        That is the one that was reported last while it stands still, else this one unless it has
+        nothing to show and another one does.
         """
+        stopped = [m for m in self.members() if m.phase is Phase.STOPPED and m.moment]
+        if (speaker := self.root.speaker) in stopped and speaker is not None:
+            return speaker
         if self.phase is Phase.STOPPED:
             return self
-        stopped = [m for m in self.members() if m.phase is Phase.STOPPED and m.moment]
         if stopped:
             return min(stopped, key=lambda m: m.moment.event_order if m.moment else 0)
         if self.live:
@@ -166,11 +173,13 @@ class Session:
             raise refusals.ended(self)
         return self.backend
 
-    async def require_stopped(self) -> Moment:
+    async def require_stopped(self, *, to_resume: bool = False) -> Moment:
         """Return the current stop, its first look complete. Raises NotStopped or NotRunning."""
         while True:
             moment = self.moment
             if moment is None or self.phase is not Phase.STOPPED:
+                if to_resume and self.phase is Phase.RUNNING:
+                    raise refusals.runs_already()
                 raise refusals.not_stopped(self)
             await asyncio.shield(moment.ready)
             if moment is self.moment:
@@ -192,6 +201,8 @@ class Session:
 
     async def start(self, target: Target) -> None:
         """Start or join the program. Returns when it runs (or has already stopped or ended)."""
+        if self.forgotten:
+            raise refusals.ended_early(self)
         self._advance(Occurrence.STARTED)
         ends = self._ends
         self._generation += 1
@@ -247,26 +258,31 @@ class Session:
         ends = self._ends
         await self.end()
         if self._ends != ends + 1:
-            raise refusals.ended_early(self)
+            raise refusals.ended_early(self)  # that was someone else
         self.children.clear()
         self.phase = advance(self.phase, Occurrence.CLEARED)
         await self.start(target)
 
-    async def end(self) -> None:
-        """End the program, its children and its debugger. Bounded; never raises."""
+    async def end(self, *, for_good: bool = False) -> None:
+        """End the program, its children and its debugger. Bounded; never raises.
+
+        *for_good*: it cannot be started again, not even by a `restart` that is under way.
+        """
+        self.forgotten = self.forgotten or for_good
         self._ends += 1
         for child in list(self.children):
             await child.end()
         left = self.parent is None and (self.exit is None or self.exit.how != "detached")
-        if self.backend is not None and (self.live or left):
+        backend, generation = self.backend, self._generation
+        if backend is not None and (self.live or left):
             try:
-                await self.backend.terminate()
+                await backend.terminate()
             except DebuggerError as error:
                 log.info("%s: terminate: %s", self.name, error)
-            if self.live:
+            if self.live and generation == self._generation:
                 self._end(Exit(how="killed"))
-        if self.backend is not None:
-            await self.backend.dispose()
+        if backend is not None:
+            await backend.dispose()
 
     async def detach(self) -> None:
         """Leave the program and its children running without a debugger."""
@@ -280,7 +296,7 @@ class Session:
 
     async def dispose(self) -> None:
         """Let go of everything. Never raises."""
-        await self.end()
+        await self.end(for_good=True)
         for task in list(self._tasks):
             task.cancel()
 

@@ -75,7 +75,7 @@ def _news(session: Session, told: Ticket) -> tuple[Session, Moment] | None:
         if moment is not None and moment.number > told.get(member, 0) and member.live:
             return member, moment
     if not session.live:
-        standing = session.focus()
+        standing = session.root.focus()
         if standing.moment is not None:
             return standing, standing.moment
     return None

@@ -175,7 +175,14 @@ class DapBackend:
         targets = body.get("targets") or []
         if not targets:
             raise DebuggerError(f"line {line} cannot be jumped to.", code="bad-jump")
-        await self._request("goto", {"threadId": thread, "targetId": targets[0]["id"]})
+        try:
+            await self._request("goto", {"threadId": thread, "targetId": targets[0]["id"]})
+        except Refused as error:
+            raise DebuggerError(
+                f"no jump to line {line} from here: {error.message.rstrip('.')}.",
+                code="bad-jump",
+                next="dbg next",
+            ) from None
 
     async def _thread(self, thread: int | None) -> int:
         if thread is not None:

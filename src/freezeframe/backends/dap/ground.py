@@ -7,6 +7,7 @@ is done: a child may go on printing after its parent has ended.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import tempfile
@@ -19,7 +20,7 @@ from freezeframe.backends.transport.fifo import Fifo
 from freezeframe.backends.transport.process import PIPE, Process
 from freezeframe.backends.transport.streams import Stream
 from freezeframe.backends.transport.tcp import Listener
-from freezeframe.errors import LaunchFailed
+from freezeframe.errors import DebuggerTimeout, LaunchFailed
 
 from .adapters._descriptor import Adapter, Endpoint, Spawn
 
@@ -78,8 +79,9 @@ class Ground:
             self.process = self._spawn_program(spawn, target)
         elif spawn.role == "injector":
             self.process = Process.spawn(
-                spawn.argv, cwd=spawn.cwd, env=spawn.env, stdout=PIPE, stderr=PIPE
+                spawn.argv, cwd=spawn.cwd, env=spawn.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
             )
+            _hand_over(self.process.take_stdin(), spawn.input)
             self._collect(self.process.take_stdout())
             self._collect(self.process.take_stderr())
         else:
@@ -88,6 +90,12 @@ class Ground:
             )
             self._collect(self.process.take_stderr())
         return self.process
+
+    async def injected(self, spawn: Spawn, timeout_s: float) -> None:
+        """Wait until an injector has let go of the process; no one else can trace it before."""
+        if spawn.role == "injector" and self.process is not None:
+            with contextlib.suppress(DebuggerTimeout):
+                await self.process.wait(timeout_s)
 
     def _spawn_program(self, spawn: Spawn, target: Target) -> Process:
         file: int | None = None
@@ -181,3 +189,13 @@ class Ground:
         if self.process is not None:
             self.process.close()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def _hand_over(pipe: int, text: str) -> None:
+    """Write a few words into a pipe that nobody has read from yet, and close it."""
+    try:
+        os.write(pipe, text.encode())
+    except BrokenPipeError:
+        pass  # it ended at once, and says why
+    finally:
+        os.close(pipe)

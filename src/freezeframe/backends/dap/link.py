@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 _EXIT_STATUS_S = 0.5
 _DISCONNECT_S = 2.0
 _KILL_S = 3.0
+#: How long what brought the debugger into a process may hold on to it afterwards.
+_INJECTED_S = 5.0
 
 
 class Link:
@@ -115,7 +117,10 @@ class Link:
             self._stream = await self._bring_up(target)
         self.open()
         await self.greet()
-        return await self.configure(configuration)
+        bound = await self.configure(configuration)
+        if self.plan is not None and self.plan.spawn is not None and self.ground is not None:
+            await self.ground.injected(self.plan.spawn, _INJECTED_S)
+        return bound
 
     async def _bring_up(self, target: Target) -> Stream:
         """Start what must be started and return the stream that DAP is spoken on."""
@@ -140,7 +145,7 @@ class Link:
                 self.pid = process.pid
                 self.emit(events.ProcessStarted(process.pid))
                 process.on_exit(self._program_ended)
-        stream = await reach(self.plan, ground, self.adapter.name, self.config.timeouts)
+        stream = await reach(self.plan, ground, self.adapter, self.config.timeouts)
         ground.on_stream = lambda arrived: self.work(self.kin.take_in(arrived))
         return stream
 
@@ -356,12 +361,13 @@ class Link:
         if self.ended:
             return
         self._detached = True
-        if self.adapter.farewell is not None:
+        farewell = self.adapter.farewell(self.target)
+        if farewell is not None:
             with contextlib.suppress(DebuggerError):
                 await self.wire.request(
                     "evaluate",
                     {
-                        "expression": self.adapter.farewell,
+                        "expression": farewell,
                         "context": self.adapter.expression_context,
                     },
                     timeout_s=_DISCONNECT_S,

@@ -10,12 +10,12 @@ from freezeframe.backends.transport.tcp import dial
 from freezeframe.config import Timeouts
 from freezeframe.errors import DebuggerError, DebuggerTimeout, LaunchFailed
 
-from .adapters._descriptor import Dial, Plan, Stdio
+from .adapters._descriptor import Adapter, Dial, Plan, Stdio
 from .ground import Ground
 
 
-async def reach(plan: Plan, ground: Ground, name: str, timeouts: Timeouts) -> Stream:
-    """Return the stream on which the adapter *name* speaks. Bounded.
+async def reach(plan: Plan, ground: Ground, adapter: Adapter, timeouts: Timeouts) -> Stream:
+    """Return the stream on which the adapter speaks. Bounded.
 
     Raises LaunchFailed, with its last words, when what should speak ends first.
     """
@@ -32,10 +32,13 @@ async def reach(plan: Plan, ground: Ground, name: str, timeouts: Timeouts) -> St
     if isinstance(plan.stream, Stdio):
         assert process is not None
         return StdioStream(process)
-    return await _called_back(plan, ground, name, timeouts.initialize_s)
+    joins = plan.spawn is not None and plan.spawn.role == "injector"
+    # A process that runs lets code in when it comes to it.
+    limit_s = timeouts.request_s if joins else timeouts.initialize_s
+    return await _called_back(plan, ground, adapter, limit_s)
 
 
-async def _called_back(plan: Plan, ground: Ground, name: str, limit_s: float) -> Stream:
+async def _called_back(plan: Plan, ground: Ground, adapter: Adapter, limit_s: float) -> Stream:
     """Wait for the debugger to connect, or for the process that should bring it to fail."""
     arriving = asyncio.ensure_future(ground.accept())
     failing = asyncio.ensure_future(_failure(plan, ground.process))
@@ -49,11 +52,11 @@ async def _called_back(plan: Plan, ground: Ground, name: str, limit_s: float) ->
         words = f"\n{ground.words}" if str(ground.words) else ""
         if failing in done:
             how = failing.result()
-            raise LaunchFailed(
-                f"{name} ended with {how} before it could debug.{words}", next="dbg doctor"
+            raise adapter.read_failure(str(ground.words)) or LaunchFailed(
+                f"{adapter.name} ended with {how} before it could debug.{words}", next="dbg doctor"
             )
         raise DebuggerTimeout(
-            f"{name} did not connect within {limit_s:g} s.{words}", next="dbg doctor"
+            f"{adapter.name} did not connect within {limit_s:g} s.{words}", next="dbg doctor"
         )
     finally:
         arriving.cancel()

@@ -35,6 +35,28 @@ def command_line(pid: int) -> list[str]:
     return asked.stdout.split()
 
 
+def executable(pid: int) -> str | None:
+    """Return the file that a process runs, where that may be seen."""
+    return _link(pid, "exe")
+
+
+def script(pid: int, words: list[str]) -> str | None:
+    """Return the script that a runtime was started with, by the process's own directory."""
+    directory = _link(pid, "cwd") or "/"
+    for word in words[1:]:
+        path = os.path.join(directory, word)
+        if not word.startswith("-") and os.path.exists(path):
+            return os.path.normpath(path)
+    return None
+
+
+def _link(pid: int, name: str) -> str | None:
+    try:
+        return os.readlink(f"/proc/{pid}/{name}")
+    except OSError:
+        return None
+
+
 def find(name: str) -> list[int]:
     """Return the ids of processes that run a program or script of that name, oldest first."""
     found = []

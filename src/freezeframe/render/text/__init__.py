@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from freezeframe.errors import FreezeframeError
 from freezeframe.render.budget import BYTES_PER_TOKEN, DEFAULT_TOKENS, LEAST_TOKENS, fit
-from freezeframe.render.page import PLAIN, Line, Style, Tone, View
+from freezeframe.render.page import PLAIN, VALUE_CHARS, Line, Style, Tone, View
 from freezeframe.render.words import harmless
 
 from . import batch, breakpoints, frames, house, machine, output, sessions, source, stops, values
@@ -37,6 +37,7 @@ def render_text(
     budget_tokens: int = DEFAULT_TOKENS,
     cwd: str | None = None,
     style: Style = PLAIN,
+    value_chars: int = VALUE_CHARS,
 ) -> str:
     """Return *answer* as text that fits the budget; it ends with a newline unless it is empty.
 
@@ -44,7 +45,7 @@ def render_text(
     Colour costs nothing: the budget counts what is read.
     """
     limit = max(budget_tokens, LEAST_TOKENS) * BYTES_PER_TOKEN
-    lines = fit(sections_of(answer, View(cwd=cwd, limit=limit)), limit)
+    lines = fit(sections_of(answer, View(cwd=cwd, limit=limit, value_chars=value_chars)), limit)
     return _painted(lines, style)
 
 

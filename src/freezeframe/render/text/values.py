@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from freezeframe.model.answers import Evaluated, Variables
 from freezeframe.model.stops import Frame
 from freezeframe.model.values import Scope, ScopeKind, Value
-from freezeframe.render.budget import Capped, Elastic, Listing, Section
+from freezeframe.render.budget import Capped, Elastic, Fixed, Listing, Section
 from freezeframe.render.page import Line, Tone, View
 from freezeframe.render.words import (
+    LEAST_LINE,
     around_difference,
     clip,
+    head_of,
     number,
     one_line,
     place,
@@ -26,6 +28,10 @@ from .output import output_sections
 
 #: A change of a container is shown whole up to this many characters, else by its changed parts.
 _SHORT = 60
+#: Changed parts of one value that are told one by one.
+_FEW = 4
+_OPENING = re.compile(r"[\w.]*([(\[{]+)")
+_CLOSED_BY = str.maketrans("([{", ")]}")
 _TYPE_IN_TEXT = re.compile(r"<?(?:class )?([\w.$:]+)")
 
 
@@ -40,7 +46,20 @@ def right_side(value: Value, limit: int) -> str:
         return _composed(value, limit)
     if not value.text:
         return f"<{clip(value.type, limit - 10)}, no text>" if value.type else "<no text>"
+    if value.has_children and value.count and len(value.text) > limit:
+        return _counted(value.text, value.count, limit)
     return clip(value.text, limit)
+
+
+def _counted(text: str, count: int, limit: int) -> str:
+    """Return `[0, 1, 2, … 500 items]`: the first elements, and how many there are."""
+    opening = _OPENING.match(text)
+    closing = opening[1][::-1].translate(_CLOSED_BY) if opening else ""
+    end = f", … {plural(count, 'item')}{closing}"
+    head = head_of(text, max(limit, LEAST_LINE) - size(end))
+    whole = head[: head.rfind(", ")] if ", " in head else ""
+    # An element that is longer than all the room is elided by itself.
+    return whole + end if len(whole) > len(head) // 2 else clip(text, limit)
 
 
 def _composed(value: Value, limit: int) -> str:
@@ -77,6 +96,10 @@ def assigned(
     if show_type and value.type:
         left = f"{left}: {clip(value.type, 60)}"
     room = limit - size(left) - 3
+    if value.gone:
+        return f"{left} is gone (was {clip(value.was or '<no text>', room - 12)})"
+    if value.more_parts and not value.text:
+        return f"{left}: {plural(value.more_parts, 'more change')}"
     if not (mark and value.changed):
         return f"{left} = {right_side(value, room)}"
     if value.was is None:
@@ -105,13 +128,17 @@ def _new_and_old(value: Value, was: str, room: int) -> tuple[str, str]:
 def changes(value: Value, path: str | None = None) -> list[tuple[str, Value]]:
     """Return what changed in *value*: itself, or those of its parts that did, by their paths."""
     path = value.name if path is None else path
-    parts = [
+    parts = [(part.name, part) for part in value.parts[:_FEW]]
+    if more := value.more_parts + max(0, len(value.parts) - _FEW):
+        parts.append((path, Value(path, "", changed=True, more_parts=more)))
+    parts += [
         part
         for child in value.children
         for part in changes(child, child.expression or _joined(path, child.name))
     ]
     if value.changed and (not parts or _says_itself(value)):
-        return [(path, value)]
+        # An object's own words need not show what changed in it.
+        return [(path, value), *parts] if value.text.startswith("<") else [(path, value)]
     return parts
 
 
@@ -156,7 +183,9 @@ _WORDS = {
 _PAGED = (ScopeKind.LOCALS, ScopeKind.GLOBALS)
 
 
-def _more(scope: Scope, positions: Sequence[int], shown: int, view: View) -> str | None:
+def _more(
+    scope: Scope, positions: Sequence[int], shown: int, view: View, option: str
+) -> str | None:
     """Return what is missing once *shown* of the values at *positions* are shown."""
     missing = len(positions) - shown + scope.more
     if not missing:
@@ -166,13 +195,14 @@ def _more(scope: Scope, positions: Sequence[int], shown: int, view: View) -> str
     if scope.kind in _PAGED:
         start = positions[shown] if shown < len(positions) else len(scope.values)
         stop = len(scope.values) + scope.more
-        hint = f"dbg {command} --range {start + scope.start}:{stop + scope.start}"
+        hint = f"dbg {command}{option} --range {start + scope.start}:{stop + scope.start}"
     return f"… {number(missing)} more {word if missing == 1 else word + 's'} ({hint})"
 
 
 def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
     """Return the section of what changed since the last stop here: marked, by path."""
     found = [part for scope in scopes for value in scope.values for part in changes(value)]
+    found += [(value.name, value) for scope in scopes for value in scope.gone]
     if not found:
         return []
 
@@ -196,9 +226,19 @@ def unchanged_values(
         positions = [i for i, value in enumerate(scope.values) if not changes(value)]
         if names_only:
             sections.extend(_names(scope, positions, rank))
-        elif positions or scope.more:
+            continue
+        if positions or scope.more:
             sections.append(_listing(scope, positions, rank, view, mark=False))
+        sections.extend(_definitions(scope, rank))
     return sections
+
+
+def _definitions(scope: Scope, rank: int) -> list[Section]:
+    if not scope.definitions:
+        return []
+    hint = f"dbg {_WORDS.get(scope.kind, ('', 'locals'))[1]} --all"
+    words = f"… {plural(scope.definitions, 'definition')}: functions, classes, modules ({hint})"
+    return [Fixed(rank, (Line(words, Tone.QUIET),))]
 
 
 def _names(scope: Scope, positions: Sequence[int], rank: int) -> list[Section]:
@@ -217,9 +257,11 @@ def _listing(
     *,
     mark: bool,
     titled: bool = False,
+    option: str = "",
 ) -> Listing:
     def item(index: int, width: int) -> list[Line]:
         value = scope.values[positions[index]]
+        width = min(width, view.value_chars) if not mark else width
         parts = changes(value) if mark else []
         star = "* " if parts else "  "
         tone = Tone.CHANGED if parts else Tone.VALUE
@@ -231,9 +273,10 @@ def _listing(
 
     titled = titled or scope.kind in (ScopeKind.GLOBALS, ScopeKind.REGISTERS, ScopeKind.OTHER)
     head = (Line(f"{one_line(scope.name).lower()}:", Tone.HEAD),) if titled else ()
-    return Listing(
-        rank, len(positions), item, lambda shown: _more(scope, positions, shown, view), head=head
-    )
+    def more(shown: int) -> str | None:
+        return _more(scope, positions, shown, view, option)
+
+    return Listing(rank, len(positions), item, more, head=head)
 
 
 # --- answers ------------------------------------------------------------------------------------
@@ -260,12 +303,15 @@ def _variables(answer: Variables, view: View) -> list[Section]:
         words = _WORDS.get(answer.scopes[0].kind, ("value",))[0] if answer.scopes else "value"
         sections.append(headline(f"no {words}s in {answer.frame.function or 'this frame'}"))
     for rank, scope in enumerate(filled, 1):
+        everything = range(len(scope.values))
+        option = " --all" if answer.all else ""
         listing = _listing(
-            scope, range(len(scope.values)), rank, view, mark=True, titled=len(filled) > 1
+            scope, everything, rank, view, mark=True, titled=len(filled) > 1, option=option
         )
         if len(filled) == 1:
             listing = Listing(rank, listing.count, listing.item, listing.more)
         sections.append(listing)
+        sections.extend(_definitions(scope, rank))
     return [*sections, *next_step(answer.next), *via(answer.via)]
 
 
@@ -274,7 +320,7 @@ def _evaluated(answer: Evaluated, view: View) -> list[Section]:
     value = answer.value
     name = clip(answer.expression, 60) if answer.expression else value.name
     sections: list[Section] = []
-    if answer.range is not None and (value.children or not value.text):
+    if answer.range is not None and (value.children or value.has_children or not value.text):
         sections.extend(_page(answer, name))
     elif answer.range is not None:
         # A slice of what has no children: text, bytes.
@@ -299,9 +345,10 @@ def _whole(answer: Evaluated, name: str, *, cap: int | None) -> Section:
     def make(limit: int) -> list[Line]:
         room = limit - 1 if cap is None else min(limit - 1, cap)
         text = assigned(value, room, name=name, show_type=answer.show_type)
-        if cap is None and value.count and "…" in text and "…" not in value.text:
-            hint = _print_range(answer.expression, 0, min(value.count, 100))
-            more = f"… {plural(value.count, 'item')} ({hint})"
+        if cap is None and value.count and "…" in text and answer.range is None:
+            step, unit = (100, "item") if value.has_children else (2000, "character")
+            hint = _print_range(answer.expression, 0, min(value.count, step))
+            more = f"… {plural(value.count, unit)} ({hint})"
             room -= size(more) + 1
             text = assigned(value, room, name=name, show_type=answer.show_type)
             return [Line(text, Tone.VALUE), Line(more, Tone.QUIET)]
@@ -343,7 +390,7 @@ def _children(answer: Evaluated, rank: int) -> Section:
 def _page(answer: Evaluated, name: str) -> list[Section]:
     value, (start, stop) = answer.value, answer.range or (0, 0)
     stop = min(stop, start + len(value.children)) if value.children else stop
-    of = f" of {value.count}" if value.count is not None else ""
+    of = f" of {number(value.count)}" if value.count is not None else ""
     type_ = f": {value.type}" if answer.show_type and value.type else ""
     head = headline(f"{name}{type_} [{start}:{stop}]{of}", Tone.HEAD)
     if not value.children:

@@ -19,6 +19,7 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.config import AdapterConfig
+from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo
 
 # --- how its DAP stream is reached --------------------------------------------------------------
@@ -62,6 +63,8 @@ class Spawn:
     cwd: str
     env: Mapping[str, str]
     role: Literal["program", "adapter", "injector"] = "adapter"
+    #: what an injector reads from its standard input: a secret that must not stand in its argv
+    input: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +249,9 @@ class Adapter:
     #: names of a function's arguments, from its source; (path, line, function)
     argument_names: Callable[[str, int, str], Sequence[str] | None] = lambda path, line, name: None
     #: evaluated without a frame before the program is left to itself
-    farewell: str | None = None
+    farewell: Callable[[Target], str | None] = lambda target: None
+    #: the reason in the last words of an injector that ended without success
+    read_failure: Callable[[str], DebuggerError | None] = lambda words: None
     #: the body of an `exited` event that says that the process goes on as another program
     is_replaced: Callable[[Mapping[str, Any]], bool] = lambda body: False
     #: pid and parent's pid of a process that connected by itself, from its greeting

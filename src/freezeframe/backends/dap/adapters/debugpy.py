@@ -32,9 +32,10 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerMissing, Insecure, Unsupported
-from freezeframe.model.stops import ExceptionInfo, TracebackLine
 
 from . import debugpy_conditions as conditions
+from . import debugpy_exceptions as exceptions
+from . import debugpy_joining as joining
 from ._descriptor import (
     Adapter,
     ChildOffer,
@@ -161,6 +162,9 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         del arguments["connect"]
         return Plan(Dial(target.host, target.port), "attach", arguments)
     assert around.endpoint is not None
+    if isinstance(target, Attach):
+        spawn = joining.injector(target, around.found.path, _bytecode_directory(), around.endpoint)
+        return Plan(Reverse(), "attach", _options(target), spawn, spawn.argv[0])
     interpreter = _interpreter(target, around)
     connect = (
         "--connect",
@@ -172,10 +176,6 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     env = dict(target.env)
     # Without it every child that did not get -X frozen_modules=off warns on its own stderr.
     env.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    if isinstance(target, Attach):
-        argv = (interpreter, _main(around), *connect, *configure, "--pid", str(target.pid))
-        spawn = Spawn(argv, target.cwd, env, role="injector")
-        return Plan(Reverse(), "attach", _options(target), spawn, interpreter)
     what = ("-m", target.program) if target.module else (target.program,)
     argv = (
         interpreter,
@@ -193,11 +193,6 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     spawn = Spawn(argv, target.cwd, env, role="program")
     # pydevd heeds stopOnEntry in a launch only; to it the two are otherwise the same.
     return Plan(Reverse(), "launch", _options(target), spawn, interpreter)
-
-
-def _main(around: Surroundings) -> str:
-    # The file, not the directory: with the directory two frames of runpy stand below every stack.
-    return os.path.join(around.found.path, "__main__.py")
 
 
 def _boot() -> str:
@@ -248,10 +243,14 @@ _FOLLOW = (
     "(__import__('sys').modules['_pydev_bundle.pydev_monkey'])"
 )
 _FOLLOW_AGAIN = _FOLLOW.format("lambda: getattr(m._arg_patch, 'apply_arg_patching', True)")
-_FAREWELL = _FOLLOW.format("lambda: False")
-if sys.platform == "linux":
-    # It was to die with us: PR_SET_PDEATHSIG.
-    _FAREWELL = f"[{_FAREWELL}, __import__('ctypes').CDLL(None).prctl(1, 0)]"
+
+
+def _farewell(target: Target) -> str:
+    parts = [_FOLLOW.format("lambda: False"), conditions.leave()]
+    if isinstance(target, Launch) and sys.platform == "linux":
+        # It was to die with us: PR_SET_PDEATHSIG.
+        parts.append("__import__('ctypes').CDLL(None).prctl(1, 0)")
+    return f"[{', '.join(parts)}]"
 
 
 def _child_arguments(target: Target, around: Surroundings) -> dict[str, Any]:
@@ -278,17 +277,33 @@ def _wire(wanted: Sequence[WantedBreakpoint], fifo: str | None) -> list[Wired]:
     become one, their conditions, counts and messages in its condition."""
     places: dict[object, list[WantedBreakpoint]] = {}
     for want in wanted:
-        places.setdefault(want.location, []).append(want)
+        places.setdefault(_bare_name(want) or want.location, []).append(want)
     entries = []
-    for group in places.values():
-        points = [conditions.Point(str(w.id), w.condition, w.hit_count, w.log) for w in group]
-        fields: dict[str, Any] = {}
+    for place, group in places.items():
+        points = [
+            conditions.Point(str(w.id), w.condition, w.hit_count, w.log, _qualified_name(w))
+            for w in group
+        ]
+        fields: dict[str, Any] = {"name": place} if isinstance(place, str) else {}
         if not all(point.plain for point in points):
             fields["condition"] = conditions.condition(points, fifo)
         stopping = tuple(w.id for w in group if w.log is None)
         ids = stopping + tuple(w.id for w in group if w.log is not None)
         entries.append(Wired(ids, group[0], fields))
     return entries
+
+
+def _bare_name(wanted: WantedBreakpoint) -> str | None:
+    """The name of a function as pydevd knows it: every function of that name, in any file."""
+    function = wanted.location.function
+    return None if function is None else function.rpartition(".")[2]
+
+
+def _qualified_name(wanted: WantedBreakpoint) -> str | None:
+    location = wanted.location
+    if location.module and location.function:
+        return f"{location.module}.{location.function}"
+    return location.function if location.function and "." in location.function else None
 
 
 def _ask_passed(ids: Sequence[int]) -> str:
@@ -407,66 +422,8 @@ def _argument_names(path: str, line: int, function: str) -> Sequence[str] | None
     return found
 
 
-# --- exceptions ---------------------------------------------------------------------------------
-
-_TRACE_LINE = re.compile(r'\s*File "(?P<path>.*)", line (?P<line>\d+), in (?P<name>.*)')
-#: what stands between an exception and the one that followed from it
-_CHAIN = re.compile(
-    r"^(?:The above exception was the direct cause of the following exception"
-    r"|During handling of the above exception, another exception occurred):\s*$",
-    re.MULTILINE,
-)
-#: pydevd adds it to the type's name when the stop is not in the frame that raised
-_NOTE = re.compile(r"\s+\(note: full exception trace is shown.*", re.DOTALL)
-
-
-def _read_exception(body: Mapping[str, Any]) -> ExceptionInfo:
-    details = body.get("details") or {}
-    trace = details.get("stackTrace") or ""
-    *earlier, last = _CHAIN.split(trace)
-    lines, _ = _read_traceback(last)
-    # Innermost cause first in the text; the nearest is what the reader asks for first.
-    causes = [words for part in reversed(earlier) if (words := _read_traceback(part)[1])]
-    name = _NOTE.sub("", details.get("typeName") or body.get("exceptionId") or "exception")
-    return ExceptionInfo(
-        type=name.removeprefix("builtins."),
-        message=details.get("message") or body.get("description") or "",
-        traceback=tuple(lines),
-        raw_traceback="" if lines else trace,
-        causes=tuple(causes),
-        mode=body.get("breakMode"),
-    )
-
-
-def _read_traceback(text: str) -> tuple[list[TracebackLine], str]:
-    """Return the lines of one exception's traceback, innermost last, and its own words."""
-    lines: list[TracebackLine] = []
-    rest = text.strip("\n").splitlines()
-    while rest and (rest[0].startswith(" ") or not rest[0]):
-        line = rest.pop(0)
-        if match := _TRACE_LINE.match(line):
-            path = match["path"]
-            place = TracebackLine(path, int(match["line"]), match["name"], library=_foreign(path))
-            lines.append(place)
-        elif lines and line.strip() and not lines[-1].text:
-            lines[-1] = replace(lines[-1], text=line.strip())
-    # pydevd writes the innermost frame first.
-    return lines[::-1], "\n".join(rest).strip()
-
-
-# --- libraries ----------------------------------------------------------------------------------
-
-_LIBRARY = re.compile(
-    r"[\\/](site-packages|dist-packages|lib[\\/]python\d[^\\/]*|importlib|debugpy|_pydevd_bundle)[\\/]"
-)
-
-
-def _foreign(path: str) -> bool:
-    return path.startswith("<frozen") or _LIBRARY.search(path) is not None
-
-
 def _is_library(path: str, target: Target) -> bool:
-    return _foreign(path)
+    return exceptions.is_foreign(path)
 
 
 ADAPTER = Adapter(
@@ -518,10 +475,11 @@ ADAPTER = Adapter(
     unstick=conditions.unstick,
     slice_expression=conditions.page,
     is_library=_is_library,
-    read_exception=_read_exception,
+    read_exception=exceptions.read,
     brief_error=_brief_error,
     assignment=lambda target, value: f"{target} = {value}",
     argument_names=_argument_names,
     probe_program=(".py", "print('probe')\n"),
-    farewell=_FAREWELL,
+    farewell=_farewell,
+    read_failure=joining.failure,
 )

@@ -5,8 +5,9 @@
 It does what `python DEBUGPY_PACKAGE` does, without what makes that slow: reading the metadata of
 every installed package twice, a pause of 100 ms, importing HTTP and XML for a console that nobody
 opens, and compiling debugpy's 120 files anew in an interpreter whose bytecode nobody kept (CACHE is
-a directory of ours for it, or empty). Works in every Python from 3.8 on and needs nothing of this
-package.
+a directory of ours for it, or empty). Child processes get the same: debugpy would run its pydevd.py
+there as a script, 3,900 lines compiled anew by each child. Works in every Python from 3.8 on and
+needs nothing of this package.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+#: words of a child's command line, for `run_child`
+_PACKAGE = "--freezeframe-package="
+_CACHE = "--freezeframe-cache="
 #: what debugpy 1.8 imports and, spoken to over DAP, never calls; with the names that it looks for
 _UNUSED: dict[str, tuple[str, ...]] = {
     "http": (),
@@ -36,27 +40,76 @@ def main() -> None:
     # The directory of this script is no part of the program's path.
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
-    cli = _load(package, cache)
-    for hurry in (_skip_descriptions, _skip_pause, _hide_this_file):
-        try:
-            hurry()
-        except Exception:
-            # Slower, or with one frame more at the bottom of the stack; nothing worse.
-            pass
+    # The package first: it prepares the way for pydevd.
+    names = ("debugpy", "debugpy.server.cli")
+    cli = _load(os.path.dirname(package), cache, package, names)
+    _hurry(_skip_descriptions, _skip_pause, _hide_this_file)
+    _hurry(lambda: _lead_children(package, cache))
     cli.main()
 
 
-def _load(package: str, cache: str) -> Any:
-    restore = _keep_bytecode(package, cache) if cache else None
-    stand_ins = _stand_in()
-    parent = os.path.dirname(package)
-    sys.path.insert(0, parent)
+def run_child(words: list[str]) -> None:
+    """Be what debugpy's pydevd.py is in a child process, until the child's own program ends."""
+    package = next(word for word in words if word.startswith(_PACKAGE))
+    cache = next(word for word in words if word.startswith(_CACHE))
+    words.remove(package)
+    words.remove(cache)
+    pydevd = prepare_child(package[len(_PACKAGE) :], cache[len(_CACHE) :])
+    words[0] = pydevd.__file__
+    # The directory of the script, which is debugpy's where it runs its own.
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        sys.path[0] = os.path.dirname(pydevd.__file__)
+    # pydevd takes its own module for the main one, to put the program's in that place.
+    sys.modules["__main__"] = pydevd
+    pydevd.main()
+
+
+def prepare_child(package: str, cache: str) -> Any:
+    """Return pydevd, imported in a child process and ready to connect."""
+    # It is set for the program, but may not have reached a child: see debugpy.py.
+    quiet = "PYDEVD_DISABLE_FILE_VALIDATION"
+    inherited = quiet in os.environ
+    os.environ.setdefault(quiet, "1")
     try:
-        # The package first: it prepares the way for pydevd.
-        importlib.import_module("debugpy")
-        return importlib.import_module("debugpy.server.cli")
+        pydevd = _load(os.path.join(package, "_vendored", "pydevd"), cache, package, ("pydevd",))
     finally:
-        sys.path.remove(parent)
+        if not inherited:
+            del os.environ[quiet]
+    _hurry(_skip_pause, _hide_from_pydevd, lambda: _lead_children(package, cache))
+    return pydevd
+
+
+def prepare_running(package: str, cache: str) -> Any:
+    """Return debugpy, imported in a program that runs already and ready to connect."""
+    names = ("debugpy.server", "debugpy")
+    debugpy = _load(os.path.dirname(package), cache, package, names, alone=False)
+    _hurry(_skip_descriptions, _skip_pause, lambda: _lead_children(package, cache))
+    return debugpy
+
+
+def _hurry(*cures: Callable[[], None]) -> None:
+    for cure in cures:
+        try:
+            cure()
+        except Exception:
+            # Slower, or with one frame more at the bottom of the stack; nothing worse.
+            pass
+
+
+def _load(
+    directory: str, cache: str, package: str, names: tuple[str, ...], *, alone: bool = True
+) -> Any:
+    """Import *names* from *directory*, which is *package*'s or within it; return the last.
+
+    *alone*: no other thread could import anything meanwhile.
+    """
+    restore = _keep_bytecode(package, cache) if cache else None
+    stand_ins = _stand_in() if alone else []
+    sys.path.insert(0, directory)
+    try:
+        return [importlib.import_module(name) for name in names][-1]
+    finally:
+        sys.path.remove(directory)
         # The program's own imports of these get the real ones.
         for name in stand_ins:
             sys.modules.pop(name, None)
@@ -144,6 +197,35 @@ def _skip_pause() -> None:
     pydevd.PyDB.initialize_network = initialize_network
 
 
+def _lead_children(package: str, cache: str) -> None:
+    """Have child processes come here instead of to debugpy's pydevd.py."""
+    handling: Any = importlib.import_module("_pydevd_bundle.pydevd_command_line_handling")
+    monkey: Any = importlib.import_module("_pydev_bundle.pydev_monkey")
+    here = os.path.abspath(__file__)
+    script = os.path.join(os.path.dirname(here), "debugpy_child_probe", "pydevd.py")
+    to_words, to_code = handling.setup_to_argv, monkey._get_python_c_args
+    # What `python -c` runs; debugpy's own import of pydevd comes after it and finds it done.
+    first = "import sys; "
+    ours = (
+        f"{first}names = dict(__name__='freezeframe_boot', __file__={here!r}); "
+        f"exec(compile(open({here!r}, 'rb').read(), {here!r}, 'exec'), names); "
+        f"names['prepare_child']({package!r}, {cache!r}); del names; "
+    )
+
+    def setup_to_argv(*arguments: Any, **named: Any) -> Any:
+        words = to_words(*arguments, **named)
+        return [script, _PACKAGE + package, _CACHE + cache, *words[1:]]
+
+    def _get_python_c_args(*arguments: Any) -> Any:
+        code = to_code(*arguments)
+        if isinstance(code, bytes):
+            return code.replace(first.encode(), ours.encode(), 1)
+        return code.replace(first, ours, 1)
+
+    handling.setup_to_argv = setup_to_argv
+    monkey._get_python_c_args = _get_python_c_args
+
+
 def _hide_this_file() -> None:
     api: Any = sys.modules["debugpy.server.api"]
     settrace = api._settrace
@@ -156,6 +238,12 @@ def _hide_this_file() -> None:
         return settrace(*arguments, **named)
 
     api._settrace = _settrace
+
+
+def _hide_from_pydevd() -> None:
+    """Where debugpy's server is not: this file's frames are pydevd's own, and nobody's to see."""
+    table: Any = sys.modules["_pydevd_bundle.pydevd_dont_trace_files"]
+    table.DONT_TRACE[os.path.basename(__file__)] = table.PYDEV_FILE
 
 
 if __name__ == "__main__":

@@ -109,7 +109,9 @@ def look(frame: Any, named: dict[str, Any]) -> dict[str, Any]:
 
 def say(frame: Any, name: str, text: str) -> None:
     """Note what a variable of *frame* is shown as: at the next stop, what it was."""
-    _seen[id(frame)].said[name] = text
+    seen = _seen.get(id(frame))
+    if seen is not None:
+        seen.said[name] = text
 
 
 def _tag(frame: Any) -> Any:
@@ -178,15 +180,17 @@ def _keep(value: Any, depth: int, known: dict[int, Any], room: list[int]) -> Any
     known[id(value)] = tree
     if issubclass(kind, dict):
         tree.path = _key
-        _fill(tree, _text.items_of(value), len(value), depth, known, room)
+        _fill(tree, _text.items_of(value), _text.length(value), depth, known, room)
     elif issubclass(kind, (set, frozenset)):
         tree.path = _member
         some = itertools.islice(_text.elements(value), room[0] * _CHEAP)
         tree.items = {_member_key(each, known): True for each in some}
         room[0] -= len(tree.items) // _CHEAP
-        tree.rest = len(value) if len(value) > len(tree.items) else None
+        size = _text.length(value)
+        tree.rest = size if size > len(tree.items) else None
     elif issubclass(kind, (list, tuple, deque)) and not hasattr(kind, "_fields"):
-        _fill(tree, enumerate(_text.elements(value)), len(value), depth, known, room)
+        numbered = enumerate(_text.elements(value))
+        _fill(tree, numbered, _text.length(value), depth, known, room)
     elif own := _text.shown_fields(value):
         tree.path = _attribute
         _fill(tree, own, len(own), depth, known, room)
@@ -329,16 +333,17 @@ class _Differences:
                 if key in old.items:
                     self.compare(old.items[key], node, path + spell(key))
                 elif old.rest is None:
-                    self._add(path + spell(key), _said(node), None)
+                    was = "False" if spell is _member else None
+                    self._add(path + spell(key), _said(node), was)
             if new.rest is None:
                 for key, node in old.items.items():
                     if key not in new.items:
-                        self._add(path + spell(key), None, _said(node))
+                        now = "False" if spell is _member else None
+                        self._add(path + spell(key), now, _said(node))
         if old.rest != new.rest:
-            size = f"len({path})"
-            was, now = old.rest or len(old.items), new.rest or len(new.items)
-            if was != now:
-                self._add(size, str(now), str(was))
+            sizes = [tree.rest or len(tree.items) for tree in (new, old)]
+            if sizes[0] != sizes[1]:
+                self._add(f"len({path})", str(sizes[0]), str(sizes[1]))
 
     def _sequences(self, old: _Tree, new: _Tree, path: str) -> None:
         """Tell an element that came or went by its place, not by all that moved because of it."""

@@ -43,11 +43,13 @@ class Point:
     hits: str | None = None
     #: what to write instead of stopping, with `{expressions}`
     log: str | None = None
+    #: the qualified name of the one function that is meant: `Account.add`, `json.loads`
+    only: str | None = None
 
     @property
     def plain(self) -> bool:
         """It stops at every pass, so it needs no condition."""
-        return not (self.when or self.hits or self.log)
+        return not (self.when or self.hits or self.log or self.only)
 
 
 def condition(points: Sequence[Point], fifo: str | None, *, stop_on_error: bool = True) -> str:
@@ -58,7 +60,7 @@ def condition(points: Sequence[Point], fifo: str | None, *, stop_on_error: bool 
     program when *stop_on_error*. Raises ValueError, in a sentence, for hits or a message that
     cannot be read.
     """
-    if any(point.plain for point in points) and not any(point.log for point in points):
+    if all(point.plain for point in points):
         return "True"
     spec = json.dumps([_spec(point, fifo, stop_on_error) for point in points])
     return f"{_PROBE}.at({spec!r}, globals(), locals())"
@@ -66,6 +68,8 @@ def condition(points: Sequence[Point], fifo: str | None, *, stop_on_error: bool 
 
 def _spec(point: Point, fifo: str | None, stop_on_error: bool) -> dict[str, Any]:
     spec: dict[str, Any] = {"key": point.key}
+    if point.only:
+        spec["only"] = point.only
     if point.when:
         spec["when"] = point.when
         if stop_on_error:
@@ -179,6 +183,11 @@ def install(session: str) -> str:
 def unstick() -> str:
     """Return the expression that interrupts threads which hang while they show a value."""
     return f"{_PROBE}.unstick()"
+
+
+def leave() -> str:
+    """Return the expression that gives the program back what was changed about it."""
+    return f"{_PROBE}.leave()"
 
 
 def passed() -> str:

@@ -21,6 +21,8 @@ _marks = threading.local()
 #: modules that are not there yet: name → text
 _later: dict[str, str] = {}
 _loading = threading.Lock()
+#: what gives the program back what cures changed about it
+_undo: list[Callable[[], Any]] = []
 #: the debugger of this process, also when it has been put away
 _latest: dict[str, Any] = {}
 
@@ -38,6 +40,12 @@ def current() -> Any:
     return pydevd.get_global_debugger() if pydevd is not None else None
 
 
+def leave() -> None:
+    """Undo what was changed about the program itself, the last change first."""
+    while _undo:
+        _quietly(_undo.pop())
+
+
 def delay(debugger: Any) -> None:
     # pydevd sends a header and its body apart; Nagle then holds the body back for 40 ms.
     import socket
@@ -50,7 +58,7 @@ def buffering(debugger: Any) -> None:
     for stream in (sys.__stdout__, sys.__stderr__):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None and not stream.line_buffering:  # type: ignore[union-attr]
-            _quietly(lambda change=reconfigure: change(line_buffering=True))
+            _buffer_lines(reconfigure)
 
     wait = debugger.do_wait_suspend
 
@@ -59,6 +67,11 @@ def buffering(debugger: Any) -> None:
         return wait(*arguments, **named)
 
     debugger.do_wait_suspend = do_wait_suspend
+
+
+def _buffer_lines(reconfigure: Any) -> None:
+    _quietly(lambda: reconfigure(line_buffering=True))
+    _undo.append(lambda: reconfigure(line_buffering=False))
 
 
 def _flush() -> None:
@@ -114,6 +127,9 @@ def slow_values(debugger: Any) -> None:
     # After 3 s on one value pydevd lets all other threads run: a stop that is none.
     comm = sys.modules["_pydevd_bundle.pydevd_comm"]
     comm.PYDEVD_UNBLOCK_THREADS_ON_VARIABLES_TIMEOUT = -1.0  # type: ignore[attr-defined]
+    # After 3 s on an expression it writes twenty lines of advice among the program's output.
+    constants = sys.modules["_pydevd_bundle.pydevd_constants"]
+    constants.PYDEVD_WARN_EVALUATION_TIMEOUT = 1e6  # type: ignore[attr-defined]
 
 
 def slow_conditions(debugger: Any) -> None:
@@ -204,6 +220,32 @@ class _Hurry:
             self._event.wait(timeout)
 
 
+def doubled_output(debugger: Any) -> None:
+    # What a statement that we run prints goes to the program's streams and to us; we read both.
+    from contextlib import contextmanager
+
+    io: Any = sys.modules["_pydevd_bundle.pydevd_io"]
+
+    @contextmanager
+    def redirect_stream_to_pydb_io_messages_context() -> Any:
+        before = (sys.stdout, sys.stderr)
+        to_us = [
+            io.IORedirector(None, io.RedirectToPyDBIoMessages(number, stream, wrap_buffer=True))
+            for number, stream in enumerate(before, 1)
+        ]
+        sys.stdout, sys.stderr = to_us
+        try:
+            yield
+        finally:
+            # Unless it was the statement's purpose to put another stream there.
+            if sys.stdout is to_us[0]:
+                sys.stdout = before[0]
+            if sys.stderr is to_us[1]:
+                sys.stderr = before[1]
+
+    io.redirect_stream_to_pydb_io_messages_context = redirect_stream_to_pydb_io_messages_context
+
+
 def repeated_raises(debugger: Any) -> None:
     # `raised` stops again in every frame that the exception leaves; once, where it starts, is what
     # was asked for.
@@ -238,12 +280,26 @@ def unseen_exceptions(debugger: Any) -> None:
 
     debugger.do_stop_on_unhandled_exception = do_stop_on_unhandled_exception
     if not hasattr(sys.excepthook, "freezeframe"):
-        sys.excepthook = _hooked(sys.excepthook, lambda *exception: exception)
+        _replace(sys, _hooked(sys.excepthook, lambda *exception: exception))
     if not hasattr(threading.excepthook, "freezeframe"):
-        threading.excepthook = _hooked(
-            threading.excepthook,
-            lambda args: (args.exc_type, args.exc_value, args.exc_traceback),
+        _replace(
+            threading,
+            _hooked(
+                threading.excepthook,
+                lambda args: (args.exc_type, args.exc_value, args.exc_traceback),
+            ),
         )
+
+
+def _replace(module: Any, hook: Callable[..., Any]) -> None:
+    before, module.excepthook = module.excepthook, hook
+
+    def undo() -> None:
+        # The program may have put its own in the place of ours meanwhile.
+        if module.excepthook is hook:
+            module.excepthook = before
+
+    _undo.append(undo)
 
 
 def _hooked(
@@ -312,6 +368,7 @@ CURES = (
     delay,
     buffering,
     values,
+    doubled_output,
     system_exit,
     slow_values,
     slow_conditions,

@@ -1,6 +1,6 @@
 """Brings debugpy into a process that runs already; a script, never imported.
 
-    PYTHON -I -S debugpy_inject_probe.py DEBUGPY_PACKAGE HOST:PORT PID FOLLOW < TOKEN
+    PYTHON -I -S debugpy_inject_probe.py DEBUGPY_PACKAGE CACHE HOST:PORT PID FOLLOW < TOKEN
 
 Run with the interpreter of that process. It does what `python DEBUGPY_PACKAGE --pid PID` does, but
 nothing is left in the program's `__main__` and nothing is written to its stderr. When it cannot, it
@@ -19,6 +19,7 @@ import sys
 import tempfile
 from typing import Any
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
 #: How long a process may take to reach a place where code can be brought in, and to load it.
 _PATIENCE_S = 60.0
 _INSTALL = {
@@ -39,12 +40,14 @@ class Refusal(Exception):
 
 
 def main() -> None:
-    package, address, pid, follow = sys.argv[1:5]
+    package, cache, address, pid, follow = sys.argv[1:6]
     host, _, port = address.rpartition(":")
     token = sys.stdin.readline().strip()
     try:
         with socket.create_server((host, 0)) as line:
-            code = _code(package, host, int(port), token, follow == "1", line.getsockname()[1])
+            verdict_port = line.getsockname()[1]
+            boot = os.path.join(_HERE, "debugpy_boot_probe.py")
+            code = _code(boot, package, cache, host, int(port), token, follow == "1", verdict_port)
             if hasattr(sys, "remote_exec"):
                 _run_by_interpreter(int(pid), code)
                 line.settimeout(_PATIENCE_S)
@@ -57,7 +60,9 @@ def main() -> None:
             except OSError:
                 raise _unheard(int(pid), "" if hasattr(sys, "remote_exec") else words) from None
             if verdict == "debugged":
-                raise Refusal(f"another debugger is at work in process {pid}.")
+                raise Refusal(
+                    f"another debugger is at work in process {pid}.", "dbg sessions --everywhere"
+                )
             if verdict:
                 raise Refusal(f"debugpy does not start in process {pid}: {verdict}.")
     except Refusal as refusal:
@@ -72,24 +77,24 @@ def _hear(line: socket.socket) -> str:
         return caller.makefile("r", encoding="utf-8", errors="replace").read()
 
 
-def _code(package: str, host: str, port: int, token: str, follow: bool, verdict: int) -> str:
-    """Return one expression, without quotes or line ends, that assigns no name.
+def _code(*arguments: str | int) -> str:
+    """Return one expression, without quotes or line ends, that calls `join` and assigns no name.
 
-    Every name in it but `__builtins__` is an attribute, for the program may have a `bytes` or an
-    `exec` of its own.
+    Every name in it but `__import__` is an attribute, for the program may have a `bytes` or an
+    `exec` of its own; and `__builtins__` is a module here, a dictionary there.
     """
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "debugpy_join_probe.py")
-    with open(path, encoding="utf-8") as file:
+    with open(os.path.join(_HERE, "debugpy_join_probe.py"), encoding="utf-8") as file:
         text = file.read()
     name = "_freezeframe_join"
     start = (
         f"import sys\nmodule = sys.modules[{name!r}] = type(sys)({name!r})\n"
         # pydevd neither traces nor shows code of a file with such a name.
         f"exec(compile({text!r}, '<frozen freezeframe>', 'exec'), module.__dict__)\n"
-        f"module.join({package!r}, {host!r}, {port}, {token!r}, {follow}, {verdict})\n"
+        f"module.join(*{arguments!r})\n"
     )
     numbers = ",".join(str(byte) for byte in start.encode())
-    return f"__builtins__.exec(__builtins__.bytes([{numbers}]).decode(),{{}})"
+    builtins = "__import__(().__class__.__module__)"
+    return f"{builtins}.exec({builtins}.bytes([{numbers}]).decode(),{{}})"
 
 
 def _run_by_interpreter(pid: int, code: str) -> None:
@@ -143,7 +148,7 @@ def _unheard(pid: int, words: str) -> Refusal:
     if "ptrace: Operation not permitted" in words:
         return _not_permitted(pid)
     # Our own code stands in what the tool was asked to do: no use to a reader.
-    lines = [line.strip() for line in words.splitlines() if "__builtins__" not in line]
+    lines = [line.strip() for line in words.splitlines() if "__import__" not in line]
     last = next((line for line in reversed(lines) if line), "it did not answer")
     return Refusal(f"no code can be brought into process {pid}: {last[:300].rstrip('.')}.")
 

@@ -17,13 +17,23 @@ _VARIABLE = "PYDEVD_DISABLE_FILE_VALIDATION"
 borrowed: list[str] = []
 
 
-def join(package: str, host: str, port: int, token: str, follow: bool, verdict: int) -> None:
+def join(
+    boot: str,
+    package: str,
+    cache: str,
+    host: str,
+    port: int,
+    token: str,
+    follow: bool,
+    verdict: int,
+) -> None:
     """Connect this process to the debugger at *host*:*port*; tell port *verdict* what came of it.
 
-    Raises nothing: an exception here would be printed by the program.
+    *boot* is the path of `debugpy_boot_probe.py`. Raises nothing: an exception here would be
+    printed by the program.
     """
     try:
-        words = _join(package, host, port, token, follow)
+        words = _join(boot, package, cache, host, port, token, follow)
     except BaseException as error:
         words = f"{type(error).__name__}: {error}"
     try:
@@ -32,18 +42,26 @@ def join(package: str, host: str, port: int, token: str, follow: bool, verdict: 
         pass
 
 
-def _join(package: str, host: str, port: int, token: str, follow: bool) -> str:
+def _join(
+    boot: str, package: str, cache: str, host: str, port: int, token: str, follow: bool
+) -> str:
     if _debugged():
         return "debugged"
-    if _VARIABLE not in os.environ:
-        # Without it pydevd warns of frozen modules on the program's own stderr.
-        os.environ[_VARIABLE] = "1"
-        borrowed.append(_VARIABLE)
+    if "threading" not in sys.modules:
+        _mend_threading(os.path.join(package, "_vendored", "pydevd", "pydevd_attach_to_process"))
+    before = set(os.environ)
+    # Without it pydevd warns of frozen modules on the program's own stderr.
+    os.environ.setdefault(_VARIABLE, "1")
     try:
-        debugpy = _load(package)
+        names: dict[str, Any] = {"__name__": "freezeframe_boot", "__file__": boot}
+        with open(boot, "rb") as file:
+            exec(compile(file.read(), boot, "exec"), names)
+        debugpy = names["prepare_running"](package, cache)
         debugpy.configure(subProcess=follow)
         debugpy.connect((host, port), access_token=token)
     finally:
+        # debugpy adds variables of its own.
+        borrowed.extend(set(os.environ) - before)
         if not follow:
             give_back()
     return ""
@@ -61,20 +79,6 @@ def _debugged() -> bool:
     return debugger is not None and not debugger.pydb_disposed
 
 
-def _load(package: str) -> Any:
-    parent = os.path.dirname(package)
-    if "threading" not in sys.modules:
-        _mend_threading(os.path.join(package, "_vendored", "pydevd", "pydevd_attach_to_process"))
-    sys.path.insert(0, parent)
-    try:
-        import debugpy
-        import debugpy.server
-
-        return debugpy
-    finally:
-        sys.path.remove(parent)
-
-
 def _mend_threading(directory: str) -> None:
     # Whoever imports threading first is taken for the main thread (bpo-37416); debugpy's cure
     # for it would speak of it on the program's stderr.
@@ -89,7 +93,12 @@ def _mend_threading(directory: str) -> None:
 
 
 def _tell(host: str, port: int, words: str) -> None:
-    import socket
+    # The bare one: a `pause` that comes now must not show the program inside socket.py.
+    import _socket
 
-    with socket.create_connection((host, port), timeout=2) as line:
-        line.sendall(words.encode("utf-8", "replace"))
+    line = _socket.socket()
+    try:
+        line.connect((host, port))
+        line.send(words.encode("utf-8", "replace"))
+    finally:
+        line.close()

@@ -81,6 +81,14 @@ def install(session: str) -> str:
     )
 
 
+def leave() -> None:
+    """Give the program back what was changed about it; the debugger goes after this."""
+    sys.modules["_freezeframe_cures"].leave()
+    join = sys.modules.pop("_freezeframe_join", None)
+    if join is not None:
+        join.give_back()
+
+
 def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return call(*arguments)
@@ -106,7 +114,8 @@ def _role(forked: bool) -> str:
 def at(spec: str, frame_globals: dict[str, Any], frame_locals: Any) -> bool:
     """Return whether to stop here. The condition of every breakpoint that needs more than a line.
 
-    *spec* is a JSON list of the points that share this line. Each may have `when` (an expression),
+    *spec* is a JSON list of the points that share this line. Each may have `only` (the qualified
+    name of the function that is meant among those of one name), `when` (an expression),
     `op` and `n` (how its hits are counted: only passes where `when` holds), and `log` with `to`
     (write a line instead of stopping). A `when` that raises counts as a stop when `on_error` is
     "stop"; in any case `failure` has the reason.
@@ -117,6 +126,8 @@ def at(spec: str, frame_globals: dict[str, Any], frame_locals: Any) -> bool:
     stops = []
     for point in points:
         key, code = point["key"], point["code"]
+        if "only" in point and not _is_function(point["only"], frame_globals):
+            continue
         try:
             if code is not None and not _value(code, frame_globals, frame_locals):
                 continue
@@ -134,6 +145,24 @@ def at(spec: str, frame_globals: dict[str, Any], frame_locals: Any) -> bool:
     if stops:
         _passed[threading.get_ident()] = stops
     return bool(stops)
+
+
+def _is_function(name: str, frame_globals: dict[str, Any]) -> bool:
+    """Return whether the frame that a condition is evaluated for runs the function of that name.
+
+    Qualified as far as the user likes: `add`, `Account.add`, `shop.Account.add`.
+    """
+    # Between us and it stand the condition's own frame, which has its globals, and pydevd's.
+    frame = sys._getframe(2).f_back
+    while frame is not None and frame.f_globals is not frame_globals:
+        frame = frame.f_back
+    if frame is None:
+        return True
+    code = frame.f_code
+    inner = getattr(code, "co_qualname", code.co_name)
+    script = os.path.splitext(os.path.basename(code.co_filename))[0]
+    names = (f".{module}.{inner}" for module in (frame_globals.get("__name__"), script))
+    return any(full.endswith(f".{name}") for full in names)
 
 
 def _prepare(spec: str) -> list[dict[str, Any]]:

@@ -66,21 +66,21 @@ def text_of(value: Any, limit: int, depth: int = 0, above: tuple[int, ...] = ())
 
 
 def _string(value: Any, limit: int) -> str:
-    if len(value) <= limit:
-        written: Any = type(value).__repr__
-        return elided(written(value), limit)
+    kind: Any = next(base for base in (str, bytes, bytearray) if issubclass(type(value), base))
+    size = kind.__len__(value)
+    if size <= limit:
+        return elided(kind.__repr__(value), limit)
     # The ends are cut out before anything is escaped: the string may have any length.
     head, tail = limit * 2 // 3, limit // 3
-    missing = gap(len(value) - head - tail)
-    if isinstance(value, str):
-        return f"'{_escaped(value[:head])}{missing}{_escaped(value[-tail:])}'"
-    shown = f"b'{_escaped(bytes(value[:head]))}{missing}{_escaped(bytes(value[-tail:]))}'"
-    return shown if isinstance(value, bytes) else f"bytearray({shown})"
+    first = _escaped(kind.__getitem__(value, slice(0, head)))
+    last = _escaped(kind.__getitem__(value, slice(size - tail, size)))
+    shown = f"'{first}{gap(size - head - tail)}{last}'"
+    return shown if kind is str else f"b{shown}" if kind is bytes else f"bytearray(b{shown})"
 
 
-def _escaped(value: str | bytes) -> str:
+def _escaped(value: Any) -> str:
     # A double quote in it makes Python use single ones, whatever else it holds.
-    return repr('"' + value)[2:-1] if isinstance(value, str) else repr(b'"' + value)[3:-1]
+    return repr('"' + value)[2:-1] if isinstance(value, str) else repr(b'"' + bytes(value))[3:-1]
 
 
 def gap(count: int) -> str:
@@ -106,9 +106,10 @@ def _own_repr(value: Any, kind: type, written: Any) -> str:
         raise Failed(f"__repr__ returned a {type(text).__name__}")
     except Failed:
         raise
-    except RecursionError:
-        raise Failed("__repr__ never ends: RecursionError") from None
-    except Exception as error:
+    except BaseException as error:
+        # The probe's own way to end a whole request is not the value's to survive.
+        if type(error).__name__ == "UnstuckAtAll":
+            raise
         if type(error).__name__ == "Unstuck":
             _hanging.append(kind)
             raise Failed("__repr__ took too long and was interrupted") from None
@@ -164,7 +165,7 @@ def _sequence(left: str, right: str) -> Callable[[Any, Any, int], str]:
     def shape(value: Any, inner: Any, limit: int) -> str:
         if inner is None:
             return f"{left}…{right}"
-        total = len(value)
+        total = length(value)
         body = _joined(value, elements(value), total, inner, limit)
         comma = "," if left == "(" and total == 1 else ""
         return f"{left}{body}{comma}{right}"
@@ -177,7 +178,7 @@ def _set(value: Any, inner: Any, limit: int) -> str:
     left, right = ("{", "}") if kind is set else (f"{kind.__name__}({{", "})")
     if inner is None:
         return f"{left}…{right}"
-    total = len(value)
+    total = length(value)
     if not total:
         return f"{kind.__name__}()"
     return f"{left}{_joined(value, elements(value), total, inner, limit)}{right}"
@@ -192,7 +193,7 @@ def _mapping(value: Any, inner: Any, limit: int) -> str:
     def one(item: tuple[Any, Any], room: int) -> str:
         return f"{inner(item[0], room)}: {inner(item[1], room)}"
 
-    return f"{left}{_joined(value, items_of(value), len(value), one, limit)}{right}"
+    return f"{left}{_joined(value, items_of(value), length(value), one, limit)}{right}"
 
 
 def _default(value: Any, inner: Any, limit: int) -> str:
@@ -203,7 +204,7 @@ def _default(value: Any, inner: Any, limit: int) -> str:
     def one(item: tuple[Any, Any], room: int) -> str:
         return f"{inner(item[0], room)}: {inner(item[1], room)}"
 
-    body = _joined(value, dict.items(value), len(value), one, limit)
+    body = _joined(value, dict.items(value), length(value), one, limit)
     return f"defaultdict({made_by}, {{{body}}})"
 
 
@@ -211,14 +212,14 @@ def _view(value: Any, inner: Any, limit: int) -> str:
     name = type(value).__name__
     if inner is None:
         return f"{name}([…])"
-    return f"{name}([{_joined(value, iter(value), len(value), inner, limit)}])"
+    return f"{name}([{_joined(value, iter(value), length(value), inner, limit)}])"
 
 
 def _deque(value: Any, inner: Any, limit: int) -> str:
     if inner is None:
         return "deque([…])"
     bound = f", maxlen={value.maxlen}" if value.maxlen is not None else ""
-    return f"deque([{_joined(value, deque.__iter__(value), len(value), inner, limit)}]{bound})"
+    return f"deque([{_joined(value, deque.__iter__(value), length(value), inner, limit)}]{bound})"
 
 
 def _fields_text(value: Any, inner: Any, limit: int) -> str:
@@ -341,13 +342,18 @@ def _literal(key: Any) -> str | None:
     return repr(key) if type(key) in (str, int, bool, bytes, float, type(None)) else None
 
 
+_SIZED = (str, bytes, bytearray, list, tuple, dict, set, frozenset, deque, range)
+
+
 def count(value: Any) -> int | None:
-    """Return how many elements or characters there are, where that costs nothing."""
+    """Return how many elements or characters there are; None where only the value knows."""
     kind = type(value)
-    sized = (str, bytes, bytearray, list, tuple, dict, set, frozenset, deque, range)
-    if issubclass(kind, sized):
-        try:
-            return next(base.__len__(value) for base in sized if issubclass(kind, base))
-        except Exception:
-            return None
+    for base in _SIZED:
+        if issubclass(kind, base):
+            return base.__len__(value)
     return None
+
+
+def length(value: Any) -> int:
+    known = count(value)
+    return len(value) if known is None else known

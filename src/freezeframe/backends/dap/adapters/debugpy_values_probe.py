@@ -46,10 +46,14 @@ class Page:
 def page(expression: str, value: Any, start: int, end: int) -> Page:
     """Return the page of *value* from *start* to *end*.
 
-    Raises TypeError for an iterator: to look at its items would use them up.
+    Raises TypeError for what has no elements, and for an iterator: to look at its items would
+    use them up.
     """
-    if hasattr(value, "__next__"):
-        raise TypeError(f"to look into a {type(value).__name__} would use it up")
+    kind = type(value)
+    if hasattr(kind, "__next__"):
+        raise TypeError(f"to look into a {kind.__name__} would use it up")
+    if not hasattr(kind, "__len__") and not hasattr(kind, "__iter__") and not _text.fields(value):
+        raise TypeError(f"{kind.__name__} has no elements")
     return Page(expression, value, start, end)
 
 
@@ -110,8 +114,9 @@ def _frame_children(frame: Any, is_global: bool) -> list[tuple[str, Any, str | N
         for name, value in named.items()
         if name not in _HIDDEN and not (name.startswith("__") and name.endswith("__"))
     }
-    told = {} if is_global else _changes.look(frame, shown)
-    given = set() if is_global else _arguments(frame.f_code)
+    told = {} if is_global else _looked(frame, shown)
+    given = [] if is_global else _arguments(frame.f_code)
+    shown = {**{name: shown[name] for name in given if name in shown}, **shown}
     made: list[tuple[str, Any, str | None, bool, Any]] = []
     for name, value in shown.items():
         facts = dict(told.get(name, ()))
@@ -126,10 +131,22 @@ def _frame_children(frame: Any, is_global: bool) -> list[tuple[str, Any, str | N
     return made
 
 
-def _arguments(code: Any) -> set[str]:
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)  # *args, **kwargs
-    return set(code.co_varnames[:count])
+def _looked(frame: Any, shown: dict[str, Any]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = _changes.look(frame, shown)
+        return found
+    except Exception:
+        # A value that nobody foresaw: what it is matters more than whether it changed.
+        return {}
+
+
+def _arguments(code: Any) -> list[str]:
+    """Return the names of a function's arguments as its signature has them."""
+    plain, keyed = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    rest = list(code.co_varnames[keyed : keyed + bool(code.co_flags & 0x04)])
+    last = keyed + len(rest)
+    others = list(code.co_varnames[last : last + bool(code.co_flags & 0x08)])
+    return [*code.co_varnames[:plain], *rest, *code.co_varnames[plain:keyed], *others]
 
 
 def _is_definition(name: str, value: Any) -> bool:
@@ -173,9 +190,9 @@ def _data(variable: Any, is_variable: bool) -> dict[str, Any]:
         told["count"] = _text.count(value)
     try:
         text = _text.text_of(shown, limit)
-    except _text.Failed as why:
+    except Exception as why:
         told["failed"] = True
-        text = str(why)
+        text = str(why) if isinstance(why, _text.Failed) else f"{type(why).__name__}: {why}"
     if is_variable:
         told.update(getattr(variable, "freezeframe", ()))
         frame = told.pop("frame", None)

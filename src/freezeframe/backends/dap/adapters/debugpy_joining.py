@@ -1,0 +1,165 @@
+"""How a Python process that runs already is joined: what stands against it, and the injector.
+
+Looks at files of the process table only; `debugpy_inject_probe.py` does the work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+
+from freezeframe.backends.backend import Attach
+from freezeframe.errors import DebuggerError, LaunchFailed, NotFound
+
+from ._descriptor import Endpoint, Spawn
+
+_PYTHON = re.compile(r"python[\d.]*[a-z]*")
+_YAMA = "/proc/sys/kernel/yama/ptrace_scope"
+
+
+def injector(target: Attach, package: str, cache: str, endpoint: Endpoint) -> Spawn:
+    """Return the process that brings debugpy from *package* into the target.
+
+    *cache* is a directory of ours for its bytecode, or empty. Raises what stands against it, where
+    that can be told before the process is touched.
+    """
+    assert target.pid is not None
+    check(target.pid)
+    argv = (
+        interpreter(target.pid),
+        "-I",
+        "-S",
+        os.path.join(os.path.dirname(__file__), "debugpy_inject_probe.py"),
+        package,
+        cache,
+        f"{endpoint.host}:{endpoint.port}",
+        str(target.pid),
+        str(int(target.follow_children)),
+    )
+    # The secret does not stand where every user can read it.
+    return Spawn(argv, "/", target.env, role="injector", input=f"{endpoint.token}\n")
+
+
+def interpreter(pid: int) -> str:
+    """Return the interpreter that the process runs, as it was called: its venv's, if it has one."""
+    for path in (_called_as(pid), _link(pid, "exe")):
+        if path is not None and os.access(path, os.X_OK):
+            return path
+    # Another machine's view of its files (a container), or an interpreter that was replaced:
+    # from outside, any will do.
+    return sys.executable
+
+
+def _called_as(pid: int) -> str | None:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            word = os.fsdecode(file.read().partition(b"\0")[0])
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            pairs = (pair.partition(b"=") for pair in file.read().split(b"\0"))
+            path = next((os.fsdecode(value) for name, _, value in pairs if name == b"PATH"), None)
+    except OSError:
+        return None
+    if os.sep in word:
+        found = os.path.join(_link(pid, "cwd") or "/", word)
+    else:
+        found = shutil.which(word, path=path) or ""
+    # Only what is the interpreter that runs: the first word can be anything.
+    real = _link(pid, "exe")
+    return found if found and real and os.path.realpath(found) == real else None
+
+
+def _link(pid: int, name: str) -> str | None:
+    try:
+        return os.readlink(f"/proc/{pid}/{name}")
+    except OSError:
+        return None
+
+
+# --- what stands against it ---------------------------------------------------------------------
+
+
+def check(pid: int) -> None:
+    """Raise NotFound or LaunchFailed when the process cannot be joined. Knows Linux only."""
+    if not os.path.isdir("/proc/self"):
+        return
+    facts = _facts(pid)
+    if facts is None:
+        raise NotFound(f"there is no process {pid}.", next="ps")
+    state = facts.get("State", "")[:1]
+    if state == "Z":
+        raise NotFound(f"process {pid} has ended; its parent has not taken notice.", next="ps")
+    uid = os.geteuid()
+    owner = int(facts.get("Uid", "0").split()[0])
+    if uid not in (0, owner):
+        raise LaunchFailed(
+            f"process {pid} belongs to user {owner}, and you are user {uid}.",
+            next=f"sudo dbg attach {pid}",
+        )
+    if not _runs_python(pid):
+        name = os.path.basename(_link(pid, "exe") or facts.get("Name", "another program"))
+        raise LaunchFailed(
+            f"process {pid} runs {name}, with no Python in it.",
+            next="dbg attach PID --adapter NAME",
+        )
+    tracer = int(facts.get("TracerPid", "0"))
+    if tracer:
+        name = (_facts(tracer) or {}).get("Name", "a debugger")
+        raise LaunchFailed(
+            f"process {pid} is traced by {name} (pid {tracer}).", next=f"ps -p {tracer}"
+        )
+    if state == "T":
+        raise LaunchFailed(
+            f"process {pid} is stopped by a signal, so nothing can run in it.",
+            next=f"kill -CONT {pid}",
+        )
+    _check_yama(pid, uid)
+
+
+def _check_yama(pid: int, uid: int, path: str = _YAMA) -> None:
+    try:
+        with open(path) as file:
+            scope = int(file.read())
+    except (OSError, ValueError):
+        return
+    if scope == 0 or (uid == 0 and scope < 3):
+        return
+    fix = "sudo sysctl kernel.yama.ptrace_scope=0" if scope < 3 else "dbg start PROGRAM"
+    raise LaunchFailed(
+        f"the system lets no one join a process that runs already "
+        f"(kernel.yama.ptrace_scope is {scope}).",
+        next=fix,
+    )
+
+
+def _facts(pid: int) -> dict[str, str] | None:
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            pairs = (line.partition(":") for line in file)
+            return {name: value.strip() for name, _, value in pairs}
+    except OSError:
+        return None
+
+
+def _runs_python(pid: int) -> bool:
+    executable = _link(pid, "exe")
+    if executable is None:
+        return True  # not ours to see; what happens next says more
+    if _PYTHON.fullmatch(os.path.basename(executable.removesuffix(" (deleted)"))):
+        return True
+    try:
+        with open(f"/proc/{pid}/maps") as file:
+            return any("libpython" in line for line in file)
+    except OSError:
+        return True
+
+
+def failure(words: str) -> DebuggerError | None:
+    """Return what the injector said against it, in its last line."""
+    try:
+        said = json.loads(words.strip().splitlines()[-1])
+        return LaunchFailed(str(said["message"]), next=said["next"])
+    except (IndexError, KeyError, TypeError, ValueError):
+        return None

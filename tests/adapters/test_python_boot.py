@@ -1,0 +1,79 @@
+"""How debugpy is brought into Python programs and their children: quickly, and without a trace."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+from harness.reports import printed
+
+_USES_BORROWED_MODULES = """\
+import sys
+import http.server
+import importlib.metadata
+import xmlrpc.client
+import xmlrpc.server
+
+print(http.server.HTTPServer.__name__, xmlrpc.client.ServerProxy.__name__)
+print(xmlrpc.server.SimpleXMLRPCServer.__name__, callable(importlib.metadata.version))
+"""
+
+
+def test_a_program_gets_the_modules_that_debugpy_was_started_without(dbg, write_program):
+    write_program("uses.py", _USES_BORROWED_MODULES)
+    parent = write_program(
+        "parent.py",
+        "import subprocess, sys\n"
+        "import uses\n"
+        "for words in (['uses.py'], ['-m', 'uses'], ['-c', 'import uses']):\n"
+        "    subprocess.run([sys.executable, *words], check=True)\n",
+    )
+
+    report = dbg.data("start", parent.name)
+
+    assert report["exit"]["code"] == 0
+    once = "HTTPServer ServerProxy\nSimpleXMLRPCServer True\n"
+    assert printed(dbg.data("output", "--all"), "stdout") == once * 4
+
+
+def test_a_child_with_an_empty_environment_prints_what_it_prints_alone(dbg, write_program):
+    write_program("child.py", "import sys\nprint(sys.argv[1:])\n")
+    parent = write_program(
+        "parent.py",
+        "import subprocess, sys\n"
+        "for words in (['child.py', 'a'], ['-c', 'print(2)']):\n"
+        "    python = [sys.executable, *words]\n"
+        "    print(subprocess.run(python, env={}, capture_output=True, text=True))\n",
+    )
+
+    dbg.data("start", parent.name)
+
+    out = printed(dbg.data("output", "--all"), "stdout")
+    assert out.count("returncode=0") == 2
+    assert out.count("stderr=''") == 2
+
+
+def test_debugpy_is_compiled_once_for_an_interpreter_that_keeps_no_bytecode(dbg, write_program):
+    spec = importlib.util.find_spec("debugpy")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    copy = dbg.home / "bin" / "debugpy"
+    shutil.copytree(
+        spec.submodule_search_locations[0], copy, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    dbg.configure(f'[adapters.debugpy]\npath = "{copy}"\n')
+    dbg.env["PYTHONDONTWRITEBYTECODE"] = "1"
+    program = write_program("app.py", "print(1)\n")
+
+    dbg.data("start", program.name)
+
+    def kept() -> dict[Path, int]:
+        files = (dbg.home / "cache" / "bytecode").rglob("*.pyc")
+        return {file: file.stat().st_mtime_ns for file in files}
+
+    first = kept()
+    assert any(file.name == "pydevd.pyc" for file in first)
+    assert not list(copy.rglob("*.pyc"))
+    dbg.data("start", program.name)
+    assert kept() == first
