@@ -1,7 +1,7 @@
 """What is measured, against what, and the limit of each figure.
 
 A measure offers probes, which the run calls in turn, round after round, so that a noisy minute of
-the machine falls on all of them alike. Its figures are made of the medians.
+the machine falls on all of them alike. Its figures are made of what one round took.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from lab import HERE, PROGRAMS, Lab, interpreters, line_of
 
 #: does one thing and returns what it took: seconds, or megabytes a second
 Probe = Callable[[], float]
-Medians = Mapping[str, float]
+#: what every probe took in one round
+Taken = Mapping[str, float]
 FLOOR = "python -c pass"
 FLOOD_MB = 16
 
@@ -55,7 +56,7 @@ class Measure:
     def open(self) -> dict[str, Probe]:
         return {}
 
-    def figures(self, medians: Medians) -> list[Figure]:
+    def figures(self, taken: Taken) -> list[Figure]:
         raise NotImplementedError
 
     def close(self) -> None:
@@ -71,8 +72,8 @@ class Status(Measure):
         self.lab.run("status")
         return {"dbg status": lambda: self.lab.timed("status")[0]}
 
-    def figures(self, medians: Medians) -> list[Figure]:
-        ratio = medians["dbg status"] / medians[FLOOR]
+    def figures(self, taken: Taken) -> list[Figure]:
+        ratio = taken["dbg status"] / taken[FLOOR]
         return [Figure("dbg status / python -c pass", ratio, "×", 1.25)]
 
 
@@ -104,10 +105,10 @@ class Resume(Measure):
             self._bare.stop_report()
         return watch.took_s
 
-    def figures(self, medians: Medians) -> list[Figure]:
-        ours, bare = medians[f"dbg {self.name}"], medians[f"bare {self.name}"]
-        allowed = 1.25 * medians[FLOOR] + 1.3 * bare
-        strict = medians[FLOOR] + 1.3 * bare
+    def figures(self, taken: Taken) -> list[Figure]:
+        ours, bare = taken[f"dbg {self.name}"], taken[f"bare {self.name}"]
+        allowed = 1.25 * taken[FLOOR] + 1.3 * bare
+        strict = taken[FLOOR] + 1.3 * bare
         return [
             Figure(f"dbg {self.name} / (1.25 × floor + 1.3 × bare)", ours / allowed, "×", 1.0),
             Figure(f"dbg {self.name} / (floor + 1.3 × bare)", ours / strict, "×"),
@@ -159,11 +160,11 @@ class Start(Measure):
         bare.close()
         return watch.took_s
 
-    def figures(self, medians: Medians) -> list[Figure]:
+    def figures(self, taken: Taken) -> list[Figure]:
         return [
             Figure(
                 f"dbg start / bare start, {version}",
-                medians[f"dbg start, {version}"] / medians[f"bare start, {version}"],
+                taken[f"dbg start, {version}"] / taken[f"bare start, {version}"],
                 "×",
                 1.15,
             )
@@ -187,8 +188,8 @@ class Cold(Measure):
         _await_end(pid)
         return took_s
 
-    def figures(self, medians: Medians) -> list[Figure]:
-        ratio = medians["dbg status, no daemon"] / medians[FLOOR]
+    def figures(self, taken: Taken) -> list[Figure]:
+        ratio = taken["dbg status, no daemon"] / taken[FLOOR]
         return [Figure("first command / python -c pass", ratio, "×", 25)]
 
 
@@ -228,11 +229,11 @@ class Flood(Measure):
         bare.close()
         return self._rate()
 
-    def figures(self, medians: Medians) -> list[Figure]:
-        ours, theirs = medians["flood, dbg"], medians["flood, debugpy's adapter"]
+    def figures(self, taken: Taken) -> list[Figure]:
+        ours, theirs = taken["flood, dbg"], taken["flood, debugpy's adapter"]
         return [
             Figure("output: dbg / debugpy's adapter", ours / theirs, "×", 0.5, at_least=True),
-            Figure("output: dbg / alone", ours / medians["flood, alone"], "×"),
+            Figure("output: dbg / alone", ours / taken["flood, alone"], "×"),
         ]
 
 
@@ -252,9 +253,9 @@ class Child(Measure):
         words = ("--interpreter", self.lab.python, "--name", "child", "--child", child)
         return self.lab.timed("start", "parent.py", *words)[0]
 
-    def figures(self, medians: Medians) -> list[Figure]:
-        more = medians["parent and child, followed"] - medians["parent and child, not followed"]
-        return [Figure("a followed child / python -c pass", more / medians[FLOOR], "×", 25)]
+    def figures(self, taken: Taken) -> list[Figure]:
+        more = taken["parent and child, followed"] - taken["parent and child, not followed"]
+        return [Figure("a followed child / python -c pass", more / taken[FLOOR], "×", 25)]
 
 
 class Memory(Measure):
@@ -283,7 +284,7 @@ class Memory(Measure):
             return float("nan")
         return sum(int(_found(r"Pss:\s+(\d+) kB", text)) for text in texts) / 1000
 
-    def figures(self, medians: Medians) -> list[Figure]:
+    def figures(self, taken: Taken) -> list[Figure]:
         return [
             Figure("daemon, idle", self._idle, "MB", 60),
             Figure("daemon, one session", self._busy, "MB", 70),
@@ -306,8 +307,8 @@ class Inside(Measure):
         self._costs: dict[str, float] = json.loads(done.stdout)
         return {}
 
-    def figures(self, medians: Medians) -> list[Figure]:
-        floor_us = medians[FLOOR] * 1e6
+    def figures(self, taken: Taken) -> list[Figure]:
+        floor_us = taken[FLOOR] * 1e6
         shown = [Figure(name, cost_us, "µs") for name, cost_us in self._costs.items()]
         share = sum(self._costs.values()) / floor_us
         return [*shown, Figure("all of these / python -c pass", share, "×", 0.25)]

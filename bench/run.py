@@ -1,7 +1,7 @@
 """Measures Freezeframe and says whether it keeps within its limits: `python bench/run.py`.
 
-All probes run in turn, round after round, in one run; a figure is a ratio of medians. Exit status
-1 when a limit is not kept.
+All probes run in one run, round after round, each time in another order; a figure is the median of
+what the rounds give. Exit status 1 when a limit is not kept.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import argparse
 import json
 import os
 import platform
+import random
+import signal
 import statistics
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import lab as labs
@@ -22,11 +25,13 @@ ROUNDS = 30
 
 def main() -> int:
     options = _options()
+    # Whoever ends it means all of it: the daemons and the environment go too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with labs.in_place() if options.in_place else labs.fresh() as lab:
         measures = [make(lab) for make in MEASURES if make.name in (options.only or _names())]
         samples = _sample(lab, measures, options.rounds)
     medians = {name: statistics.median(taken) for name, taken in samples.items()}
-    figures = [figure for measure in measures for figure in measure.figures(medians)]
+    figures = [figure for measure in measures for figure in _figures(measure, samples)]
     _show(options.rounds, samples, medians, figures)
     if options.json:
         _write(options.json, options.rounds, medians, figures)
@@ -62,15 +67,32 @@ def _sample(lab: labs.Lab, measures: list[Measure], rounds: int) -> dict[str, li
         for probe in probes.values():
             probe()
         samples: dict[str, list[float]] = {name: [] for name in probes}
+        order = random.Random(1)
         for number in range(rounds):
             print(f"\rround {number + 1} of {rounds}", end="", file=sys.stderr, flush=True)
-            for name, probe in probes.items():
-                samples[name].append(probe())
+            # Each time another order: who runs after a probe that slept gets the processor first.
+            for name in order.sample(list(probes), len(probes)):
+                samples[name].append(probes[name]())
         print("\r\033[K", end="", file=sys.stderr)
         return samples
     finally:
         for measure in opened:
             measure.close()
+
+
+def _figures(measure: Measure, samples: dict[str, list[float]]) -> list[Figure]:
+    """Return the median of each figure over the rounds.
+
+    Not the ratio of the medians: what a busy machine does to a round it does to both sides of it.
+    """
+    rounds = [
+        measure.figures(dict(zip(samples, taken, strict=True)))
+        for taken in zip(*samples.values(), strict=True)
+    ]
+    return [
+        replace(same[0], value=statistics.median(figure.value for figure in same))
+        for same in zip(*rounds, strict=True)
+    ]
 
 
 def _show(

@@ -101,3 +101,24 @@ def test_stop_ends_the_whole_tree(dbg, spawns):
     dbg.data("stop")
 
     assert dbg.data("sessions")["sessions"] == []
+
+
+def test_a_child_is_shown_with_its_own_command(dbg, spawns):
+    parent, child = spawns
+
+    report = dbg.data("start", parent.name, "-b", child.at("child"))
+
+    sessions = {each["name"]: each for each in dbg.data("sessions")["sessions"]}
+    command = sessions[report["session"]]["command"]
+    assert command[0].endswith(child.name)
+    assert command[1:] == ["2"]
+
+
+def test_the_machinery_of_multiprocessing_is_named_as_such(dbg, program):
+    p = program("pools.py")
+
+    report = dbg.data("start", p.name, "forkserver", "-b", p.at("worker"))
+
+    sessions = {each["name"]: each["command"] for each in dbg.data("sessions")["sessions"]}
+    assert ["multiprocessing", "forkserver"] in sessions.values()
+    assert sessions[report["session"]] == ["multiprocessing", "worker"]

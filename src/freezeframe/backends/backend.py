@@ -14,7 +14,14 @@ from typing import Protocol
 
 from freezeframe.model.answers import Instruction
 from freezeframe.model.places import Location
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, Thread
+from freezeframe.model.stops import (
+    DEFAULT_FILTERS,
+    ExceptionFilter,
+    ExceptionInfo,
+    Exit,
+    StopReason,
+    Thread,
+)
 from freezeframe.model.values import ScopeKind
 
 # --- what to debug ------------------------------------------------------------------------------
@@ -84,6 +91,7 @@ class Feature(StrEnum):
     ADDRESS_BREAKPOINTS = "address breakpoints"
     WATCHPOINTS = "watchpoints"
     EXCEPTIONS = "exception filters"
+    EXCEPTION_TYPES = "exception filters by type"
     SET = "assignment"
     JUMP = "jump"
     MEMORY_READ = "memory read"
@@ -198,8 +206,17 @@ class Configuration:
     """Everything that must be in place before the program's first line runs."""
 
     breakpoints: Sequence[WantedBreakpoint] = ()
-    #: names of exception filters; None means the debugger's own defaults
+    #: exception filters; None means the debugger's own defaults
     filters: Sequence[ExceptionFilter] | None = None
+
+    def filters_among(self, offered: Sequence[ExceptionFilter]) -> list[ExceptionFilter]:
+        """Return the filters to set, of those that a debugger offers."""
+        names = {filter.name for filter in offered}
+        chosen = [filter for filter in self.filters or () if filter.name in names]
+        if self.filters is None or DEFAULT_FILTERS in self.filters:
+            named = {filter.name for filter in chosen}
+            chosen += [each for each in offered if each.default and each.name not in named]
+        return chosen
 
 
 class StepKind(StrEnum):
@@ -246,6 +263,8 @@ class Printed:
 class ProcessStarted:
     pid: int | None
     name: str | None = None
+    #: its own command line, of a process that nobody here started
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,3 +148,7 @@ class ExceptionFilter:
     on: bool = False
     default: bool = False
     condition: str | None = None
+
+
+#: Stands for whatever a debugger that is not known yet stops at by itself.
+DEFAULT_FILTERS = ExceptionFilter("default", "what the debugger stops at by itself", on=True)

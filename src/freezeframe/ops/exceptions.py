@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
+from freezeframe.backends.backend import Feature
 from freezeframe.errors import UsageError
 from freezeframe.model.answers import CatchList
-from freezeframe.model.stops import ExceptionFilter
+from freezeframe.model.stops import DEFAULT_FILTERS, ExceptionFilter
 
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
@@ -23,9 +24,16 @@ def _offered(ctx: Context) -> tuple[ExceptionFilter, ...] | None:
 
 def _chosen(ctx: Context) -> list[ExceptionFilter]:
     """What is on now: the user's choice, or the debugger's defaults."""
-    if ctx.workspace.filters is not None:
-        return list(ctx.workspace.filters)
-    return [replace(f, on=True) for f in _offered(ctx) or () if f.default]
+    chosen = ctx.workspace.filters
+    offered = _offered(ctx)
+    if offered is None:
+        return [DEFAULT_FILTERS] if chosen is None else list(chosen)
+    named = {f.name: f for f in chosen or () if f != DEFAULT_FILTERS}
+    if chosen is None or DEFAULT_FILTERS in chosen:
+        for filter in offered:
+            if filter.default:
+                named.setdefault(filter.name, replace(filter, on=True))
+    return list(named.values())
 
 
 async def _set(ctx: Context, filters: list[ExceptionFilter]) -> CatchList:
@@ -40,7 +48,8 @@ def _listing(ctx: Context) -> CatchList:
     on = {f.name: f for f in _chosen(ctx)}
     offered = _offered(ctx)
     if offered is None:
-        return CatchList(tuple(on.values()), next=() if on else ("catch raised",))
+        shown = tuple(on.values())
+        return CatchList(shown, next=("catch raised",) if shown in ((), (DEFAULT_FILTERS,)) else ())
     return CatchList(
         tuple(
             replace(f, on=f.name in on, condition=on[f.name].condition if f.name in on else None)
@@ -57,28 +66,52 @@ def _listing(ctx: Context) -> CatchList:
     needs=Needs.WORKSPACE,
     control=True,
     example="catch raised",
-    examples=("catch uncaught userUnhandled",),
+    examples=("catch uncaught userUnhandled", "catch raised ValueError"),
 )
 async def catch(
     ctx: Context,
-    names: Annotated[tuple[str, ...], Arg("filters, as `catch list` names them", meta="FILTER")],
+    names: Annotated[
+        tuple[str, ...],
+        Arg("filters, as `catch list` names them, each with types behind it", meta="FILTER"),
+    ],
 ) -> CatchList:
     """Stop at exceptions, panics or throws of a kind.
 
-    Uncaught ones stop the program by default. Kept for the workspace, like breakpoints.
+    Types behind a filter narrow it to them and what inherits from them. Uncaught exceptions stop
+    the program by default. Kept for the workspace, like breakpoints.
     """
     offered = _offered(ctx)
     filters = {f.name: f for f in _chosen(ctx)}
-    for name in names:
+    for name, types in _with_types(names, offered):
         known = {f.name: f for f in offered} if offered is not None else None
         if known is not None and name not in known:
             raise UsageError(
                 f"this debugger has no filter {name!r}; it has {', '.join(known)}.",
                 next=f"dbg catch {next(iter(known))}",
             )
+        for session in ctx.workspace.live_sessions() if types else ():
+            session.require(Feature.EXCEPTION_TYPES)
         base = known[name] if known is not None else ExceptionFilter(name, name)
-        filters[name] = replace(base, on=True)
+        filters[name] = replace(base, on=True, condition=", ".join(types) or None)
     return await _set(ctx, list(filters.values()))
+
+
+def _with_types(
+    words: tuple[str, ...], offered: tuple[ExceptionFilter, ...] | None
+) -> list[tuple[str, list[str]]]:
+    """Return each filter with the types behind it.
+
+    A word that no filter has is a type when it is written like one (`ValueError`, `app.Broken`).
+    """
+    known = {f.name for f in offered or ()}
+    found: list[tuple[str, list[str]]] = []
+    for word in words:
+        like_a_type = word.rpartition(".")[2][:1].isupper()
+        if found and like_a_type and word not in known:
+            found[-1][1].append(word)
+        else:
+            found.append((word, []))
+    return found
 
 
 @op("catch list", group="exceptions", needs=Needs.WORKSPACE, control=True, example="catch list")

@@ -198,7 +198,7 @@ class Hub:
         """Return what `status` and `sessions` say of one session."""
         target, moment = session.target, session.moment
         frame = moment.thread.frame if moment is not None else None
-        program = getattr(target, "program", None) or ""
+        program = " ".join(session.command) or getattr(target, "program", None) or ""
         here = self.workspace_of(session)
         current = here.session()
         return SessionInfo(
@@ -215,7 +215,7 @@ class Hub:
             exit=session.exit,
             parent=session.parent.name if session.parent is not None else None,
             age_s=now - session.created,
-            command=(program, *getattr(target, "args", ())),
+            command=session.command or (program, *getattr(target, "args", ())),
         )
 
 

@@ -49,6 +49,9 @@ async def _ask(session: Session, moment: Moment) -> None:
     if event.reason is StopReason.EXCEPTION:
         moment.exception = await moment.backend.exception(moment.thread.id)
     await _tell_passed(moment)
+    for id in moment.event.breakpoints:
+        if id in session.book.wanted:
+            session.book.wanted[id].hits += 1
     await _forget_passing_breakpoints(session, moment)
     if frames:
         moment.selected = moment.choose_frame(frames)

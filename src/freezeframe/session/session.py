@@ -88,6 +88,8 @@ class Session:
         self.target: Target | None = None
         self.backend: Backend | None = None
         self.pid: int | None = None
+        #: of a child: its own command line, where its debugger tells
+        self.command: tuple[str, ...] = ()
         self.exit: Exit | None = None
         self.stop_number = 0
         #: the stop the program stands at; None while it runs
@@ -320,6 +322,7 @@ class Session:
                     self._resumed()
             case events.ProcessStarted(pid):
                 self.pid = pid if pid is not None else self.pid
+                self.command = event.command or self.command
                 self._changed()
             case events.ThreadChanged(thread, alive):
                 (self.threads.add if alive else self.threads.discard)(thread)
@@ -351,9 +354,6 @@ class Session:
         moment = Moment(self.stop_number, event, self.backend, thread, Handles(self.stop_number))
         moment.event_order = time.monotonic()
         self.moment = self.last_moment = moment
-        for id in event.breakpoints:
-            if id in self.book.wanted:
-                self.book.wanted[id].hits += 1
         self._spawn(look(self, moment))
         self._changed()
 

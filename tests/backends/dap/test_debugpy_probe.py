@@ -648,4 +648,4 @@ def test_hit_counts_that_mean_nothing_are_refused(text):
 
 
 def test_a_plain_point_needs_no_condition():
-    assert conditions.condition([Point("1"), Point("2", when="x")], None) == "True"
+    assert conditions.condition([Point("1"), Point("2")], None) == "True"

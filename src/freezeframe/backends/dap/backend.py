@@ -204,14 +204,16 @@ class DapBackend:
         body = await self._request(
             "stackTrace", {"threadId": thread, "startFrame": start, "levels": count}
         )
-        target = self._link.target
-        frames = [
-            translate.frame(frame, self._adapter, target) for frame in body.get("stackFrames") or ()
-        ]
+        target, total = self._link.target, body.get("totalFrames")
+        told = body.get("stackFrames") or ()
+        shown = [frame for frame in told if not self._adapter.is_no_frame(frame)]
+        if len(shown) < len(told):
+            total = start + len(shown)
+        frames = [translate.frame(frame, self._adapter, target) for frame in shown]
         for frame in frames:
             if frame.path is not None and frame.line is not None:
                 self._frame_places[frame.id] = (frame.path, frame.line, frame.function)
-        return frames, body.get("totalFrames")
+        return frames, total
 
     async def scopes(self, frame: int) -> Sequence[RawScope]:
         body = await self._request("scopes", {"frameId": frame})

@@ -32,6 +32,8 @@ class Marks:
         #: what was asked for last, by file or kind
         self._asked: dict[str, Sequence[WantedBreakpoint]] = {}
         self._filters: Sequence[ExceptionFilter] | None = None
+        #: filters were narrowed to types
+        self._narrowed = False
 
     @property
     def configuration(self) -> Configuration:
@@ -57,9 +59,7 @@ class Marks:
         if addresses:
             work.append(self.set_addresses(addresses))
         bound = [entry for entries in await asyncio.gather(*work) for entry in entries]
-        filters = configuration.filters
-        if filters is None:
-            filters = [f for f in translate.filters(self._wire.capabilities) if f.default]
+        filters = configuration.filters_among(translate.filters(self._wire.capabilities))
         if self._wire.capabilities.get("exceptionBreakpointFilters"):
             await self.set_filters(filters)
         return bound
@@ -97,8 +97,29 @@ class Marks:
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         self._filters = filters
         offered = {f.name for f in translate.filters(self._wire.capabilities)}
-        chosen = [f.name for f in filters if f.name in offered]
-        await self._wire.request("setExceptionBreakpoints", {"filters": chosen})
+        chosen = [f for f in filters if f.name in offered]
+        arguments: dict[str, Any] = {"filters": [f.name for f in chosen]}
+        narrowed = {f.name: f.condition for f in chosen if f.condition}
+        if self._wire.adapter.narrow is not None:
+            await self._narrow(self._wire.adapter.narrow, narrowed)
+        elif narrowed and self._wire.capabilities.get("supportsExceptionFilterOptions"):
+            arguments["filters"] = [f.name for f in chosen if not f.condition]
+            arguments["filterOptions"] = [
+                {"filterId": name, "condition": condition} for name, condition in narrowed.items()
+            ]
+        await self._wire.request("setExceptionBreakpoints", arguments)
+
+    async def _narrow(
+        self,
+        expression: Callable[[Mapping[str, Sequence[str]]], str],
+        narrowed: Mapping[str, str],
+    ) -> None:
+        if not narrowed and not self._narrowed:
+            return
+        self._narrowed = bool(narrowed)
+        types = {name: condition.split(", ") for name, condition in narrowed.items()}
+        context = self._wire.adapter.expression_context
+        await self._wire.request("evaluate", {"expression": expression(types), "context": context})
 
     def stopped(self, body: Mapping[str, Any]) -> Stopped:
         return translate.stopped(body, self._ids)

@@ -43,6 +43,7 @@ async def configure(
         # What they prepare must be there when the program begins; one that fails costs only
         # what it would have mended.
         await asyncio.wait(priming, timeout=timeouts.value_s)
+        _introduce(link, priming[0])
     if link.wire.capabilities.get("supportsConfigurationDoneRequest"):
         await link.wire.request("configurationDone")
     try:
@@ -135,6 +136,15 @@ def _prime(link: Link) -> list[Answer]:
         primed.add_done_callback(_note_failure)
         priming.append(primed)
     return priming
+
+
+def _introduce(link: Link, primed: Answer) -> None:
+    """Tell the command line of a child, which nobody here knows."""
+    if link.parent is None or not primed.done() or primed.cancelled() or primed.exception():
+        return
+    command = link.adapter.read_command(str(primed.result().get("result", "")))
+    if command:
+        link.emit(events.ProcessStarted(link.pid, command=command))
 
 
 def _note_failure(primed: Answer) -> None:

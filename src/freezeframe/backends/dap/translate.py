@@ -56,6 +56,7 @@ _FEATURES = {
     "supportsHitConditionalBreakpoints": Feature.HIT_COUNTS,
     "supportsLogPoints": Feature.LOGPOINTS,
     "supportsInstructionBreakpoints": Feature.ADDRESS_BREAKPOINTS,
+    "supportsExceptionFilterOptions": Feature.EXCEPTION_TYPES,
     "supportsDataBreakpoints": Feature.WATCHPOINTS,
     "supportsSetVariable": Feature.SET,
     "supportsSetExpression": Feature.SET,
@@ -76,6 +77,8 @@ def features(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
     found = {feature for flag, feature in _FEATURES.items() if capabilities.get(flag)}
     if capabilities.get("exceptionBreakpointFilters"):
         found.add(Feature.EXCEPTIONS)
+    if adapter.narrow is not None:
+        found.add(Feature.EXCEPTION_TYPES)
     return frozenset((found | _ALWAYS | adapter.extra_features) - adapter.lacks)
 
 

@@ -61,11 +61,15 @@ def _same_frame(one: StopReport, other: StopReport) -> bool:
     a, b = one.stop.frame, other.stop.frame
     if a is None or b is None or one.stop.thread.id != other.stop.thread.id:
         return False
-    names = {value.name for scope in one.scopes for value in scope.values}
-    known = all(value.name in names for scope in other.scopes for value in scope.values)
-    marked = any(value.changed for scope in other.scopes for value in scope.values)
-    # A new call of the same function marks nothing: its values must be shown.
-    return (a.path, a.function) == (b.path, b.function) and known and marked
+    if (a.path, a.function) != (b.path, b.function):
+        return False
+    # What has not changed must stand above, word for word, before its name is enough.
+    shown = {value.name: value.text for scope in one.scopes for value in scope.values}
+    return all(
+        value.changed or shown.get(value.name) == value.text
+        for scope in other.scopes
+        for value in scope.values
+    )
 
 
 def _item(item: BatchItem, rank: int, view: View) -> Section:

@@ -189,6 +189,8 @@ class Adapter:
     greet: Callable[[Endpoint | None], Sequence[Greeting]] = lambda endpoint: ()
     #: expressions evaluated without a frame before the program's first line runs
     prime: Callable[[Target, Surroundings], Sequence[str]] = lambda target, around: ()
+    #: the command line of the process, from the answer to the first of them
+    read_command: Callable[[str], tuple[str, ...]] = lambda text: ()
     #: arguments of the attach request for a child that connected by itself
     child_arguments: Callable[[Target, Surroundings], dict[str, Any]] | None = None
     #: events that announce a child process
@@ -242,6 +244,10 @@ class Adapter:
     slice_expression: Callable[[str, int, int], str] | None = None
     is_library: Callable[[str, Target], bool] = lambda path, target: False
     read_exception: Callable[[Mapping[str, Any]], ExceptionInfo] | None = None
+    #: an expression without a frame that narrows exception filters to types; filter → names
+    narrow: Callable[[Mapping[str, Sequence[str]]], str] | None = None
+    #: a frame that is none: what the debugger adds below the stack
+    is_no_frame: Callable[[Mapping[str, Any]], bool] = lambda frame: False
     #: the one line of an error text that says what is wrong
     brief_error: Callable[[str], str] = lambda text: text
     #: a statement that assigns, where the protocol's own requests hide failures

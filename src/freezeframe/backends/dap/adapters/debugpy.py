@@ -237,6 +237,16 @@ def _prime(target: Target, around: Surroundings) -> Sequence[str]:
     return (install, _FOLLOW_AGAIN) if isinstance(target, Attach) else (install,)
 
 
+def _read_command(text: str) -> tuple[str, ...]:
+    """Return what a child was started for; a process of multiprocessing's own by its role."""
+    try:
+        facts = json.loads(text)
+        own = facts["role"] in ("worker", "forkserver", "tracker")
+        return ("multiprocessing", facts["role"]) if own else tuple(facts["argv"])
+    except (ValueError, KeyError, TypeError):
+        return ()
+
+
 #: Whether processes that the program starts are told our port.
 _FOLLOW = (
     "(lambda m: m.__dict__.update(_get_apply_arg_patching={}))"
@@ -440,6 +450,7 @@ ADAPTER = Adapter(
     greet=_greet,
     read_identity=_identity,
     prime=_prime,
+    read_command=_read_command,
     child_arguments=_child_arguments,
     child_event="debugpyAttach",
     read_child_offer=_read_child_offer,
@@ -476,6 +487,8 @@ ADAPTER = Adapter(
     slice_expression=conditions.page,
     is_library=_is_library,
     read_exception=exceptions.read,
+    narrow=conditions.narrow,
+    is_no_frame=exceptions.is_chained,
     brief_error=_brief_error,
     assignment=lambda target, value: f"{target} = {value}",
     argument_names=_argument_names,

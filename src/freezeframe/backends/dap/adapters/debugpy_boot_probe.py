@@ -43,7 +43,7 @@ def main() -> None:
     # The package first: it prepares the way for pydevd.
     names = ("debugpy", "debugpy.server.cli")
     cli = _load(os.path.dirname(package), cache, package, names)
-    _hurry(_skip_descriptions, _skip_pause, _hide_this_file)
+    _hurry(_skip_descriptions, _skip_pause, _hide_this_file, _end_without_a_record)
     _hurry(lambda: _lead_children(package, cache))
     cli.main()
 
@@ -169,6 +169,9 @@ def _keep_bytecode(package: str, cache: str) -> Callable[[], None] | None:
 def _skip_descriptions() -> None:
     log: Any = sys.modules["debugpy.common.log"]
     log.describe_environment = lambda *_: None
+    # It formats the traceback of a SystemExit that nobody reads, and a step over the program's
+    # last line ends in the module that does.
+    log._exception = lambda *_, **__: None
 
 
 def _skip_pause() -> None:
@@ -244,6 +247,20 @@ def _hide_from_pydevd() -> None:
     """Where debugpy's server is not: this file's frames are pydevd's own, and nobody's to see."""
     table: Any = sys.modules["_pydevd_bundle.pydevd_dont_trace_files"]
     table.DONT_TRACE[os.path.basename(__file__)] = table.PYDEV_FILE
+
+
+def _end_without_a_record() -> None:
+    """A program that ends by SystemExit: debugpy formats a traceback for its own log.
+
+    It does so in files of the standard library that are traced, so that a step over the last line
+    of the program would stop in them.
+    """
+    log: Any = sys.modules["debugpy.common.log"]
+
+    def reraise_exception(*_arguments: Any, **_named: Any) -> None:
+        raise  # always called while an exception is handled
+
+    log.reraise_exception = reraise_exception
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ _MAX_DEPTH = 8
 _LONG_STRING = 200
 #: changed parts told of one variable
 _PARTS = 12
+#: another object with more differences than this is another thing, not a changed one
+_ALIKE = 2
 _KEPT_FRAMES = 16
 _NAMED = (
     types.FunctionType,
@@ -55,6 +57,8 @@ class _Seen:
         #: what each variable was shown as
         self.said_before: dict[str, str] = {}
         self.said: dict[str, str] = {}
+        #: what functions returned with on the way to the last stop
+        self.returned: dict[str, Any] = {}
 
 
 class _Leaf:
@@ -69,10 +73,10 @@ class _Leaf:
 class _Tree:
     """A container or an object. `path` spells the way from it to one of its items."""
 
-    __slots__ = ("items", "kind", "path", "rest")
+    __slots__ = ("id", "items", "kind", "path", "rest")
 
-    def __init__(self, kind: str, path: Callable[[Any], str]) -> None:
-        self.kind, self.path = kind, path
+    def __init__(self, id: int, kind: str, path: Callable[[Any], str]) -> None:
+        self.id, self.kind, self.path = id, kind, path
         self.items: dict[Any, Any] = {}
         #: what stands for the items that are not kept
         self.rest: Any = None
@@ -101,10 +105,24 @@ def look(frame: Any, named: dict[str, Any]) -> dict[str, Any]:
     if seen.stop != number:
         seen.stop, seen.before = number, seen.now
         seen.said_before, seen.said = seen.said, {}
+        seen.returned = {}
     seen.now = _kept(named)
     if seen.before is None:
         return {name: {"changed": False} for name in named}
     return _told(seen.before, seen.now, seen.said_before)
+
+
+def returned(frame: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Return what functions returned with since the last stop of *frame*; `look` comes first.
+
+    pydevd keeps *values* as long as the frame lives: they are taken away, once told.
+    """
+    seen = _seen.get(id(frame))
+    if seen is None:
+        return values
+    seen.returned.update(values)
+    values.clear()
+    return seen.returned
 
 
 def say(frame: Any, name: str, text: str) -> None:
@@ -176,7 +194,7 @@ def _keep(value: Any, depth: int, known: dict[int, Any], room: list[int]) -> Any
     if depth > _MAX_DEPTH or room[0] <= 0:
         return _Leaf((name, _text.count(value)), f"{name}(…)")
     room[0] -= 1
-    tree = _Tree(name, _index)
+    tree = _Tree(id(value), name, _index)
     known[id(value)] = tree
     if issubclass(kind, dict):
         tree.path = _key
@@ -276,12 +294,17 @@ def _told(
         if name not in before:
             told[name] = {"changed": True}
             continue
+        old = before[name]
         found = _Differences()
-        found.compare(before[name], node, name)
+        found.compare(old, node, name)
+        if found.count > _ALIKE and type(old) is type(node) is _Tree and old.id != node.id:
+            # The name stands for something else now; what the two have in common is chance.
+            found = _Differences()
+            found.parts, found.count = [[name, None, None]], 1
         fact: dict[str, Any] = {"changed": found.count > 0}
         told[name] = fact
         if found.count:
-            fact["was"] = said_before.get(name) or _said(before[name])
+            fact["was"] = said_before.get(name) or _said(old)
             fact["parts"] = [part for part in found.parts if part[0] != name]
             fact["more"] = found.count - len(found.parts)
     told[""] = [

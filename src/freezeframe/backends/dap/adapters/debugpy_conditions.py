@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -188,6 +188,12 @@ def unstick() -> str:
 def leave() -> str:
     """Return the expression that gives the program back what was changed about it."""
     return f"{_PROBE}.leave()"
+
+
+def narrow(types: Mapping[str, Sequence[str]]) -> str:
+    """Return the expression that narrows filters of exceptions to types, by their names."""
+    names = {filter: list(wanted) for filter, wanted in types.items()}
+    return f"__import__('sys').modules['_freezeframe_cures'].narrow({names!r})"
 
 
 def passed() -> str:

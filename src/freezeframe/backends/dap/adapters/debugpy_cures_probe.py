@@ -23,6 +23,8 @@ _later: dict[str, str] = {}
 _loading = threading.Lock()
 #: what gives the program back what cures changed about it
 _undo: list[Callable[[], Any]] = []
+#: filter of exceptions → names of the types that it is narrowed to
+_only: dict[str, list[str]] = {}
 #: the debugger of this process, also when it has been put away
 _latest: dict[str, Any] = {}
 
@@ -255,9 +257,47 @@ def repeated_raises(debugger: Any) -> None:
         # Not with justMyCode: it may start in a library, where nobody wants to stop.
         if "notify_on_first_raise_only" in named and not named.get("ignore_libraries"):
             named["notify_on_first_raise_only"] = True
-        return add(*arguments, **named)
+        return add(*arguments, **named) if not _only else _add_narrowed(add, arguments, named)
 
     debugger.add_break_on_exception = add_break_on_exception
+
+
+class Named(type):
+    """A type to which every class belongs that has one of its *names*, or inherits from one.
+
+    pydevd looks a class up when it is asked to stop at it; the program's own are not there yet.
+    """
+
+    names: tuple[str, ...] = ()
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return any(
+            base.__name__ in cls.names or f"{base.__module__}.{base.__qualname__}" in cls.names
+            for base in kind.__mro__
+        )
+
+
+def narrow(types: dict[str, list[str]]) -> None:
+    """Stop at exceptions of these types only; filter → names. For filters that are set later."""
+    _only.clear()
+    _only.update(types)
+
+
+def _add_narrowed(add: Callable[..., Any], arguments: Any, named: dict[str, Any]) -> Any:
+    """Set each filter by itself, those that are narrowed with their types."""
+    flags = {
+        "notify_on_handled_exceptions": "raised",
+        "notify_on_unhandled_exceptions": "uncaught",
+        "notify_on_user_unhandled_exceptions": "userUnhandled",
+    }
+    added = None
+    for flag, filter in flags.items():
+        if not named.get(flag):
+            continue
+        added = add(*arguments, **dict(named, **{each: int(each == flag) for each in flags}))
+        if added is not None and filter in _only:
+            added.type = Named("Named", (), {"names": tuple(_only[filter])})
+    return added
 
 
 def unseen_exceptions(debugger: Any) -> None:

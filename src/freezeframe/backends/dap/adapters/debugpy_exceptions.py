@@ -58,6 +58,11 @@ def _read_traceback(text: str) -> tuple[list[TracebackLine], str]:
     return lines[::-1], "\n".join(rest).strip()
 
 
+def is_chained(frame: Mapping[str, Any]) -> bool:
+    """The frame belongs to an exception that came before; pydevd puts it below the stack."""
+    return str(frame.get("name", "")).startswith("[Chained Exc: ")
+
+
 def is_foreign(path: str) -> bool:
     """The file belongs to Python, an installed package or the debugger."""
     return path.startswith("<frozen") or _LIBRARY.search(path) is not None

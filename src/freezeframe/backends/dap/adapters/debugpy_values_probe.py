@@ -125,7 +125,9 @@ def _frame_children(frame: Any, is_global: bool) -> list[tuple[str, Any, str | N
         if not is_global:
             facts["frame"] = frame
         made.append((name, value, name, False, facts))
-    made += [(name, value, f"{_RETURNED}[{name!r}]", True, {}) for name, value in returned.items()]
+    if not is_global:
+        returned = _changes.returned(frame, returned)
+    made += [(name, value, None, True, {}) for name, value in returned.items()]
     gone = told.get("", ())
     made += [(name, None, None, False, {"gone": True, "was": was}) for name, was in gone]
     return made
