@@ -20,6 +20,9 @@ SOCKET = "daemon.sock"
 LOG = "daemon.log"
 
 
+_SCRATCH = "session-"
+
+
 def runtime_dir(env: Mapping[str, str] = os.environ) -> str:
     """Return the directory of the socket and the locks."""
     if home := _home(env):
@@ -54,6 +57,23 @@ def socket_path(env: Mapping[str, str] = os.environ) -> str:
 
 def log_path(env: Mapping[str, str] = os.environ) -> str:
     return os.path.join(state_dir(env), LOG)
+
+
+def scratch(env: Mapping[str, str] = os.environ) -> str:
+    """Return a new directory for the FIFOs and sockets of one session; its maker removes it."""
+    import tempfile
+
+    return tempfile.mkdtemp(prefix=_SCRATCH, dir=secure(runtime_dir(env)))
+
+
+def sweep(env: Mapping[str, str] = os.environ) -> None:
+    """Remove what a daemon that was killed left behind. For a daemon that holds the lock."""
+    import shutil
+
+    directory = runtime_dir(env)
+    for name in os.listdir(directory):
+        if name.startswith(_SCRATCH):
+            shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
 
 
 def secure(directory: str) -> str:

@@ -236,11 +236,22 @@ def test_a_batch_shows_each_answer_under_its_command_and_nothing_twice():
 
 
 def test_a_new_call_of_the_same_function_shows_its_values_again():
+    hits = [report(scopes=(local_scope(Value("n", text), Value("m", "1")),)) for text in "34"]
+
+    answer = Batch(tuple(BatchItem("continue", True, hit) for hit in hits))
+
+    # Nothing is marked in a frame that is seen for the first time.
+    assert shown(answer).count("  m = 1\n") == 2
+    assert "  n = 4\n" in shown(answer)
+
+
+def test_values_that_stand_above_word_for_word_are_only_named():
     hit = report(scopes=(local_scope(Value("n", "3")),))
 
-    answer = Batch((BatchItem("continue", True, hit), BatchItem("continue", True, hit)))
+    answer = Batch((BatchItem("next", True, hit), BatchItem("next", True, hit)))
 
-    assert shown(answer).count("  n = 3\n") == 2
+    assert shown(answer).count("  n = 3\n") == 1
+    assert "  unchanged: n\n" in shown(answer)
 
 
 def test_the_answers_of_a_batch_share_one_budget_the_last_one_served_first():

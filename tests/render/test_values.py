@@ -7,6 +7,7 @@ import pytest
 from freezeframe.model.answers import Chunk, Evaluated, FrameAnswer, Output, Variables
 from freezeframe.model.stops import Frame
 from freezeframe.model.values import Scope, ScopeKind, Value
+from freezeframe.render.text.values import assigned, changes
 
 from .samples import TOTAL, local_scope, shown, source, text
 
@@ -75,7 +76,7 @@ def test_a_range_says_what_it_is_a_part_of():
     )
 
     assert shown(answer) == text("""
-        xs [100:103] of 10000
+        xs [100:103] of 10,000
           100 = 10000
           101 = 10201
           102 = 10404
@@ -238,3 +239,34 @@ def test_a_frame_is_shown_with_its_source_and_values():
            25  print(total(3))
           a = 1
     """)
+
+
+def test_a_long_container_shows_its_first_elements_and_their_number():
+    items = ", ".join(map(str, range(1000)))
+    value = Value("xs", f"deque([{items}])", has_children=True, count=1000)
+
+    line = shown(Evaluated("xs", value), budget_tokens=60).splitlines()[0]
+
+    assert line.startswith("xs = deque([0, 1, 2, ")
+    assert line.endswith(", … 1000 items])")
+
+
+def test_changed_parts_are_told_by_their_paths_a_few_of_them():
+    parts = tuple(Value(f"xs[{i}]", "1", changed=True, was="0") for i in range(6))
+    value = Value("xs", "[…]" * 40, changed=True, was="[.]" * 40, parts=parts, more_parts=3)
+
+    listed = [f"{path} {part.text}" for path, part in changes(value)]
+
+    assert listed == ["xs[0] 1", "xs[1] 1", "xs[2] 1", "xs[3] 1", "xs "]
+    assert assigned(changes(value)[-1][1], 80) == "xs: 5 more changes"
+
+
+def test_what_is_gone_is_told_with_what_it_was():
+    assert assigned(Value("x", "", changed=True, was="3", gone=True), 80) == "x is gone (was 3)"
+
+
+def test_an_objects_own_words_do_not_hide_what_changed_in_it():
+    part = Value("o.n", "2", changed=True, was="1")
+    value = Value("o", "<thing 2>", changed=True, was="<thing 1>", parts=(part,))
+
+    assert [path for path, _ in changes(value)] == ["o", "o.n"]

@@ -115,3 +115,14 @@ def test_a_span_of_time_is_told_in_its_unit(span_s, words):
 )
 def test_next_steps_can_be_run_as_they_stand(next, words):
     assert commands(next) == words
+
+
+def test_a_text_that_a_debugger_has_shortened_is_shortened_once_and_counted_in_full():
+    text = "'" + "x" * 60 + "…+1,000,000 chars…" + "y" * 60 + "'"
+
+    shown = clip(text, 60)
+
+    assert shown.count("chars…") == 1
+    # 122 characters were there, and a million more: what is not shown is what is counted.
+    kept = len(shown) - len("…+1,000,074 chars…")
+    assert f"…+{1_000_000 + 122 - kept:,} chars…" in shown

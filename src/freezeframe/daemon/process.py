@@ -136,6 +136,7 @@ def _serve(
         # A daemon with the defaults can say what is wrong; one that does not start cannot.
         config = configs.Config()
         house.add_note(f"{error} The defaults are used.")
+    paths.sweep()
     make_handler = _load(handler)
 
     def serving() -> None:

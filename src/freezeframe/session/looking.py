@@ -56,6 +56,9 @@ async def _ask(session: Session, moment: Moment) -> None:
     if frames:
         moment.selected = moment.choose_frame(frames)
         moment.view = session.memory.compare(moment, await moment.look(moment.selected))
+        if not session.finishing or event.reason is not StopReason.STEP:
+            # Debuggers keep what any function returned with in view, long after.
+            moment.view.returned = None
 
 
 async def _tell_passed(moment: Moment) -> None:

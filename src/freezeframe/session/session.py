@@ -118,6 +118,8 @@ class Session:
         self.threads: set[int] = set()
         self.memory = FrameMemory()
         self._children_made = 0
+        #: the last step was out of a function: what is returned then is that function's
+        self.finishing = False
         #: of a root: the session of its tree that was reported last
         self.speaker: Session | None = None
 
@@ -262,6 +264,7 @@ class Session:
         if self._ends != ends + 1:
             raise refusals.ended_early(self)  # that was someone else
         self.children.clear()
+        self._children_made = 0
         self.phase = advance(self.phase, Occurrence.CLEARED)
         await self.start(target)
 
@@ -440,11 +443,13 @@ class Session:
         """Let the program run on from its stop."""
         moment = await self.require_stopped()
         backend = self.require_backend()
+        self.finishing = False
         await self._go(backend.resume(moment.thread.id, only=only), moment)
 
     async def step(self, kind: StepKind, *, instruction: bool = False) -> None:
         moment = await self.require_stopped()
         backend = self.require_backend()
+        self.finishing = kind is StepKind.OUT
         await self._go(backend.step(kind, moment.thread.id, instruction=instruction), moment)
 
     async def _go(self, request: Coroutine[Any, Any, None], moment: Moment) -> None:

@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 
+from freezeframe import paths
 from freezeframe.backends.backend import Launch, Target
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
@@ -50,7 +50,7 @@ class Ground:
 
     @classmethod
     async def open(cls, adapter: Adapter, target: Target) -> Ground:
-        ground = cls(adapter, tempfile.mkdtemp(prefix="freezeframe-"))
+        ground = cls(adapter, paths.scratch())
         if adapter.reverse(target):
             ground.listener = await Listener.open(ground._connected)
             ground.endpoint = Endpoint(

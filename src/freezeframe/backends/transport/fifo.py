@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable
+
+from freezeframe import paths
 
 from .drain import Drain
 
@@ -17,7 +18,7 @@ class Fifo(Drain):
     """
 
     def __init__(self, on_text: Callable[[str], None], *, name: str = "log") -> None:
-        directory = tempfile.mkdtemp(prefix="freezeframe-")
+        directory = paths.scratch()
         self.path = os.path.join(directory, name)
         try:
             os.mkfifo(self.path, 0o600)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 
+from freezeframe import paths
 from freezeframe.errors import DebuggerError, DebuggerTimeout
 
 from .listener import Acceptor
@@ -57,7 +57,7 @@ class UnixListener:
     @classmethod
     async def open(cls, on_stream: Callable[[Stream], None] | None = None) -> UnixListener:
         """Listen. Each connection goes to *on_stream* (not opened yet), or waits for `accept`."""
-        directory = tempfile.mkdtemp(prefix="freezeframe-")
+        directory = paths.scratch()
         path = os.path.join(directory, "s")
         acceptor = Acceptor(on_stream)
         try:
