@@ -255,7 +255,7 @@ class Child(Measure):
 
     def figures(self, taken: Taken) -> list[Figure]:
         more = taken["parent and child, followed"] - taken["parent and child, not followed"]
-        return [Figure("a followed child / python -c pass", more / taken[FLOOR], "×", 25)]
+        return [Figure("a followed child / python -c pass", more / taken[FLOOR], "×", 15)]
 
 
 class Memory(Measure):

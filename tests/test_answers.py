@@ -43,8 +43,10 @@ def test_a_batch_says_once_what_does_not_change(dbg, program):
 def test_a_returned_value_is_told_at_the_stop_it_led_to_and_no_longer(dbg, program):
     p = program("orders.py")
     dbg("start", p.name, "-b", p.at("price"))
+    dbg("step")
 
-    assert "returned 135.0" in dbg("next").out
+    assert "returned 135.0" in dbg("finish").out
+    assert "returned 135.0" in dbg("context").out
     assert "returned" not in dbg("next").out
 
 
@@ -163,3 +165,21 @@ def test_every_operation_answers_as_its_schema_says(dbg, program):
         assert answer.code in ((1,) if spec.id == "batch" else (0, 124)), str(answer)
         answer.data()  # holds it against the schema
     assert {spec.id for spec in table.OPS} == asked | _ELSEWHERE
+
+
+# --- a broken configuration ---------------------------------------------------------------------
+
+
+def test_a_config_file_that_breaks_is_told_once_and_changes_nothing(dbg):
+    dbg.configure("[answers]\ncontext_lines = 1\n")
+    assert dbg("status").code == 0
+    dbg.configure("[answers]\ncontext_lines = 'many'\n")
+
+    first, second = dbg("status"), dbg("status")
+
+    assert "note: bad-config: answers.context_lines must be" in first.out
+    assert (first.code, second.code) == (0, 0)
+    assert "bad-config" not in second.out
+    shown = dbg("config", "answers")
+    assert "not in use: answers.context_lines must be" in shown.out
+    assert "answers.context_lines = 1" in shown.out

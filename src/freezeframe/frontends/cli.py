@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from freezeframe import config as configs
 from freezeframe.config import Config
 from freezeframe.daemon.house import SessionRecord
-from freezeframe.errors import FreezeframeError, UsageError
+from freezeframe.errors import BadConfig, FreezeframeError, UsageError
 from freezeframe.model.answers import Batch, StopReport, Text
 from freezeframe.ops import _schema, table
 from freezeframe.ops._context import Caller, Context
@@ -53,6 +53,7 @@ class Front:
         self._house = house
         self._config = config
         self._config_stamp = _stamp(house.config_path)
+        self._config_note: str | None = None
         self._recording: asyncio.TimerHandle | None = None
         self.hub = Hub(config, on_change=self._changed)
 
@@ -71,7 +72,7 @@ class Front:
         """Answer a command line; return its exit status."""
         style = _style(request)
         as_json = "--json" in request.argv
-        notes = self._house.take_notes()
+        notes = self._take_notes()
         if notes:
             show = reply.err if as_json else reply.out
             await show("".join(f"note: {note}\n" for note in notes))
@@ -111,7 +112,7 @@ class Front:
 
     async def call(self, request: dict[str, object]) -> dict[str, object]:
         """Answer a structured request."""
-        notes = self._house.take_notes()
+        notes = self._take_notes()
         try:
             spec, arguments, ctx = self._read_call(request)
             answer = await run(spec, ctx, arguments)
@@ -176,12 +177,23 @@ class Front:
         )
 
     def _refresh_config(self) -> None:
-        """Read config.toml again when it changed; a bad file is an error until it is mended."""
+        """Read config.toml again when it changed. A bad file changes nothing, and is told once."""
         stamp = _stamp(self._house.config_path)
-        if stamp != self._config_stamp:
-            self._config_stamp = stamp
+        if stamp == self._config_stamp:
+            return
+        self._config_stamp = stamp
+        try:
             self._config = configs.load(self._house.config_path, os.environ)
-            self.hub.config = self._config
+        except BadConfig as error:
+            self._config_note = f"{error} The settings stay as they were."
+            return
+        self.hub.config = self._config
+
+    def _take_notes(self) -> tuple[str, ...]:
+        """Return what the caller must know besides his answer; nobody is told it again."""
+        self._refresh_config()
+        note, self._config_note = self._config_note, None
+        return (*self._house.take_notes(), *((note,) if note else ()))
 
     # --- what an unexpected end would cost
 

@@ -363,6 +363,8 @@ class Settings:
     path: str
     exists: bool
     settings: tuple[Setting, ...]
+    #: why the file cannot be used
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import os
 from typing import Annotated
 
 from freezeframe.backends import select
-from freezeframe.config import settings
-from freezeframe.errors import NotFound
+from freezeframe.config import load, settings
+from freezeframe.errors import BadConfig, NotFound
 from freezeframe.model.answers import AdapterList, Checkup, Settings, Status, Text
 
 from . import sessions
@@ -55,7 +55,13 @@ async def config(
         chosen = tuple(s for s in chosen if s.key == key or s.key.startswith(key.rstrip(".") + "."))
         if not chosen:
             raise NotFound(f"there is no setting {key}.", next="dbg config")
-    return Settings(ctx.house.config_path, os.path.exists(ctx.house.config_path), chosen)
+    path = ctx.house.config_path
+    error = None
+    try:
+        load(path, {})
+    except BadConfig as bad:
+        error = bad.message
+    return Settings(path, os.path.exists(path), chosen, error)
 
 
 @op("logs", group="house", control=True, example="logs --tail 50")

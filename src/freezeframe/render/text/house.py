@@ -14,7 +14,7 @@ from freezeframe.model.answers import (
     Text,
     Tool,
 )
-from freezeframe.render.budget import Elastic, Fixed, Listing, Section, size
+from freezeframe.render.budget import Capped, Elastic, Fixed, Listing, Section, size
 from freezeframe.render.page import Line, Tone, View, row
 from freezeframe.render.words import clip, harmless, number, one_line, relative
 from freezeframe.render.words import size as size_of_text
@@ -132,7 +132,11 @@ def _settings(answer: Settings, view: View) -> list[Section]:
         missing = len(settings) - shown
         return f"… {missing} more (dbg config {view.more})" if missing else None
 
-    return [headline(f"{path}{there}", Tone.HEAD), Listing(1, len(settings), item, more)]
+    sections: list[Section] = [headline(f"{path}{there}", Tone.HEAD)]
+    if answer.error is not None:
+        words = f"not in use: {answer.error}"
+        sections.append(Capped(wrapped_in(1, words, Tone.BAD), 400))
+    return [*sections, Listing(1, len(settings), item, more)]
 
 
 def _setting(setting: Setting, width: int) -> Line:

@@ -265,7 +265,9 @@ def _listing(
         parts = changes(value) if mark else []
         star = "* " if parts else "  "
         tone = Tone.CHANGED if parts else Tone.VALUE
-        lines = [Line(star + assigned(value, width, mark=mark), tone)]
+        # What its parts tell need not be told of the whole.
+        inside = bool(parts) and all(part is not value for _, part in parts)
+        lines = [Line(star + assigned(value, width, mark=mark and not inside), tone)]
         for path, part in parts:
             if part is not value:
                 lines.append(Line(f"  * {assigned(part, width, name=path)}", Tone.CHANGED))
@@ -273,6 +275,7 @@ def _listing(
 
     titled = titled or scope.kind in (ScopeKind.GLOBALS, ScopeKind.REGISTERS, ScopeKind.OTHER)
     head = (Line(f"{one_line(scope.name).lower()}:", Tone.HEAD),) if titled else ()
+
     def more(shown: int) -> str | None:
         return _more(scope, positions, shown, view, option)
 
