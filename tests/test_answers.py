@@ -131,7 +131,7 @@ _SESSION = (
     "breakpoint remove --all",
     "await",
     "doctor",
-    "detach",
+    "stop",
 )
 #: refused by this debugger, or answered only in circumstances that other tests make
 _ELSEWHERE = frozenset(
@@ -146,7 +146,7 @@ _ELSEWHERE = frozenset(
         "core",
         "attach",
         "input",
-        "stop",
+        "detach",
         "daemon_stop",
     }
 )

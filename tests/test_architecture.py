@@ -255,21 +255,27 @@ def adapter_files() -> list[Path]:
         PACKAGE / "backends" / "dap" / "adapters",
         PACKAGE / "backends" / "console" / "debuggers",
     )
+    # A debugger is a file, or a folder when it has parts.
     return [
         file
         for room in rooms
         if room.is_dir()
-        for file in sorted(room.glob("*.py"))
-        if not file.name.startswith("_") and not is_probe(file)
+        for file in sorted((*room.glob("*.py"), *room.glob("*/__init__.py")))
+        if not is_probe(file) and (file.parent != room or not file.name.startswith("_"))
     ]
 
 
+def owner_of(file: Path) -> str:
+    """The debugger that an adapter file describes."""
+    return file.parent.name if file.name == "__init__.py" else file.stem
+
+
 def adapter_names() -> dict[str, str]:
-    """Each spelling of a debugger's name → stem of the file that owns it."""
+    """Each spelling of a debugger's name → the file or folder that owns it."""
     names: dict[str, str] = {}
     for file in adapter_files():
-        names[file.stem] = file.stem
-        names[file.stem.replace("_", "-")] = file.stem
+        names[owner_of(file)] = owner_of(file)
+        names[owner_of(file).replace("_", "-")] = owner_of(file)
         for node in ast.walk(tree_of(file)):
             if (
                 isinstance(node, ast.keyword)
@@ -277,7 +283,7 @@ def adapter_names() -> dict[str, str]:
                 and isinstance(node.value, ast.Constant)
                 and isinstance(node.value.value, str)
             ):
-                names[node.value.value] = file.stem
+                names[node.value.value] = owner_of(file)
     return names
 
 
@@ -304,10 +310,9 @@ def test_a_debugger_s_name_stands_in_its_own_file_only():
             continue
         for line, text in strings_of(file):
             for name, owner in names.items():
-                # A file of the debugger's own: debugpy.py, debugpy_probe.py
-                if (file in adapter_files() and file.stem == owner) or file.stem.startswith(
-                    f"{owner}_"
-                ):
+                # The debugger's own file, a part of it beside it, or its folder.
+                parts = (file.stem, *file.parts)
+                if owner in parts or file.stem.startswith(f"{owner}_"):
                     continue
                 if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
                     wrong.append(f"{file.relative_to(ROOT)}:{line} has {name!r} in {text[:60]!r}")

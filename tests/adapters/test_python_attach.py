@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from freezeframe.backends.dap.adapters import debugpy_joining as joining
+from freezeframe.backends.dap.adapters.debugpy import joining
 from freezeframe.errors import LaunchFailed
 from harness import facts
 from harness.reports import place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from freezeframe.backends.dap.adapters import debugpy_exceptions
+from freezeframe.backends.dap.adapters.debugpy import exceptions
 from harness.reports import place
 
 CHAINED = """\
@@ -112,4 +112,4 @@ def test_a_filter_is_widened_again_while_the_program_stands(dbg, write_program):
 def test_what_pydevd_adds_to_a_type_is_not_shown(note):
     body = {"exceptionId": "KeyError" + note, "description": "'k'", "breakMode": "userUnhandled"}
 
-    assert debugpy_exceptions.read(body).type == "KeyError"
+    assert exceptions.read(body).type == "KeyError"

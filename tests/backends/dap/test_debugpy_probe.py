@@ -19,9 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freezeframe.backends.dap.adapters import debugpy_conditions as conditions
-from freezeframe.backends.dap.adapters.debugpy_conditions import Point
-from freezeframe.backends.dap.adapters.debugpy_cures_probe import CURES
+from freezeframe.backends.dap.adapters.debugpy import conditions
+from freezeframe.backends.dap.adapters.debugpy.conditions import Point
+from freezeframe.backends.dap.adapters.debugpy.cures_probe import CURES
 from harness.facts import PATIENCE_S
 from harness.interpreters import interpreters
 
@@ -121,7 +121,7 @@ class Debuggee:
         self.process = subprocess.Popen(
             [
                 *(python, "-X", "frozen_modules=off"),
-                *(str(HERE / "debugpy_boot_probe.py"), PACKAGE, cache),
+                *(str(HERE / "boot_probe.py"), PACKAGE, cache),
                 *("--connect", f"127.0.0.1:{self.listener.getsockname()[1]}", "--wait-for-client"),
                 *("--adapter-access-token", secrets.token_hex(8), *argv),
             ],
@@ -223,7 +223,7 @@ def test_installing_twice_cures_once(start):
 
 
 def test_the_probe_and_the_boot_script_are_written_in_the_oldest_python_s_words():
-    for file in HERE.glob("debugpy*_probe.py"):
+    for file in HERE.glob("*_probe.py"):
         ast.parse(file.read_text(), feature_version=(3, 8))
 
 

@@ -1,4 +1,4 @@
-"""How variables are told; runs inside the debuggee, under the rules of `debugpy_probe.py`.
+"""How variables are told; runs inside the debuggee, under the rules of `main_probe.py`.
 
 It becomes the module `_freezeframe_values` and answers in pydevd's place when variables are asked
 for: in the program's own order, in bounded text, without running a property, and with what else

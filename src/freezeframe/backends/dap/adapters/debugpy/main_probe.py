@@ -5,7 +5,7 @@ this package, and must never harm the program: each cure is applied on its own a
 one leaves the program as it was. It becomes the module `_freezeframe` in `sys.modules`; `install`
 may be called as often as anyone likes, in forked children too.
 
-`debugpy_conditions.py` writes the expressions that reach the functions below.
+`conditions.py` writes the expressions that reach the functions below.
 """
 
 from __future__ import annotations

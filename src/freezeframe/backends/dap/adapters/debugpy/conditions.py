@@ -1,7 +1,7 @@
 """How conditions, hit counts and logpoints are written for the probe in the debuggee.
 
 Everything is an expression in Python's own words: it is sent as the condition of a breakpoint or
-evaluated without a frame. Pure; `debugpy_probe.py` is the other end.
+evaluated without a frame. Pure; `main_probe.py` is the other end.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _VALUES = "__import__('sys').modules['_freezeframe_values']"
 #: module → file, in the order in which they need one another: what every process gets, and what
 #: is compiled in one that stops
 _AT_ONCE = (
-    ("_freezeframe_cures", "debugpy_cures_probe.py"),
-    ("_freezeframe", "debugpy_probe.py"),
+    ("_freezeframe_cures", "cures_probe.py"),
+    ("_freezeframe", "main_probe.py"),
 )
 _LATER = (
-    ("_freezeframe_text", "debugpy_text_probe.py"),
-    ("_freezeframe_changes", "debugpy_changes_probe.py"),
-    ("_freezeframe_values", "debugpy_values_probe.py"),
+    ("_freezeframe_text", "text_probe.py"),
+    ("_freezeframe_changes", "changes_probe.py"),
+    ("_freezeframe_values", "values_probe.py"),
 )
 #: code of files with such a name is neither traced nor shown by pydevd
 _PROBE_FILE = "<frozen freezeframe>"

@@ -1,6 +1,6 @@
 """Brings debugpy into a process that runs already; a script, never imported.
 
-    PYTHON -I -S debugpy_inject_probe.py DEBUGPY_PACKAGE CACHE HOST:PORT PID FOLLOW < TOKEN
+    PYTHON -I -S inject_probe.py DEBUGPY_PACKAGE CACHE HOST:PORT PID FOLLOW < TOKEN
 
 Run with the interpreter of that process. It does what `python DEBUGPY_PACKAGE --pid PID` does, but
 nothing is left in the program's `__main__` and nothing is written to its stderr. When it cannot, it
@@ -46,7 +46,7 @@ def main() -> None:
     try:
         with socket.create_server((host, 0)) as line:
             verdict_port = line.getsockname()[1]
-            boot = os.path.join(_HERE, "debugpy_boot_probe.py")
+            boot = os.path.join(_HERE, "boot_probe.py")
             code = _code(boot, package, cache, host, int(port), token, follow == "1", verdict_port)
             if hasattr(sys, "remote_exec"):
                 _run_by_interpreter(int(pid), code)
@@ -83,7 +83,7 @@ def _code(*arguments: str | int) -> str:
     Every name in it but `__import__` is an attribute, for the program may have a `bytes` or an
     `exec` of its own; and `__builtins__` is a module here, a dictionary there.
     """
-    with open(os.path.join(_HERE, "debugpy_join_probe.py"), encoding="utf-8") as file:
+    with open(os.path.join(_HERE, "join_probe.py"), encoding="utf-8") as file:
         text = file.read()
     name = "_freezeframe_join"
     start = (

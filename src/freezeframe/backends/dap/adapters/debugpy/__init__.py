@@ -30,13 +30,7 @@ from freezeframe.backends.backend import (
     Target,
     WantedBreakpoint,
 )
-from freezeframe.config import AdapterConfig
-from freezeframe.errors import DebuggerMissing, Insecure, Unsupported
-
-from . import debugpy_conditions as conditions
-from . import debugpy_exceptions as exceptions
-from . import debugpy_joining as joining
-from ._descriptor import (
+from freezeframe.backends.dap.adapters._descriptor import (
     Adapter,
     ChildOffer,
     Dial,
@@ -50,6 +44,10 @@ from ._descriptor import (
     Surroundings,
     Wired,
 )
+from freezeframe.config import AdapterConfig
+from freezeframe.errors import DebuggerMissing, Insecure, Unsupported
+
+from . import conditions, exceptions, joining
 
 # --- finding it, and the interpreter to run -----------------------------------------------------
 
@@ -196,7 +194,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
 
 
 def _boot() -> str:
-    return os.path.join(os.path.dirname(__file__), "debugpy_boot_probe.py")
+    return os.path.join(os.path.dirname(__file__), "boot_probe.py")
 
 
 def _bytecode_directory() -> str:
@@ -370,7 +368,7 @@ def _hides(variable: Mapping[str, Any]) -> bool:
 
 
 def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
-    """Add what `debugpy_values_probe.py` tells of a variable."""
+    """Add what `values_probe.py` tells of a variable."""
     facts = (variable.get("presentationHint") or {}).get("freezeframe")
     if facts is None:
         return value

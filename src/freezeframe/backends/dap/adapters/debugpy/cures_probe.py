@@ -1,6 +1,6 @@
 """Cures for what pydevd (debugpy 1.8) does to a program; runs inside the debuggee.
 
-Sent there together with `debugpy_probe.py`, under the same rules: Python 3.8 on, nothing of this
+Sent there together with `main_probe.py`, under the same rules: Python 3.8 on, nothing of this
 package, no harm. It becomes the module `_freezeframe_cures`. What we know about the inside of
 pydevd stands here and nowhere else. Each cure takes the debugger of this process, and is applied
 once to each.

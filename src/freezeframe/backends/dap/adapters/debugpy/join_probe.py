@@ -1,7 +1,7 @@
 """Brings debugpy into a program that runs already; the text of this file is executed there.
 
-`debugpy_inject_probe.py` sends it, inside an expression that leaves no name behind in the
-program's own module. Same rules as `debugpy_probe.py`: Python 3.8 on, nothing of this package, no
+`inject_probe.py` sends it, inside an expression that leaves no name behind in the
+program's own module. Same rules as `main_probe.py`: Python 3.8 on, nothing of this package, no
 harm. It becomes the module `_freezeframe_join`, which goes away when the debugger leaves.
 """
 
@@ -29,7 +29,7 @@ def join(
 ) -> None:
     """Connect this process to the debugger at *host*:*port*; tell port *verdict* what came of it.
 
-    *boot* is the path of `debugpy_boot_probe.py`. Raises nothing: an exception here would be
+    *boot* is the path of `boot_probe.py`. Raises nothing: an exception here would be
     printed by the program.
     """
     try:

@@ -1,6 +1,6 @@
 """What changed in a frame between two stops; runs inside the debuggee.
 
-Under the rules of `debugpy_probe.py`; it becomes the module `_freezeframe_changes`. What a frame's
+Under the rules of `main_probe.py`; it becomes the module `_freezeframe_changes`. What a frame's
 variables hold is kept as structure, so that a change anywhere inside is told by its path. None of
 the program's objects is kept alive but numbers and short strings, and none of its code runs.
 An object is what its fields are: another one with equal fields is no change.

@@ -1,6 +1,6 @@
 """Starts debugpy's server in the interpreter that will run the program; a script, never imported.
 
-    PYTHON … debugpy_boot_probe.py DEBUGPY_PACKAGE CACHE [debugpy's own arguments]
+    PYTHON … boot_probe.py DEBUGPY_PACKAGE CACHE [debugpy's own arguments]
 
 It does what `python DEBUGPY_PACKAGE` does, without what makes that slow: reading the metadata of
 every installed package twice, a pause of 100 ms, importing HTTP and XML for a console that nobody
@@ -205,7 +205,7 @@ def _lead_children(package: str, cache: str) -> None:
     handling: Any = importlib.import_module("_pydevd_bundle.pydevd_command_line_handling")
     monkey: Any = importlib.import_module("_pydev_bundle.pydev_monkey")
     here = os.path.abspath(__file__)
-    script = os.path.join(os.path.dirname(here), "debugpy_child_probe", "pydevd.py")
+    script = os.path.join(os.path.dirname(here), "child_probe", "pydevd.py")
     to_words, to_code = handling.setup_to_argv, monkey._get_python_c_args
     # What `python -c` runs; debugpy's own import of pydevd comes after it and finds it done.
     first = "import sys; "

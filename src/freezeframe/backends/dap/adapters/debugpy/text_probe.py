@@ -1,6 +1,6 @@
 """What a value says of itself and holds; runs inside the debuggee.
 
-Under the rules of `debugpy_probe.py`; it becomes the module `_freezeframe_text`. Texts are bounded
+Under the rules of `main_probe.py`; it becomes the module `_freezeframe_text`. Texts are bounded
 whatever the value is. The only code of the program's own that runs is a `__repr__` written in
 Python; no property, no iterator, no method of a container is touched.
 """

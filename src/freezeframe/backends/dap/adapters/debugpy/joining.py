@@ -1,6 +1,6 @@
 """How a Python process that runs already is joined: what stands against it, and the injector.
 
-Looks at files of the process table only; `debugpy_inject_probe.py` does the work.
+Looks at files of the process table only; `inject_probe.py` does the work.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import shutil
 import sys
 
 from freezeframe.backends.backend import Attach
+from freezeframe.backends.dap.adapters._descriptor import Endpoint, Spawn
 from freezeframe.errors import DebuggerError, LaunchFailed, NotFound
-
-from ._descriptor import Endpoint, Spawn
 
 _PYTHON = re.compile(r"python[\d.]*[a-z]*")
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
@@ -32,7 +31,7 @@ def injector(target: Attach, package: str, cache: str, endpoint: Endpoint) -> Sp
         interpreter(target.pid),
         "-I",
         "-S",
-        os.path.join(os.path.dirname(__file__), "debugpy_inject_probe.py"),
+        os.path.join(os.path.dirname(__file__), "inject_probe.py"),
         package,
         cache,
         f"{endpoint.host}:{endpoint.port}",
