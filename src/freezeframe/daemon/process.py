@@ -159,6 +159,7 @@ def _serve(
             loop.add_reader(watching, on_orphaned)
         await server.run(serving)
         house.forget()
+        paths.sweep()
 
     asyncio.run(main())
     logger.info("left")

@@ -55,6 +55,7 @@ class Front:
         self._config_stamp = _stamp(house.config_path)
         self._config_note: str | None = None
         self._recording: asyncio.TimerHandle | None = None
+        self._tracked: set[int] = set()
         self.hub = Hub(config, on_change=self._changed)
 
     # --- the server's side
@@ -77,8 +78,8 @@ class Front:
             show = reply.err if as_json else reply.out
             await show("".join(f"note: {note}\n" for note in notes))
         try:
-            caller = _caller(request, reply)
             parsed = parse(request.argv)
+            caller = _caller(request, reply, parsed)
             as_json = parsed.globals.json
             if parsed.globals.color is not None:
                 style = Style(colour=parsed.globals.color, width=request.columns)
@@ -221,14 +222,24 @@ class Front:
                 )
             )
         self._house.record(records)
+        self._track({r.pid for r in self.hub.roots() if r.pid and r.live and r.launched})
+
+    def _track(self, groups: set[int]) -> None:
+        """Tell the supervisor which programs must not outlive us: each leads a process group."""
+        for pid in groups - self._tracked:
+            self._house.track(pid)
+        for pid in self._tracked - groups:
+            self._house.untrack(pid)
+        self._tracked = groups
 
 
-def _caller(request: ClientRequest, reply: Reply) -> Caller:
-    if not request.cwd:
+def _caller(request: ClientRequest, reply: Reply, parsed: Parsed) -> Caller:
+    asks_of_house = parsed.op is None or parsed.globals.help or parsed.op.group == "house"
+    if not request.cwd and not asks_of_house:
         raise UsageError("the current directory no longer exists.", next="cd ~")
     read: Callable[[], Awaitable[bytes]] | None = None if request.stdin_tty else reply.read_stdin
     return Caller(
-        cwd=request.cwd,
+        cwd=request.cwd or "/",
         env=request.env,
         terminal=request.stdout_tty,
         width=request.columns,

@@ -14,6 +14,8 @@ from freezeframe.backends.transport import processes
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.places import Location
+from freezeframe.model.stops import DEFAULT_FILTERS
+from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
@@ -248,6 +250,7 @@ async def _begin(
         if ctx.workspace.sessions.get(name) is session:
             ctx.hub.remove(session)
         raise
+    notes += _unknown_filters(ctx, session)
     if pause and session.live and session.moment is None:
         await session.require(Feature.PAUSE).pause(None)
     left = max(0.0, timeout_s - (time.monotonic() - began))
@@ -257,6 +260,18 @@ async def _begin(
         return running_report(ctx, session, waited, notes=tuple(notes), first=True)
     stopped, moment = got
     return await stop_report(ctx, stopped, moment, notes=tuple(notes), first=True)
+
+
+def _unknown_filters(ctx: Context, session: Session) -> list[str]:
+    """Filters could be named before there was a debugger to ask whether it has them."""
+    backend = session.backend
+    if backend is None or not session.live or ctx.workspace.filters is None:
+        return []
+    offered = {f.name for f in backend.filters}
+    chosen = [f for f in ctx.workspace.filters if f is not DEFAULT_FILTERS]
+    unknown = [f.name for f in chosen if f.name not in offered]
+    has = ", ".join(sorted(offered))
+    return [f"{backend.tool} has no exception filter {name}; it has {has}" for name in unknown]
 
 
 async def _enter_breakpoints(

@@ -140,6 +140,11 @@ class Session:
         return self.phase.alive
 
     @property
+    def launched(self) -> bool:
+        """The program was started here, not joined."""
+        return isinstance(self.target, Launch)
+
+    @property
     def tree_live(self) -> bool:
         return any(member.live for member in self.members())
 
