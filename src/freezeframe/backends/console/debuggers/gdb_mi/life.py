@@ -1,0 +1,431 @@
+"""How a program comes under gdb: started, joined, opened as a core file; and what gdb reports."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from freezeframe.backends import backend as events
+from freezeframe.backends.backend import (
+    Attach,
+    BoundBreakpoint,
+    Configuration,
+    Core,
+    Launch,
+    Sink,
+    Target,
+    WantedBreakpoint,
+)
+from freezeframe.backends.console.backend import ConsoleBackend
+from freezeframe.backends.console.debuggers._descriptor import Found
+from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.backends.console.streams import Streams
+from freezeframe.backends.transport.process import Process
+from freezeframe.config import Config
+from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
+from freezeframe.model.stops import DEFAULT_FILTERS, ExceptionFilter, Exit, StopReason
+
+from . import exceptions, names, start
+from .line import Answered, GdbRefused, Happened, Line, Wrote, rows, tap_of
+from .marks import Marks
+from .motion import Motion
+from .values import Place, Values
+
+_NAME = "gdb-mi"
+_PROBE = str(Path(__file__).with_name("inner_probe.py"))
+_LEAVE_S = 5.0
+_VERSION = re.compile(r"^GNU gdb.* (\d+(?:\.\d+)+)", re.MULTILINE)
+
+
+class GdbLife(ConsoleBackend):
+    """The start and the ends of one program under gdb."""
+
+    def __init__(self, found: Found, config: Config) -> None:
+        super().__init__(_NAME, found, config)
+        timeouts = config.timeouts
+        self._line = Line(_NAME, timeouts, self._hear, self.lost)
+        self._marks = Marks(self._line)
+        self._values = Values(self._line, timeouts.value_s)
+        self._motion = Motion(
+            self._line, self._marks, self._values, self.emit, self.drain, self.finish, self.work
+        )
+        self._advertised: list[str] = []
+        self._rust = False
+        self._meanings: dict[str, str] = {}
+        self._group_gone = False
+        self._frames: dict[int, Place] = {}
+        self._last_frame = 0
+
+    @property
+    def process(self) -> Process | None:
+        return self._line.process
+
+    # --- life
+
+    async def start(
+        self, target: Target, configuration: Configuration, sink: Sink
+    ) -> Sequence[BoundBreakpoint]:
+        self.target = target
+        self._sink = sink
+        options = self._config.adapter(_NAME)
+        argv = (self._found.path, "-q", "-nx", "-i=mi3", *options.args)
+        self._command = argv
+        program = target.program
+        self._rust = program is not None and names.is_rust(program)
+        if isinstance(target, Launch):
+            self.streams = Streams(self.emit_text, target.stdin, self.fell_silent)
+        if self._disposed:
+            raise DebuggerLost("the program was ended before it was started.")
+        printers, _ = await asyncio.gather(
+            start.rust_printers(target.env, target.cwd) if self._rust else _nothing(),
+            self._line.open(argv, target.cwd, start.environment(target.env), tap_of(target.env)),
+        )
+        await self._prepare(printers)
+        if isinstance(target, Launch):
+            return await self._launch(target, configuration)
+        if isinstance(target, Core):
+            return await self._open_core(target)
+        return await self._attach(target, configuration)
+
+    async def _prepare(self, printers: Sequence[str]) -> None:
+        version, listed, *_ = await self._line.together(
+            [
+                "-gdb-version",
+                "-list-features",
+                *start.settings(),
+                "-enable-pretty-printing",
+                *printers,
+            ]
+        )
+        if isinstance(version, Answered) and (match := _VERSION.search(version.said)):
+            self._found = replace(self._found, version=match[1])
+        if isinstance(listed, Answered):
+            self._advertised = [str(f) for f in rows(listed.result.fields.get("features"))]
+        await self._line.cli("handle SIGINT stop print pass")
+        if "python" in self._advertised:
+            try:
+                await self._line.cli(f"python exec(open({_PROBE!r}).read())")
+                self._marks.python = self._values.python = True
+            except GdbRefused:
+                self._marks.python = False
+        self._marks.meaning = self._meaning
+        self._motion.wants = self._wants
+
+    async def _launch(
+        self, target: Launch, configuration: Configuration
+    ) -> Sequence[BoundBreakpoint]:
+        assert self.streams is not None
+        if not os.access(target.program, os.X_OK):
+            raise LaunchFailed(
+                f"{target.program} may not be executed.", next=f"chmod +x {target.program}"
+            )
+        await self._load(target.program)
+        for key, value in target.options.items():
+            await self._line.ask(f"-gdb-set {key} {value}")
+        await self._line.together(
+            start.launch(target, self.streams.redirections, self.streams.terminal.name)
+        )
+        self.emit(events.Initialized())
+        early = [w for w in configuration.breakpoints if w.location.address is None]
+        late = [w for w in configuration.breakpoints if w.location.address is not None]
+        bound = await self._set_all(early)
+        await self._set_default_filters(configuration)
+        # Addresses mean something once the program lies in memory.
+        held = bool(late) or target.stop_on_entry
+        entry = await self._entry() if held or not self._rust else None
+        if not held and entry is None:
+            await self._run("-exec-run")
+            return bound
+        waiter = self._motion.next_stop()
+        if entry is None:
+            await self._run("-interpreter-exec console starti")
+        else:
+            await self._run("-exec-run")
+        try:
+            async with asyncio.timeout(self._config.timeouts.request_s):
+                first = await waiter
+        except TimeoutError:
+            # It runs before its entry for long; whatever it does there is told when it stops.
+            return bound
+        except DebuggerLost:
+            return bound  # it has ended already, and that was told
+        arrived = entry is None or await self._is_gone(entry)
+        if arrived and entry is not None and not self._rust:
+            await self._line_buffered()
+        bound = [*bound, *await self._set_all(late)]
+        await self._leave_entry(first, target, arrived)
+        return bound
+
+    async def _entry(self) -> str | None:
+        """Set the breakpoint that holds the program at its beginning; returns gdb's number."""
+        place = await self._meaning("main")
+        try:
+            body = await self._line.ask(f"-break-insert -t --function {quote(place)}")
+        except GdbRefused:
+            return None
+        return str(rows(body["bkpt"])[0]["number"])
+
+    async def _is_gone(self, number: str) -> bool:
+        """Whether a temporary breakpoint was reached, be it as one of several at its place."""
+        try:
+            body = await self._line.ask(f"-break-info {number}")
+        except GdbRefused:
+            return True
+        return not rows(body["BreakpointTable"]["body"])
+
+    async def _leave_entry(self, first: Happened, target: Launch, arrived: bool) -> None:
+        if not arrived:
+            await self._motion.report(first)
+        elif target.stop_on_entry:
+            await self._motion.report(first, StopReason.ENTRY)
+        elif self._marks.hit:
+            await self._motion.report(first)
+        else:
+            await self._motion.go_on()
+
+    async def _line_buffered(self) -> None:
+        """Let C's standard output go out line by line, as it does at a terminal.
+
+        Through a pipe libc would keep it until the program ends, and a stop would show none of it.
+        """
+        try:
+            await self._line.ask(
+                "-data-evaluate-expression "
+                + quote("((int(*)(void*,char*,int,unsigned long))setvbuf)(*(void**)&stdout,0,1,0)"),
+                timeout_s=self._config.timeouts.value_s,
+            )
+        except DebuggerError:
+            pass  # no C library, or none that can be called: its output comes when it comes
+
+    async def _run(self, command: str) -> None:
+        """Start the program. Raises LaunchFailed with what the shell or the loader said."""
+        assert self.streams is not None
+        self._motion.expect()
+        try:
+            await self._line.ask(command)
+        except GdbRefused as error:
+            self._motion.running = False
+            self.drain()
+            words = str(self.streams.words).strip()
+            raise LaunchFailed(
+                f"{error.message.rstrip('.')}: {words}" if words else error.message,
+                next="dbg doctor",
+            ) from None
+        self.streams.started()
+
+    async def _load(self, program: str | None) -> None:
+        if program is None:
+            return
+        self._marks.program = program
+        try:
+            await self._line.ask(f"-file-exec-and-symbols {quote(program)}")
+        except GdbRefused as error:
+            raise LaunchFailed(error.message, next=f"file {program}") from None
+
+    async def _attach(
+        self, target: Attach, configuration: Configuration
+    ) -> Sequence[BoundBreakpoint]:
+        if target.program is not None and names.is_native(target.program):
+            await self._load(target.program)
+        waiter = self._motion.next_stop()
+        if target.pid is not None:
+            self.pid = target.pid
+            await self._join(f"-target-attach {target.pid}", target)
+        else:
+            host = f"[{target.host}]" if ":" in (target.host or "") else target.host
+            if target.host in ("127.0.0.1", "::1", "localhost"):
+                await self._line.ask("-gdb-set sysroot /")
+            await self._join(f"-target-select extended-remote {host}:{target.port}", target)
+        self.emit(events.Initialized())
+        limit_s = self._config.timeouts.request_s
+        try:
+            async with asyncio.timeout(limit_s):
+                await waiter
+        except TimeoutError:
+            raise DebuggerTimeout(
+                f"the program did not stop within {limit_s:g} s of being joined.", next="dbg logs"
+            ) from None
+        if not self._rust:
+            executable = await self._executable()
+            self._rust = executable is not None and names.is_rust(executable)
+        bound = await self._set_all(configuration.breakpoints)
+        await self._set_default_filters(configuration)
+        self.emit(events.ProcessStarted(self.pid))
+        # Joined programs go on running, whatever the debugger does by itself.
+        await self._motion.go_on()
+        return bound
+
+    async def _executable(self) -> str | None:
+        pid = self.pid
+        try:
+            return os.readlink(f"/proc/{pid}/exe") if pid is not None else None
+        except OSError:
+            return None
+
+    async def _join(self, command: str, target: Attach) -> None:
+        try:
+            await self._line.ask(command)
+        except GdbRefused as error:
+            words = error.message
+            if "peration not permitted" in words:
+                raise LaunchFailed(
+                    f"process {target.pid} may not be debugged: {words}",
+                    next="sudo sysctl kernel.yama.ptrace_scope=0",
+                ) from None
+            raise LaunchFailed(words, next="dbg doctor") from None
+
+    async def _open_core(self, target: Core) -> Sequence[BoundBreakpoint]:
+        await self._load(target.program)
+        try:
+            answered = await self._line.answer(f"-target-select core {target.core}")
+        except GdbRefused as error:
+            if " " not in target.core:
+                raise LaunchFailed(error.message, next=f"file {target.core}") from None
+            # Before gdb 16 a blank is a part of the name; since then it must be quoted.
+            try:
+                answered = await self._line.answer(f"-target-select core {quote(target.core)}")
+            except GdbRefused:
+                raise LaunchFailed(error.message, next=f"file '{target.core}'") from None
+        self.emit(events.Initialized())
+        said = answered.said + answered.complaint
+        for line in said.splitlines():
+            if line.startswith("warning:"):
+                self.emit(events.Printed("console", line + "\n"))
+        match = re.search(r"terminated with signal (\w+), (.*?)\.?$", said, re.MULTILINE)
+        listed = await self._line.ask("-thread-info")
+        thread = int(listed.get("current-thread-id") or 1)
+        self._motion.running = False
+        self.emit(
+            events.Stopped(
+                StopReason.SIGNAL if match else StopReason.OTHER,
+                thread,
+                f"{match[1]}: {match[2]}" if match else "a core file",
+            )
+        )
+        return []
+
+    async def _end_program(self) -> None:
+        if not isinstance(self.target, Core):
+            await self._line.cli("kill", timeout_s=1.0)
+
+    async def _leave(self) -> None:
+        if isinstance(self.target, Core):
+            return
+        await self._motion.hold(_LEAVE_S)
+        try:
+            await self._line.ask("-target-detach", timeout_s=_LEAVE_S)
+        except GdbRefused as error:
+            if "not being run" not in error.message:
+                raise
+
+    def _let_go(self) -> None:
+        self._line.close()
+
+    def _spared(self) -> tuple[int, ...]:
+        if isinstance(self.target, Attach) and self.target.pid is not None:
+            return (self.target.pid,)
+        return super()._spared()
+
+    # --- what gdb reports
+
+    def _hear(self, notice: Happened | Wrote) -> None:
+        if isinstance(notice, Wrote):
+            self.emit_text(notice.stream, notice.text)
+            return
+        fields = notice.record.fields
+        match notice.record.kind:
+            case "stopped":
+                self._motion.hear_stopped(notice)
+            case "running":
+                self._motion.hear_running()
+            case "thread-group-started":
+                self._began(fields)
+            case "thread-group-exited":
+                self._group_gone = True
+            case "thread-created" | "thread-exited":
+                alive = notice.record.kind == "thread-created"
+                self.emit(events.ThreadChanged(int(fields.get("id", -1)), alive))
+            case "breakpoint-modified":
+                for body in rows(fields.get("bkpt")):
+                    moved = self._marks.modified(body)
+                    if moved is not None:
+                        self.emit(events.BreakpointMoved(moved))
+
+    def _look_for_end(self) -> None:
+        """After a command of the user's own: it may have ended the program without a stop."""
+        if self._group_gone and not self.ended:
+            self.finish(Exit(how="killed"))
+
+    def _began(self, fields: Fields) -> None:
+        pid = fields.get("pid")
+        if pid is None or not str(pid).isdecimal():
+            return
+        self.pid = int(pid)
+        self._group_gone = False
+        remote = isinstance(self.target, Attach) and self.target.pid is None
+        self._motion.pid = None if remote else self.pid
+        self.emit(events.ProcessStarted(self.pid))
+
+    async def _set_all(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
+        groups: dict[str, list[WantedBreakpoint]] = {}
+        for want in wanted:
+            location = want.location
+            group = "address" if location.address is not None else location.file or "function"
+            groups.setdefault(group, []).append(want)
+        bound: list[BoundBreakpoint] = []
+        for group, entries in groups.items():
+            bound += await self._marks.set(group, entries)
+        return bound
+
+    async def _set_default_filters(self, configuration: Configuration) -> None:
+        await self._marks.set_filters(self._chosen(configuration.filters))
+
+    async def _wants(self, filter: str, thread: int | None) -> bool:
+        """Whether an exception is of the type that its filter names."""
+        wanted = self._marks.only.get(filter)
+        if wanted is None or thread is None:
+            return True
+        info = await exceptions.thrown(self._line, thread, filter, self._config.timeouts.value_s)
+        return info.type == exceptions.UNKNOWN or re.search(wanted, info.type) is not None
+
+    def _chosen(self, filters: Sequence[ExceptionFilter] | None) -> list[ExceptionFilter]:
+        """Return the filters that are meant, the defaults put in for what stands for them."""
+        chosen = list(filters or ())
+        if filters is None or DEFAULT_FILTERS in chosen:
+            named = {f.name for f in chosen}
+            chosen += [f for f in self.filters if f.default and f.name not in named]
+        return chosen
+
+    async def _meaning(self, function: str) -> str:
+        """Return the function that a name means: Rust's `main` is the crate's, not C's.
+
+        gdb knows Rust's functions by their whole path only.
+        """
+        if not self._rust or "::" in function:
+            return function
+        if function not in self._meanings:
+            self._meanings[function] = await self._find_rust(function)
+        return self._meanings[function]
+
+    async def _find_rust(self, function: str) -> str:
+        try:
+            body = await self._line.ask(
+                f"-symbol-info-functions --name {quote(f'::{re.escape(function)}$')}"
+            )
+        except GdbRefused:
+            return function
+        found = [
+            str(each["name"])
+            for file in rows((body.get("symbols") or {}).get("debug"))
+            if not names.is_library(names.place(file), None, "")
+            for each in rows(file.get("symbols"))
+        ]
+        return min(found, key=lambda name: name.count("::"), default=function)
+
+
+async def _nothing() -> list[str]:
+    return []

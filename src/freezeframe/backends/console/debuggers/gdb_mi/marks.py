@@ -1,0 +1,404 @@
+"""Breakpoints, logpoints, watchpoints and catchpoints as gdb has them, with our ids and meaning.
+
+gdb counts a pass of a breakpoint only where its condition holds, which is what we mean too, so
+hit counts are its ignore counts and enable counts: nothing stops that need not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
+from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.errors import DebuggerError
+from freezeframe.model.places import Location
+from freezeframe.model.stops import ExceptionFilter
+
+from . import names
+from .line import GdbRefused, Line, at, rows
+
+_HITS = re.compile(r"\s*(==|>=|<=|>|<|%|=)?\s*(\d+)\s*")
+#: gdb's words when a place has no code (yet); anything else it says is about the condition
+_NO_PLACE = re.compile(
+    r"No source file named|Function \".*\" not defined|Function '.*' not defined|No symbol table"
+    r"|No line |No compiled code|Can't find member|Couldn't find method|the class .* does not"
+    r"|No function contains|No default source",
+    re.DOTALL,
+)
+_NO_LINE = re.compile(r"No line |No compiled code")
+_CATCHES = {"throw": "-catch-throw", "catch": "-catch-catch", "rethrow": "-catch-rethrow"}
+_PANIC = "panic"
+
+FILTERS = (
+    ExceptionFilter("throw", "C++: when an exception is thrown"),
+    ExceptionFilter("catch", "C++: when an exception is caught"),
+    ExceptionFilter("rethrow", "C++: when an exception is thrown again"),
+    ExceptionFilter(_PANIC, "Rust: when a thread panics"),
+)
+
+
+@dataclass(slots=True)
+class Mark:
+    """One breakpoint of gdb's that is there for one of ours."""
+
+    number: str
+    wanted: WantedBreakpoint
+    bound: BoundBreakpoint
+    ignore: int = 0
+    times: int = 0
+    #: `%N`: the ignore count to set again after each stop
+    again: int | None = None
+
+
+@dataclass(slots=True)
+class Watch:
+    number: str
+    expression: str
+
+
+class Marks:
+    """What was set in one gdb."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        #: by group: a file, `function` or `address`
+        self._groups: dict[str, dict[int, Mark]] = {}
+        self._by_number: dict[str, Mark] = {}
+        self.watches: dict[int, Watch] = {}
+        self._last_watch = 0
+        self._catches: dict[str, str] = {}
+        #: by filter: the type, as an expression, that alone is meant
+        self.only: dict[str, str] = {}
+        self._hit: list[str] = []
+        self.python = False
+        #: the program's file: of what lies in it gdb may name no module
+        self.program = ""
+        #: what a function's name means in this program (`main` in Rust)
+        self.meaning: Callable[[str], Awaitable[str]] = _as_it_is
+
+    # --- setting
+
+    async def set(self, group: str, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
+        """Make *wanted* the breakpoints of that group; those that are there as wanted stay."""
+        have = self._groups.setdefault(group, {})
+        keep = {want.id: want for want in wanted}
+        gone = [mark for id, mark in have.items() if keep.get(id) != mark.wanted]
+        if gone:
+            numbers = " ".join(mark.number for mark in gone)
+            await self._line.ask(f"-break-delete {numbers}")
+            for mark in gone:
+                del have[mark.wanted.id]
+                self._by_number.pop(mark.number, None)
+        return [
+            have[want.id].bound if want.id in have else await self._add(have, want)
+            for want in wanted
+        ]
+
+    async def _add(self, have: dict[int, Mark], want: WantedBreakpoint) -> BoundBreakpoint:
+        try:
+            hits = None if want.hit_count is None else read_hits(want.hit_count)
+            body, trouble = await self._insert(want, hits)
+            number = str(body["number"])
+            mark = Mark(number, want, bound(want.id, body, trouble))
+            have[want.id] = mark
+            self._by_number[number] = mark
+            if hits is not None and want.log is None:
+                await self._count(mark, *hits)
+            if want.location.module is not None:
+                mark.bound = await self._restrict(mark, body)
+        except (GdbRefused, ValueError) as error:
+            words = error.message if isinstance(error, DebuggerError) else str(error)
+            return BoundBreakpoint(want.id, False, None, None, words.rstrip("."), True)
+        return mark.bound
+
+    async def _insert(
+        self, want: WantedBreakpoint, hits: tuple[str, int] | None
+    ) -> tuple[Fields, str | None]:
+        """Return gdb's breakpoint, and why it has no code yet."""
+        condition = f" -c {quote(want.condition)}" if want.condition else ""
+        trouble = None
+        places = await self._places(want.location)
+        for place in places:
+            try:
+                body = await self._line.ask(f"-break-insert{condition} {spell(place)}")
+                break
+            except GdbRefused as error:
+                if not _NO_PLACE.search(error.message):
+                    raise
+                trouble = trouble or error.message
+                if _NO_LINE.search(error.message):
+                    raise
+        else:
+            body = await self._line.ask(f"-break-insert -f{condition} {spell(places[0])}")
+            place = places[0]
+        made: Fields = rows(body.get("bkpt"))[0]
+        if want.log is None:
+            return made, trouble.rstrip(".") if trouble else None
+        # Now that gdb has taken place and condition, the probe's kind goes in instead.
+        await self._line.ask(f"-break-delete {made['number']}")
+        return await self._insert_log(want, place, hits), trouble
+
+    async def _insert_log(
+        self, want: WantedBreakpoint, place: Mapping[str, str], hits: tuple[str, int] | None
+    ) -> Fields:
+        if not self.python:
+            raise ValueError("this gdb was built without Python, which logpoints need")
+        assert want.log is not None
+        spec = {"place": place, "parts": read_log(want.log), "when": want.condition, "hits": hits}
+        packed = json.dumps(spec).encode().hex()
+        said = await self._line.cli(f"python freezeframe_log('{packed}')")
+        match = re.search(r"freezeframe (\d+)", said)
+        if match is None:
+            raise ValueError(said.strip() or "gdb did not take the logpoint")
+        body = await self._line.ask(f"-break-info {match[1]}")
+        table: Fields = rows(body["BreakpointTable"]["body"])[0]
+        return table
+
+    async def _places(self, location: Location) -> list[dict[str, str]]:
+        """Return how gdb may know a place, most exact first."""
+        if location.address is not None:
+            return [{"spec": f"*{location.address:#x}"}]
+        if location.function is not None:
+            return [{"function": await self.meaning(location.function)}]
+        assert location.file is not None
+        path, line = location.file, str(location.line)
+        candidates = [path, os.path.realpath(path), "/".join(path.split("/")[-2:])]
+        return [{"source": each, "line": line} for each in dict.fromkeys(candidates)]
+
+    async def _count(self, mark: Mark, compare: str, n: int) -> None:
+        number = mark.number
+        if compare in ("==", ">=", "%", ">"):
+            mark.ignore = n if compare == ">" else max(n - 1, 0)
+            if mark.ignore:
+                await self._line.ask(f"-break-after {number} {mark.ignore}")
+            mark.again = mark.ignore if compare == "%" else None
+        if compare == "==" and n > 0:
+            await self._line.cli(f"enable once {number}")
+        elif compare in ("<", "<="):
+            n = n - 1 if compare == "<" else n
+            if n > 0:
+                await self._line.cli(f"enable count {n} {number}")
+        if n <= 0 and compare in ("==", "<", "<="):
+            await self._line.ask(f"-break-disable {number}")
+
+    async def _restrict(self, mark: Mark, body: Fields) -> BoundBreakpoint:
+        """Keep only the places of a `module!function` that lie in that module."""
+        module = mark.wanted.location.module or ""
+        places = rows(body.get("locations")) or [body]
+        kept = []
+        for each in places:
+            if not str(each.get("addr", "")).startswith("0x"):
+                continue
+            if _is_module(await self._owner(str(each["addr"])), module):
+                kept.append(each)
+            elif each is not body:
+                await self._line.ask(f"-break-disable {each['number']}")
+        if kept:
+            return bound(mark.wanted.id, {**kept[0], "number": mark.number}, None)
+        if mark.bound.verified and len(places) == 1:
+            await self._line.ask(f"-break-disable {mark.number}")
+        return replace(
+            mark.bound,
+            verified=False,
+            message=f"no {mark.wanted.location.function} in {module} yet",
+        )
+
+    # --- watchpoints
+
+    async def watch(
+        self, expression: str, access: str, condition: str | None, thread: int | None, level: int
+    ) -> BoundBreakpoint:
+        option = {"read": " -r", "readWrite": " -a"}.get(access, "")
+        where = at(thread, level)
+        body = await self._line.ask(f"-break-watch{where}{option} {quote(expression)}")
+        made = next(v for key, v in body.items() if key.endswith("wpt"))
+        number = str(made["number"])
+        if condition is not None:
+            try:
+                await self._line.ask(f"-break-condition {number} {condition}")
+            except GdbRefused:
+                await self._line.ask(f"-break-delete {number}")
+                raise
+        self._last_watch += 1
+        self.watches[self._last_watch] = Watch(number, expression)
+        return BoundBreakpoint(self._last_watch, True)
+
+    async def unwatch(self, id: int) -> None:
+        watch = self.watches.pop(id, None)
+        if watch is not None:
+            await self._line.ask(f"-break-delete {watch.number}")
+
+    def out_of_scope(self, number: str) -> str:
+        """Forget a watchpoint that gdb has removed; returns what it watched."""
+        for id, watch in list(self.watches.items()):
+            if watch.number == number:
+                del self.watches[id]
+                return watch.expression
+        return f"watchpoint {number}"
+
+    # --- exceptions
+
+    async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
+        for number in self._catches:
+            await self._line.ask(f"-break-delete {number}")
+        self._catches.clear()
+        self.only = {each.name: each.condition for each in filters if each.condition}
+        for each in filters:
+            if each.name in _CATCHES:
+                # Not gdb's own `-r`: it needs probes that many C++ libraries are built without.
+                body = await self._line.ask(_CATCHES[each.name])
+            elif each.name == _PANIC:
+                body = await self._line.ask("-break-insert -f --function rust_panic")
+            else:
+                continue  # another language's
+            self._catches[str(rows(body["bkpt"])[0]["number"])] = each.name
+
+    def catches(self, number: str) -> str | None:
+        """Return the name of the filter behind one of gdb's numbers."""
+        return self._catches.get(number)
+
+    # --- what happens to them
+
+    def modified(self, body: Fields) -> BoundBreakpoint | None:
+        """Take in what gdb says of a breakpoint; returns ours where it is bound otherwise now."""
+        number = str(body.get("number", ""))
+        mark = self._by_number.get(number)
+        times, ignore = int(body.get("times") or 0), int(body.get("ignore") or 0)
+        if mark is None:
+            if number in self._catches and times:
+                self._hit.append(number)
+            return None
+        if times > mark.times and not mark.ignore and mark.wanted.log is None:
+            self._hit.append(number)
+        mark.times, mark.ignore = times, ignore
+        if mark.wanted.location.module is not None and mark.bound.verified:
+            return None
+        now = bound(mark.wanted.id, body, mark.bound.message)
+        if now == mark.bound:
+            return None
+        mark.bound = now
+        return now
+
+    def resumed(self) -> None:
+        self._hit.clear()
+
+    async def stopped(self, number: str | None) -> tuple[tuple[int, ...], str | None]:
+        """Return our breakpoints that a stop passed, and the filter where it is a catchpoint.
+
+        gdb names only the first of several at one place; the others have been counted.
+        """
+        numbers = list(dict.fromkeys(([number] if number else []) + self._hit))
+        self._hit.clear()
+        ids = []
+        filter = None
+        for each in numbers:
+            mark = self._by_number.get(each)
+            filter = filter or self._catches.get(each)
+            if mark is None or mark.wanted.log is not None:
+                continue
+            ids.append(mark.wanted.id)
+            if mark.again:
+                await self._line.ask(f"-break-after {each} {mark.again}")
+                mark.ignore = mark.again
+        return tuple(ids), filter
+
+    def conditional(self, ids: Sequence[int]) -> list[int]:
+        marks = {mark.wanted.id: mark for mark in self._by_number.values()}
+        return [id for id in ids if id in marks and marks[id].wanted.condition is not None]
+
+    def ours(self, number: str) -> int | None:
+        mark = self._by_number.get(number)
+        return None if mark is None else mark.wanted.id
+
+    @property
+    def hit(self) -> bool:
+        """A breakpoint of the user's was passed since the program was resumed."""
+        return any(number in self._by_number for number in self._hit)
+
+    async def strange(self, ids: Sequence[int]) -> bool:
+        """Whether a stop is only due to functions of that name in other modules than wanted."""
+        marks = [mark for mark in self._by_number.values() if mark.wanted.id in ids]
+        if not marks or any(mark.wanted.location.module is None for mark in marks):
+            return False
+        owner = await self._owner("$pc")
+        return not any(_is_module(owner, mark.wanted.location.module or "") for mark in marks)
+
+    async def _owner(self, address: str) -> str:
+        """Return the file that the code at an address comes from."""
+        said = await self._line.cli(f"info symbol {address}")
+        return said.rpartition(" of ")[2].strip() if " of " in said else self.program
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def spell(place: Mapping[str, str]) -> str:
+    """Return a place as words of -break-insert."""
+    if "spec" in place:
+        return place["spec"]
+    if "function" in place:
+        return f"--function {quote(place['function'])}"
+    return f"--source {quote(place['source'])} --line {place['line']}"
+
+
+def bound(id: int, body: Fields, message: str | None) -> BoundBreakpoint:
+    """Return what gdb made of a breakpoint."""
+    places = rows(body.get("locations"))
+    first = places[0] if places else body
+    address = str(first.get("addr", body.get("addr", "")))
+    if not address.startswith("0x"):
+        return BoundBreakpoint(id, False, message=message or "no code for it is loaded yet")
+    line = first.get("line")
+    return BoundBreakpoint(id, True, names.place(first), int(line) if line else None)
+
+
+def read_hits(text: str) -> tuple[str, int]:
+    """Return comparison and number of a hit count. Raises ValueError in a sentence."""
+    match = _HITS.fullmatch(text)
+    if match is None:
+        raise ValueError(f"`{text}` is no hit count; write 3, >= 3, > 3, < 3 or % 3")
+    compare, n = match[1] or "==", int(match[2])
+    if compare == "%" and n == 0:
+        raise ValueError("`% 0` is never a hit")
+    return "==" if compare == "=" else compare, n
+
+
+def read_log(message: str) -> list[Any]:
+    """Return a log message as text and, in lists of one, expressions. `{{` means a brace.
+
+    Braces inside an expression are matched: `{(struct p){1, 2}}`.
+    """
+    parts: list[Any] = []
+    text, position = "", 0
+    while position < len(message):
+        if message[position : position + 2] in ("{{", "}}"):
+            text += message[position]
+            position += 2
+        elif message[position] == "{":
+            depth, end = 1, position + 1
+            while end < len(message) and depth:
+                depth += {"{": 1, "}": -1}.get(message[end], 0)
+                end += 1
+            if depth:
+                raise ValueError("a brace of its message is not closed")
+            parts += [text] if text else []
+            parts.append([message[position + 1 : end - 1].strip()])
+            text, position = "", end
+        else:
+            text += message[position]
+            position += 1
+    return [*parts, text] if text else parts
+
+
+def _is_module(owner: str, module: str) -> bool:
+    base = os.path.basename(owner)
+    return base == module or base.split(".so")[0] in (module, f"lib{module}")
+
+
+async def _as_it_is(name: str) -> str:
+    return name

@@ -1,0 +1,324 @@
+"""The program in motion: resuming, stepping, pausing, and what each stop comes down to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any
+
+from freezeframe.backends.backend import Continued, Event, StepKind, Stopped
+from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
+from freezeframe.model.stops import Exit, StopReason
+
+from . import names, stops
+from .line import GdbRefused, Happened, Line, at
+from .marks import Marks
+from .values import Returned, Values
+
+log = logging.getLogger(__name__)
+
+#: after this a program that does not heed SIGINT (it blocks it) gets the signal that none can block
+_HEEDS_S = 1.0
+_OUTERMOST = "not meaningful in the outermost frame"
+_STEPS = {StepKind.OVER: "next", StepKind.INTO: "step", StepKind.OUT: "finish"}
+
+
+class Motion:
+    """Whether the program runs, and everything that changes it."""
+
+    def __init__(
+        self,
+        line: Line,
+        marks: Marks,
+        values: Values,
+        emit: Callable[[Event], None],
+        drain: Callable[[], None],
+        finish: Callable[[Exit], None],
+        work: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
+        self._line = line
+        line.on_nudge = self._nudged
+        self._marks = marks
+        self._values = values
+        self._emit = emit
+        self._drain = drain
+        self._finish = finish
+        self._work = work
+        self.running = False
+        #: the process that signals go to; None for a remote one
+        self.pid: int | None = None
+        #: whether an exception that a filter caught in a thread is one that the user wants
+        self.wants: Callable[[str, int | None], Awaitable[bool]] = _always
+        #: gdb's number of the breakpoint that a jump runs to
+        self._landing: str | None = None
+        #: who waits for the next stop instead of the user
+        self._waiter: asyncio.Future[Happened] | None = None
+        self._stood = asyncio.Event()
+        self._pausing = False
+        #: interrupts that were sent and whose stop has not come: another one came before
+        self._late = 0
+        #: a thread whose signal was ours: the program must never see it
+        self._ours: int | None = None
+        self._locked = False
+        self._function = ""
+        #: by our ids: conditions that could not be evaluated at the current stop
+        self.failures: dict[int, str] = {}
+        #: the exception filter that the current stop is due to
+        self.filter: str | None = None
+
+    # --- resuming
+
+    async def resume(self, thread: int | None, *, only: bool = False) -> None:
+        if only:
+            self._locked = True
+            await self._line.ask("-gdb-set scheduler-locking on")
+        where = at(thread, None) if only else ""
+        await self._go(f"-exec-continue{where}")
+
+    async def step(self, kind: StepKind, thread: int, *, instruction: bool) -> None:
+        word = _STEPS[kind]
+        if instruction and kind is not StepKind.OUT:
+            word += "-instruction"
+        frame = " --frame 0" if kind is StepKind.OUT else ""
+        try:
+            await self._go(f"-exec-{word} --thread {thread}{frame}")
+        except GdbRefused as error:
+            if _OUTERMOST not in error.message:
+                raise
+            # Out of `main` means: to the end of the program.
+            await self._go("-exec-continue")
+
+    async def jump(self, thread: int, path: str, line: int) -> None:
+        place = f"--source {quote(path)} --line {line}"
+        body = await self._line.ask(f"-break-insert -t {place}")
+        landing = body["bkpt"]
+        self._landing = str(landing["number"])
+        function = landing.get("func", "")
+        if function and self._function and function != self._function:
+            await self._line.ask(f"-break-delete {self._landing}")
+            self._landing = None
+            raise DebuggerError(
+                f"line {line} lies in {function}, not in {self._function}.", code="bad-jump"
+            )
+        # By address: a line that begins a loop has code in more than one place.
+        await self._go(f"-exec-jump --thread {thread} *{landing['addr']}")
+
+    async def _go(self, command: str) -> None:
+        """Send a command that lets the program run; returns when gdb has taken it."""
+        if self._ours is not None:
+            await self._line.cli("queue-signal 0", where=at(self._ours, None))
+            self._ours = None
+        released = self._values.forget()
+        self._marks.resumed()
+        self.failures = {}
+        self.filter = None
+        if released:
+            await self._line.together(released)
+        # From now on: a stop may come with the answer.
+        self.running = True
+        try:
+            await self._line.ask(command)
+        except GdbRefused:
+            self.running = False
+            await self._unlock()
+            raise
+
+    async def _unlock(self) -> None:
+        if self._locked:
+            self._locked = False
+            await self._line.ask("-gdb-set scheduler-locking replay")
+
+    # --- pausing
+
+    async def pause(self) -> None:
+        if not self.running:
+            return
+        self._pausing = True
+        await self._interrupt()
+
+    async def _interrupt(self) -> None:
+        self._stood.clear()
+        await self._line.ask("-exec-interrupt")
+        self._work(self._insist())
+
+    async def _insist(self) -> None:
+        try:
+            async with asyncio.timeout(_HEEDS_S):
+                await self._stood.wait()
+        except TimeoutError:
+            if self.running and self.pid is not None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(self.pid, signal.SIGSTOP)
+
+    @contextlib.asynccontextmanager
+    async def standing(self, timeout_s: float) -> AsyncIterator[None]:
+        """Hold the program still for a moment, unseen; one that stands already is left alone.
+
+        A stop of its own that comes meanwhile is reported afterwards.
+        """
+        if not self.running:
+            yield
+            return
+        waiter = self.next_stop()
+        await self._interrupt()
+        try:
+            async with asyncio.timeout(timeout_s):
+                happened = await waiter
+        except TimeoutError:
+            self._waiter = None
+            raise DebuggerTimeout("the program could not be held.", next="dbg stop") from None
+        try:
+            yield
+        finally:
+            fields = happened.record.fields
+            if stops.signal(fields) in ("SIGINT", "SIGSTOP") and not self._pausing:
+                self._ours = stops.thread(fields)
+                await self._go("-exec-continue")
+            else:
+                self._pausing = self._pausing or stops.signal(fields) not in ("SIGINT", "SIGSTOP")
+                await self._report(happened)
+
+    async def hold(self, timeout_s: float) -> None:
+        """Make the program stand still, unseen, and leave it so; no signal of ours stays in it."""
+        if self.running:
+            waiter = self.next_stop()
+            await self._interrupt()
+            try:
+                async with asyncio.timeout(timeout_s):
+                    happened = await waiter
+            except TimeoutError:
+                raise DebuggerTimeout("the program could not be held.", next="dbg stop") from None
+            if stops.signal(happened.record.fields) in ("SIGINT", "SIGSTOP"):
+                self._ours = stops.thread(happened.record.fields)
+        if self._ours is not None:
+            await self._line.cli("queue-signal 0", where=at(self._ours, None))
+            self._ours = None
+
+    def expect(self) -> None:
+        """The program is about to run because of us."""
+        self.running = True
+
+    def next_stop(self) -> asyncio.Future[Happened]:
+        """Take the next stop instead of the user."""
+        self._waiter = asyncio.get_running_loop().create_future()
+        return self._waiter
+
+    async def go_on(self) -> None:
+        """Continue from a stop that was taken by `next_stop`."""
+        await self._go("-exec-continue")
+
+    async def report(self, happened: Happened, reason: StopReason | None = None) -> None:
+        """Report a stop that was taken by `next_stop`, possibly under a reason of our own."""
+        await self._report(happened, reason)
+
+    def _nudged(self) -> None:
+        """gdb was interrupted: the program may be told of it when it goes on, the user not."""
+        self._late = 1
+
+    # --- what gdb reports
+
+    def hear_running(self) -> None:
+        if not self.running:
+            self._values.forget()
+            self._emit(Continued())
+        self.running = True
+
+    def hear_stopped(self, happened: Happened) -> None:
+        stood, self.running = not self.running, False
+        self._stood.set()
+        if stood and self._late and stops.signal(happened.record.fields) == "SIGINT":
+            # A function that gdb called was interrupted; the program stands where it stood.
+            self._late = 0
+            self._ours = stops.thread(happened.record.fields)
+            return
+        exit = stops.ended(happened.record.fields)
+        if exit is not None:
+            if self._waiter is not None and not self._waiter.done():
+                self._waiter.set_exception(DebuggerLost("the program ended."))
+                self._waiter.exception()
+            self._finish(exit)
+            return
+        # What was printed before the stop belongs to it.
+        self._drain()
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(happened)
+        else:
+            self._work(self._report(happened))
+
+    async def _report(self, happened: Happened, reason: StopReason | None = None) -> None:
+        fields = happened.record.fields
+        name, thread = stops.signal(fields), stops.thread(fields)
+        mine = name in ("SIGINT", "SIGSTOP") and (self._pausing or self._late > 0)
+        if mine:
+            self._ours = thread
+            if not self._pausing:
+                self._late -= 1
+                await self._go("-exec-continue")
+                return
+        else:
+            # It can only be the very next one that is late.
+            self._late = 1 if self._pausing else 0
+        pausing, self._pausing = self._pausing, False
+        await self._unlock()
+        ids, self.filter = await self._marks.stopped(stops.number(fields))
+        if await self._marks.strange(ids):
+            await self._go("-exec-continue")
+            return
+        if self.filter is not None and not ids and not await self.wants(self.filter, thread):
+            await self._go("-exec-continue")
+            return
+        self._note_failures(happened, ids)
+        self._take_returned(fields)
+        self._function = str((fields.get("frame") or {}).get("func", ""))
+        if reason is None:
+            reason = StopReason.PAUSE if pausing and mine else self._kind(fields, ids)
+        description = None if reason is StopReason.PAUSE else await self._describe(fields)
+        self._drain()
+        self._emit(Stopped(reason, thread, description, None, ids))
+
+    def _kind(self, fields: Fields, ids: tuple[int, ...]) -> StopReason:
+        number = stops.number(fields)
+        if number is not None and number == self._landing:
+            self._landing = None
+            return StopReason.JUMP
+        if self.filter is not None:
+            return StopReason.EXCEPTION
+        return stops.kind(fields)
+
+    async def _describe(self, fields: Fields) -> str | None:
+        words = stops.describe(fields)
+        if stops.reason(fields) == "watchpoint-scope":
+            gone = self._marks.out_of_scope(str(fields.get("wpnum", "")))
+            return f"{gone} went out of scope, and its watchpoint with it"
+        if stops.signal(fields) in ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"):
+            with contextlib.suppress(DebuggerError):
+                body = await self._line.ask(
+                    "-data-evaluate-expression $_siginfo._sifields._sigfault.si_addr"
+                )
+                words = f"{words} at address {str(body.get('value', '')).split()[0]}"
+        return words
+
+    def _note_failures(self, happened: Happened, ids: tuple[int, ...]) -> None:
+        for number, why in stops.failed_conditions(happened.complaint).items():
+            id = self._marks.ours(number)
+            # gdb 13 does not say whose condition it was.
+            named = ids if not number else () if id is None else (id,)
+            self.failures |= dict.fromkeys(self._marks.conditional(named), why)
+
+    def _take_returned(self, fields: Fields) -> None:
+        if "return-value" in fields:
+            self._values.returned = Returned(
+                names.function_name(self._function),
+                str(fields["return-value"]),
+                fields.get("gdb-result-var"),
+            )
+
+
+async def _always(filter: str, thread: int | None) -> bool:
+    return True

@@ -1,0 +1,129 @@
+"""How gdb and the program under it are started: words, quoting, environment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+
+from freezeframe.backends.backend import Launch
+from freezeframe.backends.console.reader import quote
+from freezeframe.backends.transport.drain import Drain
+from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.errors import DebuggerError
+
+#: Variables of the caller's that would change gdb itself; the program gets them all the same.
+_NOT_FOR_GDB = ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "LD_PRELOAD", "DEBUGINFOD_URLS")
+#: The longest word that Linux lets a command have is 128 KiB, and a shell command is one word.
+_LONGEST_WORD = 120_000
+_SHELL = "/bin/sh"
+
+#: What gdb is told before it hears of a program. One that an old gdb does not know costs nothing.
+SETTINGS = (
+    "mi-async on",
+    "confirm off",
+    "pagination off",
+    "width 0",
+    "height 0",
+    "style enabled off",
+    "debuginfod enabled off",
+    "history save off",
+    "startup-with-shell on",
+    "unwindonsignal on",
+    "max-value-size unlimited",
+    "backtrace limit unlimited",
+    "print object on",
+    "print static-members off",
+    "print vtbl off",
+    "print null-stop on",
+    "print demangle on",
+    "print asm-demangle on",
+    "print sevenbit-strings off",
+    "print frame-arguments scalars",
+    "print elements 200",
+    "print symbol on",
+    "print thread-events off",
+    "print inferior-events off",
+    "detach-on-fork on",
+    "follow-fork-mode parent",
+    "breakpoint pending off",
+)
+
+
+def environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of gdb itself."""
+    own = {key: value for key, value in env.items() if key not in _NOT_FOR_GDB}
+    # The shell that starts the program is gdb's; messages are read by us, text is UTF-8.
+    return {**own, "SHELL": _SHELL, "LC_ALL": "C.UTF-8", "TERM": "dumb"}
+
+
+def settings() -> list[str]:
+    return [f"-gdb-set {each}" for each in SETTINGS]
+
+
+def launch(target: Launch, redirections: str, terminal: str) -> list[str]:
+    """Return the commands that say how the program is to be run."""
+    args = " ".join([*map(shlex.quote, target.args), redirections])
+    commands = [
+        # Where a container forbids personality(), switching it off would fail and be told.
+        "-gdb-set disable-randomization off",
+        f"-gdb-set inferior-tty {terminal}",
+        f"-interpreter-exec console {quote(f'set args {args}')}",
+    ]
+    wrapper = "env -i " + " ".join(
+        shlex.quote(f"{key}={value}") for key, value in target.env.items() if key
+    )
+    if len(wrapper.encode("utf-8", "surrogateescape")) + len(args) < _LONGEST_WORD:
+        # Exact: a shell drops what it cannot name, and gdb adds LINES and COLUMNS.
+        commands.append(f"-interpreter-exec console {quote(f'set exec-wrapper {wrapper}')}")
+        return commands
+    for key in ("LINES", "COLUMNS"):
+        if key not in target.env:
+            commands.append(f"-interpreter-exec console {quote(f'unset environment {key}')}")
+    for key in (*_NOT_FOR_GDB, "SHELL", "LC_ALL", "TERM"):
+        words = f"set environment {key} {target.env[key]}" if key in target.env else ""
+        words = words or f"unset environment {key}"
+        commands.append(f"-interpreter-exec console {quote(words)}")
+    return commands
+
+
+async def first_line(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> str | None:
+    """Return the first line that a small command prints, within two seconds."""
+    if shutil.which(argv[0], path=env.get("PATH", os.defpath)) is None:
+        return None
+    said: list[str] = []
+    try:
+        process = Process.spawn(argv, cwd=cwd, env=env, stdout=PIPE)
+    except DebuggerError:
+        return None
+    drain = Drain(process.take_stdout(), said.append)
+    drain.start()
+    try:
+        async with asyncio.timeout(2.0):
+            await process.wait()
+        await drain.wait_end(0.5)
+    except (TimeoutError, DebuggerError):
+        await process.kill_tree(1.0)
+    finally:
+        drain.close()
+    lines = "".join(said).splitlines()
+    return lines[0].strip() if lines else None
+
+
+async def rust_printers(env: Mapping[str, str], cwd: str) -> list[str]:
+    """Return the commands that let gdb load the toolchain's own pretty-printers."""
+    sysroot = await first_line(("rustc", "--print", "sysroot"), env, cwd)
+    etc = os.path.join(sysroot, "lib", "rustlib", "etc") if sysroot else ""
+    if not sysroot or not os.path.isdir(etc):
+        return []
+    # The program names the script by its file; gdb looks for it among its source directories.
+    return [
+        f"-interpreter-exec console {quote(f'add-auto-load-safe-path {etc}')}",
+        f"-interpreter-exec console {quote(f'directory {shlex.quote(etc)}')}",
+        "-interpreter-exec console "
+        + quote(
+            f"python import sys; sys.path.insert(0, {etc!r}) if {etc!r} not in sys.path else 0"
+        ),
+    ]

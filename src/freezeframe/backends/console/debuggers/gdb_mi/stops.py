@@ -1,0 +1,120 @@
+"""Stops and ends as gdb reports them. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from freezeframe.backends.console.reader import Fields
+from freezeframe.model.stops import Exit, StopReason
+
+from .line import rows
+
+_ENDS = frozenset({"exited", "exited-normally", "exited-signalled"})
+_REASONS = {
+    "breakpoint-hit": StopReason.BREAKPOINT,
+    "end-stepping-range": StopReason.STEP,
+    "function-finished": StopReason.STEP,
+    "location-reached": StopReason.STEP,
+    "signal-received": StopReason.SIGNAL,
+    "watchpoint-trigger": StopReason.WATCHPOINT,
+    "read-watchpoint-trigger": StopReason.WATCHPOINT,
+    "access-watchpoint-trigger": StopReason.WATCHPOINT,
+    "watchpoint-scope": StopReason.WATCHPOINT,
+}
+_WORDS = {
+    "fork": "the program forked",
+    "vfork": "the program forked (vfork)",
+    "exec": "the program became another one",
+    "solib-event": "a shared library was loaded or unloaded",
+    "syscall-entry": "a system call begins",
+    "syscall-return": "a system call returned",
+    "no-history": "the recording ends here",
+    "thread-created": "a thread was created",
+    "thread-exited": "a thread ended",
+}
+_CONDITION_FAILED = re.compile(
+    r"Error in testing (?:breakpoint condition|condition for breakpoint (\d+)(?:\.\d+)?):\s*(.*)"
+)
+
+
+def ended(fields: Fields) -> Exit | None:
+    """Return how the program ended, when that is what the stop says."""
+    # Several reasons stand together when a finish or a step ended with the program.
+    for reason in rows(fields.get("reason")):
+        if reason == "exited-signalled":
+            return Exit(signal=str(fields.get("signal-name", "")) or None)
+        if reason == "exited":
+            return Exit(code=int(str(fields.get("exit-code", "0")), 8))
+        if reason == "exited-normally":
+            return Exit(code=0)
+    return None
+
+
+def reason(fields: Fields) -> str:
+    """Return gdb's reason, the empty word where it has none (after an attach)."""
+    found = [each for each in rows(fields.get("reason")) if each not in _ENDS]
+    return str(found[0]) if found else ""
+
+
+def kind(fields: Fields) -> StopReason:
+    return _REASONS.get(reason(fields), StopReason.OTHER)
+
+
+def thread(fields: Fields) -> int | None:
+    text = fields.get("thread-id")
+    return int(text) if text and str(text).isdecimal() else None
+
+
+def number(fields: Fields) -> str | None:
+    text = fields.get("bkptno")
+    return str(text) if text is not None else None
+
+
+def signal(fields: Fields) -> str | None:
+    return str(fields["signal-name"]) if "signal-name" in fields else None
+
+
+def describe(fields: Fields) -> str | None:
+    """Return the words of a stop that its reason does not say."""
+    what = reason(fields)
+    if what == "signal-received":
+        name, meaning = signal(fields), fields.get("signal-meaning")
+        return f"{name}: {meaning}" if meaning and meaning != name else name
+    if what in ("watchpoint-trigger", "read-watchpoint-trigger", "access-watchpoint-trigger"):
+        return _watched(fields)
+    return _WORDS.get(what, what or None) if kind(fields) is StopReason.OTHER else None
+
+
+def _watched(fields: Fields) -> str:
+    watch: Fields = next((v for key, v in fields.items() if key.endswith("wpt")), {})
+    value = fields.get("value") or {}
+    title = watch.get("exp", "value")
+    if "old" in value and "new" in value:
+        return f"{title}: {value['old']} → {value['new']}"
+    return f"{title} was read: {value.get('value', value.get('new', '?'))}"
+
+
+def failed_conditions(complaint: str) -> dict[str, str]:
+    """Return, by gdb's numbers, why conditions could not be evaluated; '' where it names none."""
+    found: dict[str, str] = {}
+    lines = complaint.splitlines()
+    for index, line in enumerate(lines):
+        match = _CONDITION_FAILED.search(line)
+        if match is not None:
+            words = match[2].strip() or (lines[index + 1].strip() if index + 1 < len(lines) else "")
+            found[match[1] or ""] = words.rstrip(".")
+    return found
+
+
+def panic_message(stderr: str) -> str | None:
+    """Return what the last panic said, from what the program wrote to standard error."""
+    found = list(
+        re.finditer(r"thread '[^\n]*?' (?:\(\d+\) )?panicked at ([^\n]*)\n?([^\n]*)", stderr)
+    )
+    if not found:
+        return None
+    where, message = found[-1][1], found[-1][2]
+    old = re.match(r"'(.*)', \S+:\d+:\d+$", where)
+    if old is not None:  # before Rust 1.73 the message stood in the same line
+        return old[1]
+    return message.strip() or None

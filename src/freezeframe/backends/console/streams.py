@@ -1,0 +1,126 @@
+"""The standard streams of a program that a debugger starts, not we: three FIFOs and a terminal.
+
+The debugger's own words stay out of them, stdout and stderr are told apart, input can be ended.
+The terminal gives the program a session of its own, so that what it sends to its process group
+does not reach its debugger.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable
+
+from freezeframe.backends.transport.drain import Drain, Tail
+from freezeframe.backends.transport.feeder import Feeder
+from freezeframe.backends.transport.pty import Terminal
+from freezeframe.errors import LaunchFailed
+
+_NAMES = ("stdin", "stdout", "stderr")
+
+
+class Streams:
+    """FIFOs in a directory of their own (mode 0700).
+
+    Until `started` we keep the far ends open too, so that neither the program's opening blocks
+    nor its not having come yet looks like an end.
+    """
+
+    def __init__(
+        self,
+        on_text: Callable[[str, str], None],
+        stdin: str | None,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        """*stdin* is a file to read from; *on_end* is called when nobody writes any more.
+
+        Raises LaunchFailed where the file cannot be read.
+        """
+        if stdin is not None:
+            try:
+                os.close(os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
+            except OSError as error:
+                raise LaunchFailed(f"{stdin} cannot be read: {error.strerror}.") from None
+        self.directory = tempfile.mkdtemp(prefix="freezeframe-")
+        self.terminal = Terminal(echo=False)
+        #: the end of what the program wrote to its standard error
+        self.words = Tail()
+        self.feeder: Feeder | None = None
+        self._on_text = on_text
+        self._on_end = on_end
+        self._stdin = stdin
+        self._held: list[int] = []
+        self._drains: list[Drain] = []
+        self._closed = False
+        for name in _NAMES if stdin is None else _NAMES[1:]:
+            os.mkfifo(self._path(name), 0o600)
+        for name in _NAMES[1:]:
+            read = os.open(self._path(name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._held.append(os.open(self._path(name), os.O_WRONLY | os.O_CLOEXEC))
+            self._show(read, name)
+        if stdin is None:
+            self._held.append(
+                os.open(self._path("stdin"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            )
+            self.feeder = Feeder(os.open(self._path("stdin"), os.O_WRONLY | os.O_CLOEXEC))
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.directory, name)
+
+    @property
+    def redirections(self) -> str:
+        """What stands behind a command in a shell to connect it."""
+        source = self._stdin or self._path("stdin")
+        return (
+            f"<{shlex.quote(source)} >{shlex.quote(self._path('stdout'))} "
+            f"2>{shlex.quote(self._path('stderr'))}"
+        )
+
+    def _show(self, fd: int, stream: str) -> None:
+        drain = Drain(fd, lambda text: self._text(stream, text), self._one_ended)
+        self._drains.append(drain)
+        drain.start()
+
+    def _text(self, stream: str, text: str) -> None:
+        if stream == "stderr":
+            self.words.feed(text)
+        self._on_text(stream, text)
+
+    def _one_ended(self) -> None:
+        if self.ended and not self._closed:
+            self._on_end()
+
+    def started(self) -> None:
+        """The program has opened them: from now on an end is an end, and no name is needed."""
+        held, self._held = self._held, []
+        for fd in held:
+            os.close(fd)
+        self.terminal.release_program()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def drain(self) -> None:
+        """Report what has been written before this call."""
+        for drain in self._drains:
+            drain.drain_now()
+
+    @property
+    def ended(self) -> bool:
+        """Nobody writes any more."""
+        return self._closed or all(drain.ended for drain in self._drains)
+
+    def close(self) -> None:
+        """Close our ends and remove the files. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self.drain()
+        self.started()
+        for drain in self._drains:
+            drain.close()
+        if self.feeder is not None:
+            self.feeder.close()
+        with contextlib.suppress(OSError):
+            self.terminal.close()
