@@ -41,10 +41,12 @@ ALLOWED = {
 ALLOWED_IN_BACKENDS = {
     "backend": set(),
     "transport": set(),
-    "select": {"backend", "dap", "console", "inspector", "transport"},
-    "dap": {"backend", "transport"},
-    "console": {"backend", "transport"},
-    "inspector": {"backend", "transport"},
+    "debugger": {"backend"},
+    "native": set(),
+    "select": {"backend", "debugger", "native", "dap", "console", "inspector", "transport"},
+    "dap": {"backend", "debugger", "native", "transport"},
+    "console": {"backend", "debugger", "native", "transport"},
+    "inspector": {"backend", "debugger", "transport"},
     "__init__": set(),
 }
 

@@ -13,7 +13,8 @@ import freezeframe
 import freezeframe.frontends.commands
 import freezeframe.ops.table  # both declare operations
 from freezeframe.backends.backend import Launch
-from freezeframe.backends.dap.adapters._descriptor import Adapter, Missing, Surroundings
+from freezeframe.backends.dap.adapters._descriptor import Adapter, Surroundings
+from freezeframe.backends.debugger import Missing
 from freezeframe.config import AdapterConfig
 from freezeframe.ops._registry import OPS
 from harness import transcripts

@@ -7,6 +7,7 @@ A name that does not exist is an error that lists those that do.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,24 +18,55 @@ from freezeframe.errors import DebuggerMissing, NotFound, UsageError
 from freezeframe.model.answers import AdapterInfo
 
 from .backend import Backend
+from .console import debuggers
 from .dap import adapters
-from .dap.adapters._descriptor import Adapter, Found
+from .dap.adapters._descriptor import Adapter
 from .dap.backend import DapBackend
+from .debugger import Debugger, Found
+from .native import binary_kind
 from .transport import processes
+
+
+@functools.cache
+def known() -> dict[str, Debugger]:
+    """Return every debugger of every room by name, the preferred ones first."""
+    found = [_of_adapter(adapter) for adapter in adapters.known().values()]
+    found += debuggers.known().values()
+    return {each.name: each for each in sorted(found, key=lambda each: each.rank)}
+
+
+def _of_adapter(adapter: Adapter) -> Debugger:
+    return Debugger(
+        name=adapter.name,
+        kind="dap",
+        languages=adapter.languages,
+        patterns=adapter.patterns,
+        shebangs=adapter.shebangs,
+        binaries=adapter.binaries,
+        install=adapter.install,
+        find=adapter.find,
+        make=lambda found, config: DapBackend(adapter, found, config),
+        modules=adapter.modules,
+        rank=adapter.rank,
+        check_condition=adapter.check_condition,
+        check_log=adapter.check_log,
+        probe_program=adapter.probe_program,
+        tested=adapter.tested,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A debugger that is there, and the reason why it was taken."""
 
-    adapter: Adapter
+    debugger: Debugger
     found: Found
     reason: str
     #: the program behind a process id, where it can be told
     program: str | None = None
 
     def make_backend(self, config: Config) -> Callable[[], Backend]:
-        return lambda: DapBackend(self.adapter, self.found, config)
+        return lambda: self.debugger.make(self.found, config)
 
 
 def choose(
@@ -50,7 +82,7 @@ def choose(
     if named is not None:
         return named
     if module:
-        claims = [(a, "it starts modules") for a in adapters.known().values() if a.modules]
+        claims = [(a, "it starts modules") for a in known().values() if a.modules]
     else:
         if os.path.isdir(program) and not os.path.isfile(os.path.join(program, "__main__.py")):
             raise NotFound(f"{program} is a directory, not a program.", next="dbg start PROGRAM")
@@ -64,18 +96,22 @@ def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config
     program = processes.script(pid, words)
     named = _named(name, env, config)
     if named is not None:
-        return Choice(named.adapter, named.found, named.reason, program)
+        return Choice(named.debugger, named.found, named.reason, program)
     # What it calls itself can be anything; what it runs cannot.
     names = [os.path.basename(path) for path in (*words[:1], processes.executable(pid)) if path]
     runtime = names[0] if names else ""
     claims = [
         (adapter, f"the process runs {name}")
-        for adapter in adapters.known().values()
+        for adapter in known().values()
         for name in names
         if any(name.startswith(word) for word in adapter.shebangs)
     ]
+    executable = processes.executable(pid)
+    if not claims and executable is not None:
+        claims = list(_claims(executable))
+        program = program or executable
     choice = _first_found(claims, f"process {pid} ({runtime or 'unknown'})", env, config)
-    return Choice(choice.adapter, choice.found, choice.reason, program)
+    return Choice(choice.debugger, choice.found, choice.reason, program)
 
 
 def choose_for_server(*, name: str | None, env: Mapping[str, str], config: Config) -> Choice:
@@ -83,7 +119,7 @@ def choose_for_server(*, name: str | None, env: Mapping[str, str], config: Confi
     named = _named(name, env, config)
     if named is not None:
         return named
-    claims = [(a, "the first that joins servers") for a in adapters.known().values()]
+    claims = [(a, "the first that joins servers") for a in known().values()]
     return _first_found(claims, "a debug server", env, config)
 
 
@@ -102,7 +138,7 @@ def is_runtime(program: str) -> bool:
     def bare(name: str) -> str:
         return re.sub(r"[\d.]+$", "", os.path.basename(name))
 
-    return any(bare(program) == bare(w) for a in adapters.known().values() for w in a.shebangs)
+    return any(bare(program) == bare(w) for a in known().values() for w in a.shebangs)
 
 
 def log_problem(message: str, path: str | None) -> str | None:
@@ -117,13 +153,13 @@ def log_problem(message: str, path: str | None) -> str | None:
 def survey(env: Mapping[str, str], config: Config) -> tuple[AdapterInfo, ...]:
     """Return every debugger that is known, and whether it is here."""
     infos = []
-    for adapter in adapters.known().values():
+    for adapter in known().values():
         found = adapter.find(env, config.adapter(adapter.name))
         here = isinstance(found, Found)
         infos.append(
             AdapterInfo(
                 name=adapter.name,
-                kind="dap",
+                kind=adapter.kind,
                 languages=adapter.languages,
                 found=here,
                 version=found.version if isinstance(found, Found) else None,
@@ -143,31 +179,34 @@ def _named(name: str | None, env: Mapping[str, str], config: Config) -> Choice |
         reason = f"named by {config.sources.get('defaults.adapter', 'config.toml')}"
     if not name:
         return None
-    known = adapters.known()
-    if name not in known:
+    there = known()
+    if name not in there:
         raise UsageError(
-            f"there is no debugger {name!r}; there are {', '.join(sorted(known))}.",
+            f"there is no debugger {name!r}; there are {', '.join(sorted(there))}.",
             next="dbg adapters",
         )
-    return _first_found([(known[name], reason)], name, env, config)
+    return _first_found([(there[name], reason)], name, env, config)
 
 
-def _claims(program: str, *, read: bool = True) -> Iterator[tuple[Adapter, str]]:
+def _claims(program: str, *, read: bool = True) -> Iterator[tuple[Debugger, str]]:
     base = os.path.basename(program)
     shebang = _shebang(program) if read else None
     package = os.path.isdir(program)
-    for adapter in adapters.known().values():
+    kind = binary_kind(program) if read and not package else None
+    for adapter in known().values():
         pattern = next((p for p in adapter.patterns if fnmatch.fnmatch(base, p)), None)
         if pattern is not None:
             yield adapter, f"{base} matches {pattern}"
         elif shebang is not None and any(shebang.startswith(word) for word in adapter.shebangs):
             yield adapter, f"its first line names {shebang}"
+        elif kind is not None and kind in adapter.binaries:
+            yield adapter, f"{base} is a binary ({kind})"
         elif package and adapter.modules:
             yield adapter, f"{base} is a package with a __main__.py"
 
 
 def _first_found(
-    claims: list[tuple[Adapter, str]], what: str, env: Mapping[str, str], config: Config
+    claims: list[tuple[Debugger, str]], what: str, env: Mapping[str, str], config: Config
 ) -> Choice:
     missing = []
     for adapter, reason in claims:
@@ -181,7 +220,7 @@ def _first_found(
             f"{what} needs {adapter.name}: {why}.",
             next=adapter.install[0] if adapter.install else "dbg doctor",
         )
-    languages = sorted({lang for a in adapters.known().values() for lang in a.languages})
+    languages = sorted({lang for a in known().values() for lang in a.languages})
     raise DebuggerMissing(
         f"no debugger here claims {os.path.basename(what) or what}; "
         f"known languages: {', '.join(languages)}.",

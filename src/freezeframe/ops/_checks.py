@@ -108,7 +108,7 @@ async def _launch(ctx: Context, name: str) -> Check:
         with tempfile.TemporaryDirectory(prefix="freezeframe-") as directory:
             program = os.path.join(directory, "probe")
             choice = select.choose(program, name=name, env=ctx.caller.env, config=ctx.config)
-            text = choice.adapter.probe_program
+            text = choice.debugger.probe_program
             if text is None:
                 return Check(name, "ok", f"{choice.found.version or ''} at {choice.found.path}")
             program += text[0]

@@ -27,7 +27,7 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.backends.console.debuggers import known
-from freezeframe.backends.console.debuggers._descriptor import Found
+from freezeframe.backends.debugger import Found
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter

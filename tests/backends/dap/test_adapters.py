@@ -11,7 +11,8 @@ import pytest
 from freezeframe.backends.dap import adapters
 
 MINIMAL = """
-from freezeframe.backends.dap.adapters._descriptor import Adapter, Missing, Plan, Stdio
+from freezeframe.backends.dap.adapters._descriptor import Adapter, Plan, Stdio
+from freezeframe.backends.debugger import Missing
 ADAPTER = Adapter(
     name="moondap", adapter_id="moondap", languages=("Moon",), patterns=("*.moon",), shebangs=(),
     install=(), find=lambda env, config: Missing("not here"),

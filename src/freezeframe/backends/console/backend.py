@@ -22,12 +22,12 @@ from freezeframe.backends.backend import (
     Target,
     ToolInfo,
 )
+from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.process import Process
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, NotRunning, Unsupported
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit
 
-from .debuggers._descriptor import Found
 from .streams import Streams
 
 log = logging.getLogger(__name__)

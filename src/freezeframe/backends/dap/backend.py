@@ -23,6 +23,7 @@ from freezeframe.backends.backend import (
     ToolInfo,
     WantedBreakpoint,
 )
+from freezeframe.backends.debugger import Found
 from freezeframe.config import Config
 from freezeframe.errors import (
     DebuggerError,
@@ -35,7 +36,7 @@ from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
 
 from . import translate
-from .adapters._descriptor import Adapter, Found
+from .adapters._descriptor import Adapter
 from .link import Link
 from .messages import Refused
 

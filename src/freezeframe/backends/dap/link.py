@@ -20,6 +20,7 @@ from freezeframe.backends.backend import (
     Sink,
     Target,
 )
+from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.feeder import Feeder
 from freezeframe.backends.transport.process import exit_of, gone
 from freezeframe.backends.transport.streams import Stream
@@ -34,7 +35,7 @@ from freezeframe.errors import (
 from freezeframe.model.stops import Exit
 
 from . import startup
-from .adapters._descriptor import Adapter, Found, Plan, Spawn, Surroundings
+from .adapters._descriptor import Adapter, Plan, Spawn, Surroundings
 from .ground import Ground
 from .kin import Kin, MakeBackend
 from .marks import Marks

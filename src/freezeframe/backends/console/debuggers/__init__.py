@@ -12,7 +12,7 @@ import pkgutil
 from functools import cache
 from importlib.metadata import entry_points
 
-from ._descriptor import Debugger
+from freezeframe.backends.debugger import Debugger
 
 log = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ from freezeframe.backends.backend import (
     Target,
     WantedBreakpoint,
 )
+from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo
@@ -87,25 +88,6 @@ class Surroundings:
     endpoint: Endpoint | None
     #: a private directory of this session, for FIFOs and the like
     directory: str
-
-
-# --- how it is found ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An installed debugger."""
-
-    path: str
-    version: str | None
-    command: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Why it cannot be used."""
-
-    reason: str
 
 
 # --- a child that the debugger offers -----------------------------------------------------------
@@ -181,6 +163,10 @@ class Adapter:
     find: Callable[[Mapping[str, str], AdapterConfig], Found | Missing]
     plan: Callable[[Target, Surroundings], Plan]
 
+    #: kinds of binaries it debugs: `elf`, `mach-o`, `pe`
+    binaries: tuple[str, ...] = ()
+    #: of several that claim a program the lowest is taken
+    rank: int = 50
     #: it starts `-m MODULE` targets
     modules: bool = False
     #: listens for reverse connections (the plan gets an Endpoint)

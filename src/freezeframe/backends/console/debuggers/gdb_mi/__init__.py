@@ -22,8 +22,8 @@ from freezeframe.backends.backend import (
     StepKind,
     WantedBreakpoint,
 )
-from freezeframe.backends.console.debuggers._descriptor import Debugger, Found, Missing
 from freezeframe.backends.console.reader import Fields
+from freezeframe.backends.debugger import Debugger, Found, Missing
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import (
     DebuggerLost,
@@ -292,20 +292,15 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     return Found(path, None, (path, "-i=mi3"))
 
 
-def _claims(program: str) -> str | None:
-    return "it is machine code" if names.is_native(program) else None
-
-
 DEBUGGER = Debugger(
     name=_NAME,
+    kind="console",
     languages=("C", "C++", "Rust"),
     patterns=(),
     shebangs=(),
+    binaries=("elf",),
     install=("apt install gdb", "dnf install gdb", "brew install gdb"),
     find=_find,
     make=GdbMi,
-    claims=_claims,
-    joins=True,
-    serves=True,
-    cores=True,
+    rank=30,
 )

@@ -21,9 +21,9 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.backends.console.backend import ConsoleBackend
-from freezeframe.backends.console.debuggers._descriptor import Found
 from freezeframe.backends.console.reader import Fields, quote
 from freezeframe.backends.console.streams import Streams
+from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.process import Process
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed

@@ -35,15 +35,14 @@ from freezeframe.backends.dap.adapters._descriptor import (
     ChildOffer,
     Dial,
     Endpoint,
-    Found,
     Greeting,
-    Missing,
     Plan,
     Reverse,
     Spawn,
     Surroundings,
     Wired,
 )
+from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerMissing, Insecure, Unsupported
 

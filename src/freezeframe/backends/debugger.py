@@ -1,12 +1,13 @@
-"""What a console debugger's file holds: data, how it is found, and how its backend is made."""
+"""A debugger as the selection sees it, whichever room it lives in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from freezeframe.backends.backend import Backend
 from freezeframe.config import AdapterConfig, Config
+
+from .backend import Backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +28,29 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Debugger:
-    """One console debugger."""
+    """What there is to know before a debugger is started."""
 
     name: str
+    #: how it is spoken to: dap, console
+    kind: str
     languages: tuple[str, ...]
     #: file name patterns of programs it debugs, most telling first
     patterns: tuple[str, ...]
     #: words in a `#!` line that name its language
     shebangs: tuple[str, ...]
+    #: kinds of binaries it debugs: `elf`, `mach-o`, `pe`
+    binaries: tuple[str, ...]
     #: commands that install it, to be shown
     install: tuple[str, ...]
     find: Callable[[Mapping[str, str], AdapterConfig], Found | Missing]
     make: Callable[[Found, Config], Backend]
-    #: why the program at a path is one for it, by what the file holds; None when it is not
-    claims: Callable[[str], str | None] = lambda program: None
     #: it starts `-m MODULE` targets
     modules: bool = False
-    #: it joins programs by process id, debug servers by HOST:PORT, and reads core files
-    joins: bool = False
-    serves: bool = False
-    cores: bool = False
+    #: of several that claim a program the lowest is taken
+    rank: int = 50
+    check_condition: Callable[[str], str | None] = lambda expression: None
+    check_log: Callable[[str], str | None] = lambda message: None
     #: suffix and text of a program that `doctor` starts
     probe_program: tuple[str, str] | None = None
-    #: sure of itself: it was run against the real thing in our tests
+    #: it was run against the real thing in our tests
     tested: bool = True
