@@ -9,12 +9,18 @@ install_into .venv dev
 PATH=$PWD/.venv/bin:$PATH
 export PATH
 
-# gdb: joining a program by its pid on Linux. zsh and fish: the completion scripts are tried in them.
-# Without them those tests are skipped, and say so.
-for tool in gdb zsh fish; do
-    command -v "$tool" >/dev/null 2>&1 || [ "$(uname)" != Linux ] || system_package "$tool" ||
-        say "$tool is not installed and cannot be installed here: what needs it is not tested."
-done
+# zsh and fish: the completion scripts are tried in them.
+for tool in zsh fish; do need "$tool"; done
+# Debuggers and compilers of native code. gdb also joins Pythons by their pid.
+need gdb
+need gdbserver
+install_lldb
+need gcc "gcc libc6-dev"
+need g++
+# A toolchain of rustup's is found although its folder may not be on PATH.
+[ ! -x "${CARGO_HOME:-${HOME:-}/.cargo}/bin/rustc" ] || PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
+need rustc
+need cargo
 
 step() {
     say "== $*"

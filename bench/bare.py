@@ -1,4 +1,4 @@
-"""The least a debug session costs: a DAP client of a few lines on debugpy's own adapter.
+"""The least a debug session costs: a DAP client of a few lines on the debugger's own adapter.
 
 It asks for what a stop report needs and nothing else, keeps nothing and prints nothing. What
 Freezeframe adds to this, interpreter start of the client included, is what the bench limits.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 #: debugpy 1.8 sends header and body of a message apart: 44 ms a request without this.
@@ -17,11 +17,11 @@ NODELAY = "__import__('pydevd').get_global_debugger().writer.sock.setsockopt(6, 
 
 
 class Bare:
-    """One program under debugpy's adapter, over stdio."""
+    """One program under an adapter, over stdio."""
 
-    def __init__(self, python: str, env: Mapping[str, str]) -> None:
+    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [python, "-m", "debugpy.adapter"],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -35,27 +35,6 @@ class Bare:
         self._seq = 0
         self._answers: dict[int, dict[str, Any]] = {}
         self._events: list[dict[str, Any]] = []
-
-    def launch(self, interpreter: str, program: str, *words: str, line: int | None = None) -> None:
-        """Start *program* with everything in place; it runs when this returns."""
-        self.ask("initialize", adapterID="debugpy", pathFormat="path", linesStartAt1=True)
-        launching = self._send(
-            "launch",
-            program=program,
-            args=words,
-            python=[interpreter],
-            console="internalConsole",
-            justMyCode=False,
-            subProcess=False,
-            redirectOutput=True,
-        )
-        self.wait_for("initialized")
-        self.ask("evaluate", expression=NODELAY, context="repl")
-        if line is not None:
-            self.ask("setBreakpoints", source={"path": program}, breakpoints=[{"line": line}])
-        self.ask("setExceptionBreakpoints", filters=["uncaught"])
-        self.ask("configurationDone")
-        self._answer_to(launching)
 
     def stop_report(self) -> int:
         """Wait for the next stop, fetch what its report shows, and return the thread."""
@@ -118,3 +97,55 @@ class Bare:
                     self._answers[message["request_seq"]] = message
                 elif message["type"] == "event":
                     self._events.append(message)
+
+
+class Debugpy(Bare):
+    """One Python program under debugpy's adapter."""
+
+    def __init__(self, python: str, env: Mapping[str, str]) -> None:
+        super().__init__([python, "-m", "debugpy.adapter"], env)
+
+    def launch(self, interpreter: str, program: str, *words: str, line: int | None = None) -> None:
+        """Start *program* with everything in place; it runs when this returns."""
+        self.ask("initialize", adapterID="debugpy", pathFormat="path", linesStartAt1=True)
+        launching = self._send(
+            "launch",
+            program=program,
+            args=words,
+            python=[interpreter],
+            console="internalConsole",
+            justMyCode=False,
+            subProcess=False,
+            redirectOutput=True,
+        )
+        self.wait_for("initialized")
+        self.ask("evaluate", expression=NODELAY, context="repl")
+        if line is not None:
+            self.ask("setBreakpoints", source={"path": program}, breakpoints=[{"line": line}])
+        self.ask("setExceptionBreakpoints", filters=["uncaught"])
+        self.ask("configurationDone")
+        self._answer_to(launching)
+
+
+class Lldb(Bare):
+    """One native program under lldb-dap."""
+
+    def __init__(self, adapter: str, env: Mapping[str, str]) -> None:
+        super().__init__([adapter], env)
+        self._env = env
+
+    def launch(self, program: str, source: str, line: int) -> None:
+        """Start *program* with a breakpoint in place; it runs when this returns."""
+        self.ask("initialize", adapterID="lldb-dap", pathFormat="path", linesStartAt1=True)
+        launching = self._send(
+            "launch",
+            program=program,
+            env=[f"{name}={value}" for name, value in self._env.items()],
+            # Containers forbid it.
+            disableASLR=False,
+        )
+        self.wait_for("initialized")
+        self.ask("setBreakpoints", source={"path": source}, breakpoints=[{"line": line}])
+        self.ask("setExceptionBreakpoints", filters=[])
+        self.ask("configurationDone")
+        self._answer_to(launching)

@@ -124,9 +124,11 @@ def _directory() -> Iterator[Path]:
 
 
 def line_of(program: str, marker: str) -> int:
-    """Return the number of the line that carries `# @marker`."""
+    """Return the number of the line that carries `@marker` in a comment."""
     lines = (PROGRAMS / program).read_text().splitlines()
-    return next(n for n, line in enumerate(lines, 1) if f"# @{marker}" in line)
+    return next(
+        n for n, line in enumerate(lines, 1) if line.endswith((f"# @{marker}", f"// @{marker}"))
+    )
 
 
 def interpreters() -> dict[str, str]:

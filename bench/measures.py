@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bare import Bare
+from bare import Bare, Debugpy
 from lab import HERE, PROGRAMS, Lab, interpreters, line_of
 
 #: does one thing and returns what it took: seconds, or megabytes a second
@@ -80,21 +80,36 @@ class Status(Measure):
 class Resume(Measure):
     """A command that resumes and reports, in a program that both sides keep stopped."""
 
-    #: the DAP request that does the same
+    #: the command, and the DAP request that does the same
     request = ""
+    #: in the names of its probes
+    language = ""
 
     def open(self) -> dict[str, Probe]:
+        self._bare = self._stopped()
+        self._thread = self._bare.stop_report()
+        return {self._ours_named: self._ours, self._theirs_named: self._theirs}
+
+    def _stopped(self) -> Bare:
+        """Start the program on our side, and on theirs up to its first stop."""
         line = line_of("steps.py", "stop")
         program = str(PROGRAMS / "steps.py")
         start = ("start", "steps.py", "--interpreter", self.lab.python, "--name", self.name)
         self.lab.run(*start, "-b", f"steps.py:{line}")
-        self._bare = Bare(self.lab.python, self.lab.env)
-        self._bare.launch(self.lab.python, program, line=line)
-        self._thread = self._bare.stop_report()
-        return {f"dbg {self.name}": self._ours, f"bare {self.name}": self._theirs}
+        bare = Debugpy(self.lab.python, self.lab.env)
+        bare.launch(self.lab.python, program, line=line)
+        return bare
+
+    @property
+    def _ours_named(self) -> str:
+        return f"dbg {self.request}{self.language}"
+
+    @property
+    def _theirs_named(self) -> str:
+        return f"bare {self.request}{self.language}"
 
     def _ours(self) -> float:
-        took_s, text = self.lab.timed(self.name, "-s", self.name)
+        took_s, text = self.lab.timed(self.request, "-s", self.name)
         if "stopped" not in text:
             raise RuntimeError(f"no stop report: {text}")
         return took_s
@@ -106,12 +121,12 @@ class Resume(Measure):
         return watch.took_s
 
     def figures(self, taken: Taken) -> list[Figure]:
-        ours, bare = taken[f"dbg {self.name}"], taken[f"bare {self.name}"]
+        ours, bare = taken[self._ours_named], taken[self._theirs_named]
         allowed = 1.25 * taken[FLOOR] + 1.3 * bare
         strict = taken[FLOOR] + 1.3 * bare
         return [
-            Figure(f"dbg {self.name} / (1.25 × floor + 1.3 × bare)", ours / allowed, "×", 1.0),
-            Figure(f"dbg {self.name} / (floor + 1.3 × bare)", ours / strict, "×"),
+            Figure(f"{self._ours_named} / (1.25 × floor + 1.3 × bare)", ours / allowed, "×", 1.0),
+            Figure(f"{self._ours_named} / (floor + 1.3 × bare)", ours / strict, "×"),
         ]
 
     def close(self) -> None:
@@ -154,7 +169,7 @@ class Start(Measure):
 
     def _theirs(self, python: str) -> float:
         with Stopwatch() as watch:
-            bare = Bare(self.lab.python, self.lab.env)
+            bare = Debugpy(self.lab.python, self.lab.env)
             bare.launch(python, str(PROGRAMS / "steps.py"), line=self._line)
             bare.stop_report()
         bare.close()
@@ -223,7 +238,7 @@ class Flood(Measure):
         return self._rate()
 
     def _theirs(self) -> float:
-        bare = Bare(self.lab.python, self.lab.env)
+        bare = Debugpy(self.lab.python, self.lab.env)
         bare.launch(self.lab.python, str(PROGRAMS / "flood.py"), *self._words())
         bare.wait_for("terminated")
         bare.close()

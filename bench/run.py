@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import lab as labs
+import native
 from measures import FLOOR, MEASURES, Figure, Measure, Probe
 
 ROUNDS = 30
@@ -28,7 +29,7 @@ def main() -> int:
     # Whoever ends it means all of it: the daemons and the environment go too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with labs.in_place() if options.in_place else labs.fresh() as lab:
-        measures = [make(lab) for make in MEASURES if make.name in (options.only or _names())]
+        measures = [make(lab) for make in _here() if make.name in (options.only or _names())]
         samples = _sample(lab, measures, options.rounds)
     medians = {name: statistics.median(taken) for name, taken in samples.items()}
     figures = [figure for measure in measures for figure in _figures(measure, samples)]
@@ -51,8 +52,17 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _here() -> tuple[type[Measure], ...]:
+    """Return what can be measured on this machine."""
+    why = native.missing()
+    if why is None:
+        return (*MEASURES, *native.NATIVE)
+    print(f"native code is not measured: {why}", file=sys.stderr)
+    return MEASURES
+
+
 def _names() -> list[str]:
-    return [measure.name for measure in MEASURES]
+    return [measure.name for measure in (*MEASURES, *native.NATIVE)]
 
 
 def _sample(lab: labs.Lab, measures: list[Measure], rounds: int) -> dict[str, list[float]]:

@@ -19,6 +19,34 @@ system_package() {
         DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1
 }
 
+# Makes sure that the command $1 is there, by the system's package $2 (the same name without it).
+# Without it the tests that need it are skipped and say so; in CI they fail.
+need() {
+    command -v "$1" >/dev/null 2>&1 || [ "$(uname)" != Linux ] || system_package ${2:-$1} ||
+        say "$1 is not installed and cannot be installed here: what needs it is not tested."
+}
+
+# Whether there is an lldb-dap, by its own name or with a version behind it.
+has_lldb() {
+    for name in lldb-dap $(seq -f 'lldb-dap-%g' 30 -1 18); do
+        ! command -v "$name" >/dev/null 2>&1 || return 0
+    done
+    return 1
+}
+
+# The newest LLDB that the system has; lldb-dap is in it from 18 on.
+install_lldb() {
+    ! has_lldb || return 0
+    newest() { apt-cache search --names-only '^lldb-[0-9]+$' 2>/dev/null | sed 's/ .*//' | sort -V | tail -n 1; }
+    if command -v apt-cache >/dev/null 2>&1 && [ "$(uname)" = Linux ]; then
+        package=$(newest)
+        # Fresh images come without package lists.
+        [ -n "$package" ] || [ "$(id -u)" != 0 ] || { apt-get update -qq >/dev/null 2>&1 && package=$(newest); }
+        [ -z "$package" ] || ! system_package "$package" || ! has_lldb || return 0
+    fi
+    say "lldb-dap is not installed and cannot be installed here: what needs it is not tested."
+}
+
 # Prints a Python that is new enough: $PYTHON, those on PATH, those of pyenv. Each is really started,
 # because a shim of pyenv is there for versions that it then refuses to run.
 find_python() {

@@ -42,7 +42,7 @@ ALLOWED_IN_BACKENDS = {
     "backend": set(),
     "transport": set(),
     "debugger": {"backend"},
-    "native": set(),
+    "native": {"backend", "transport"},
     "select": {"backend", "debugger", "native", "dap", "console", "inspector", "transport"},
     "dap": {"backend", "debugger", "native", "transport"},
     "console": {"backend", "debugger", "native", "transport"},

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from _debuggers import DEBUGGERS, PYTHONS, Debugger
+from _debuggers import Debugger, held_against
 
+from harness import programs
 from harness.client import Dbg
 from harness.programs import Program
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    # Files about one language name it; all others are held against every debugger.
     if "debugger" in metafunc.fixturenames:
-        rows = PYTHONS if "python" in metafunc.module.__name__ else DEBUGGERS
-        metafunc.parametrize("debugger", rows, ids=str)
+        metafunc.parametrize("debugger", held_against(metafunc.module.__name__), ids=str)
 
 
 @pytest.fixture
@@ -26,6 +26,17 @@ def dbg(dbg: Dbg, debugger: Debugger) -> Dbg:
 
 
 @pytest.fixture
-def sample(program: Callable[[str], Program], debugger: Debugger) -> Callable[[str], Program]:
-    """Copy the contract's program of that stem, in the debugger's language, into the project."""
-    return lambda stem: program(stem + debugger.suffix)
+def sample(project: Path, debugger: Debugger) -> Callable[..., Program]:
+    """Put the contract's program of that stem, in the debugger's language, into the project."""
+    return lambda stem, into=project: debugger.install(stem, into)
+
+
+@pytest.fixture
+def native(project: Path, debugger: Debugger) -> Callable[..., Program]:
+    """Compile a program that only one test needs: its text, and flags for the compiler."""
+
+    def make(text: str, *flags: str, name: str = "app") -> Program:
+        source = programs.write(f"{name}{debugger.suffix}", text, project)
+        return programs.compiled(source, *flags)
+
+    return make

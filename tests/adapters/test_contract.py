@@ -9,8 +9,10 @@ from harness.reports import (
     changed,
     frame_of,
     functions,
+    own,
     place,
     printed,
+    shown,
     texts,
     values,
 )
@@ -266,7 +268,7 @@ def test_a_step_over_the_last_line_ends_the_program(dbg, sample):
 
     assert report["state"] == "terminated", report
     assert report["exit"]["code"] == 3
-    assert all(step["place"].startswith(str(p.path)) for step in report["trail"]), report["trail"]
+    assert all(step["place"].startswith(str(p.source)) for step in report["trail"]), report["trail"]
 
 
 def test_steps_that_meet_a_breakpoint_end_there(dbg, sample):
@@ -390,7 +392,7 @@ def test_an_expression_that_fails_is_an_error_in_the_language_s_words(dbg, sampl
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("callee"))
 
-    error = dbg.error("print", debugger.bad_expression, code=1)
+    error = dbg.error("print", "no_such_name", code=1)
 
     assert error["code"] == "evaluation"
     assert debugger.complaint in error["message"]
@@ -422,29 +424,37 @@ def test_source_is_shown_around_any_place(dbg, sample):
 
 
 def test_a_program_that_fails_stops_at_the_failure(dbg, sample, debugger):
-    p = sample("uncaught")
+    p, failure = sample("uncaught"), debugger.failure
 
     report = dbg.data("start", p.name)
 
-    assert report["stop"]["reason"] == "exception"
-    assert place(report) == p.at("uncaught")
-    exception = report["stop"]["exception"]
-    assert exception["type"].endswith(debugger.error_type)
-    assert debugger.error_message in exception["message"]
-    lines = [line["line"] for line in exception["traceback"]]
-    assert lines[-2:] == [p.line("caller"), p.line("uncaught")]
-    assert dbg.data("continue")["exit"]["code"] == 1
+    stop = report["stop"]
+    assert stop["reason"] == failure.reason
+    assert shown(report) == p.at("uncaught")
+    if failure.type:
+        assert stop["exception"]["type"].endswith(failure.type)
+        assert failure.message in stop["exception"]["message"]
+    if failure.reason == "signal":
+        assert failure.exit_signal in stop["description"]
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert [frame["line"] for frame in own(stack["frames"])][:2] == [
+        p.line("uncaught"),
+        p.line("caller"),
+    ]
+    ended = dbg.data("continue")["exit"]
+    assert (ended["code"], ended["signal"]) == (failure.exit_code, failure.exit_signal)
 
 
 def test_catch_off_lets_a_failing_program_end(dbg, sample, debugger):
-    p = sample("uncaught")
+    p, failure = sample("uncaught"), debugger.failure
     dbg.data("catch", "off")
 
     report = dbg.data("start", p.name)
 
     assert report["state"] == "terminated"
-    assert report["exit"]["code"] == 1
-    assert debugger.error_type in printed(report, "stderr")
+    ended = report["exit"]
+    assert (ended["code"], ended["signal"]) == (failure.exit_code, failure.exit_signal)
+    assert failure.words in printed(report, "stderr")
 
 
 # --- input and output ---------------------------------------------------------------------------

@@ -141,20 +141,19 @@ def test_named_sessions_are_kept_apart(dbg, sample):
     assert names == {"one", "two"}
 
 
-def test_two_projects_never_touch_each_other(dbg, sample, project, tmp_path):
+def test_two_projects_never_touch_each_other(dbg, sample, tmp_path):
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)
-    p = sample("loop")
-    (other / p.name).write_bytes(p.path.read_bytes())
+    p, q = sample("loop"), sample("loop", other)
 
     first = dbg.start_background("--json", "start", p.name, "-b", p.at("loop"))
-    second = dbg.start_background("--json", "start", p.name, "-b", p.at("callee"), cwd=other)
+    second = dbg.start_background("--json", "start", q.name, "-b", q.at("callee"), cwd=other)
     here, there = first.wait().data(), second.wait().data()
 
     assert place(here) == p.at("loop")
-    assert place(there) == p.at("callee")
-    assert frame_of(here)["path"] == str(project / p.name)
-    assert frame_of(there)["path"] == str(other / p.name)
+    assert place(there) == q.at("callee")
+    assert frame_of(here)["path"] == str(p.source)
+    assert frame_of(there)["path"] == str(q.source)
     dbg.data("stop", cwd=other)
     assert dbg.data("continue")["state"] == "stopped"
 
@@ -200,8 +199,7 @@ def test_a_batch_can_be_read_from_standard_input(dbg, sample):
 
 def test_a_living_program_is_joined_and_left_running(dbg, sample, project, debugger):
     p = sample("endless")
-    runtime = [debugger.interpreter.path] if debugger.interpreter else []
-    living = subprocess.Popen([*runtime, str(p.path)], cwd=project, env=dbg.env)
+    living = subprocess.Popen(debugger.command(p), cwd=project, env=dbg.env)
     try:
         facts.wait_for_file(project / "spinning.txt", "spinning")
         report = dbg.data("attach", living.pid, "-b", p.at("turn"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from . import compilers
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 _MARKER = re.compile(r"(?:#|//|--|;).*?@(?P<names>\w+(?:\s+@\w+)*)\s*$")
@@ -17,6 +19,8 @@ class Program:
 
     name: str
     path: Path
+    #: the file with the markers; the program itself where nothing is compiled
+    source: Path
     #: marker → (file relative to the project's root, line)
     markers: dict[str, tuple[str, int]] = field(repr=False)
 
@@ -57,6 +61,14 @@ def write(name: str, text: str, project: Path) -> Program:
     return load(target, project)
 
 
+def compiled(source: Program, *flags: str, name: str | None = None) -> Program:
+    """Compile a program beside its source; without a *name* it is the source's without suffix."""
+    folder = source.path.parent
+    target = compilers.build(source.path, folder / (name or source.path.stem), *flags)
+    called = Path(source.name).with_name(target.name).as_posix()
+    return replace(source, name=called, path=target)
+
+
 def load(target: Path, project: Path) -> Program:
     files = sorted(target.rglob("*")) if target.is_dir() else [target]
     markers: dict[str, tuple[str, int]] = {}
@@ -66,7 +78,7 @@ def load(target: Path, project: Path) -> Program:
         for marker, line in _markers(file).items():
             assert marker not in markers, f"@{marker} stands twice in {target.name}"
             markers[marker] = (file.relative_to(project).as_posix(), line)
-    return Program(target.relative_to(project).as_posix(), target, markers)
+    return Program(target.relative_to(project).as_posix(), target, target, markers)
 
 
 def _markers(file: Path) -> dict[str, int]:

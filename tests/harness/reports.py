@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,12 @@ def frame_of(report: Data) -> Data:
     frame = stop["frame"]
     assert frame is not None, f"stopped nowhere: {report}"
     return dict(frame)
+
+
+def shown(report: Data) -> str:
+    """Return `file:line` of what a stop report shows: the user's own code, below a library's."""
+    frame = report["selected"] or frame_of(report)
+    return f"{Path(frame['path']).name}:{frame['line']}"
 
 
 def values(answer: Data) -> dict[str, Data]:
@@ -68,5 +75,18 @@ def own(frames: Iterable[Data]) -> list[Data]:
 
 
 def bare(function: str) -> str:
-    """`Account.deposit`, `crate::main` → `deposit`, `main`."""
-    return function.replace("::", ".").rpartition(".")[2]
+    """`Account.deposit`, `crate::main`, `shop::add(int)` → `deposit`, `main`, `add`."""
+    return function.partition("(")[0].replace("::", ".").rpartition(".")[2]
+
+
+def unreadable(text: str, expected: dict[str, str]) -> list[str]:
+    """Return the lines of a `locals` answer that do not show what *expected* (a pattern) says."""
+    lines = {
+        match["name"]: match["value"]
+        for match in re.finditer(r"^\s*(?P<name>\w+) = (?P<value>.*)$", text, re.MULTILINE)
+    }
+    return [
+        f"{name} = {lines.get(name)} (wanted: {pattern})"
+        for name, pattern in expected.items()
+        if not re.search(pattern, lines.get(name, ""))
+    ]

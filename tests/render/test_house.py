@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import replace
 
 from freezeframe.errors import FreezeframeError, NotStopped
 from freezeframe.model import answers
@@ -23,6 +24,7 @@ from freezeframe.model.answers import (
     Text,
     Tool,
 )
+from freezeframe.model.places import CodeLine
 from freezeframe.model.stops import StopReason
 from freezeframe.model.values import Value
 from freezeframe.render import envelope, error_envelope, render_error
@@ -154,7 +156,7 @@ def test_memory_is_dumped():
     assert shown(Memory("0x1000", b"Hello world, this is\x00\xff", unreadable=10)) == text("""
         0x1000: 48 65 6c 6c 6f 20 77 6f 72 6c 64 2c 20 74 68 69  Hello world, thi
         0x1010: 73 20 69 73 00 ff  s is..
-        10 bytes beyond could not be read
+        10 bytes at 0x1016 cannot be read
     """)
     assert shown(Memory("0x10", b"Hi", format="binary")) == "0x10: 01001000 01101001  Hi\n"
     assert shown(Memory("buf", b"Hi", format="text")) == "buf+0x0: Hi\n"
@@ -173,16 +175,20 @@ def test_instructions_are_titled_by_their_source():
             Instruction("0x1", "mov eax, 1", "b8 01", "main", "/p/a.c", 3),
             Instruction("0x3", "nop", "90", "main", "/p/a.c", 3, current=True),
             Instruction("0x4", "ret", None, "main", "/p/a.c", 4),
-        )
+        ),
+        source=True,
+        lines=(CodeLine("/p/a.c", 3, "  int n = 1;"),),
     )
 
     assert shown(answer) == text("""
-        main at a.c:3:
+        main:
+        a.c:3  int n = 1;
            0x1  b8 01  mov eax, 1
         -> 0x3  90  nop
-        main at a.c:4:
+        a.c:4
            0x4  ret
     """)
+    assert "a.c" not in shown(replace(answer, source=False))
     assert shown(Disassembly(())) == "no instructions there\n"
 
 

@@ -248,7 +248,9 @@ def test_the_reason_comes_first(facts, words):
 def test_the_debugger_s_own_words_follow_the_place():
     answer = report(stop=stop(StopReason.SIGNAL, description="SIGSEGV: invalid address"))
 
-    assert shown(answer) == ("stopped: signal at app.py:22 in total (SIGSEGV: invalid address)\n")
+    assert shown(answer) == (
+        "stopped: SIGSEGV (segmentation fault) at app.py:22 in total (invalid address)\n"
+    )
 
 
 def test_a_stop_without_a_frame_is_still_a_stop():

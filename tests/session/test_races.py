@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.client import Answer, Background, Dbg
-from harness.facts import wait_for_exit, wait_for_file, wait_until
+from harness.facts import has_socket, wait_for_exit, wait_for_file, wait_until
 from harness.programs import Program
 
 WriteProgram = Callable[[str, str], Program]
@@ -68,8 +68,7 @@ def _wchan(pid: int) -> str:
     told = Path(f"/proc/{pid}/wchan").read_text()
     if told not in ("", "0"):
         return told
-    links = [os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir()]
-    return "recv" if any(link.startswith("socket:") for link in links) else ""
+    return "recv" if has_socket(pid) else ""
 
 
 def codes(*answers: Answer) -> list[int]:

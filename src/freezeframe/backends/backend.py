@@ -21,6 +21,7 @@ from freezeframe.model.stops import (
     Exit,
     StopReason,
     Thread,
+    WatchHit,
 )
 from freezeframe.model.values import ScopeKind
 
@@ -41,6 +42,8 @@ class Launch:
     #: a file to read standard input from; None: a pipe that `write_stdin` feeds
     stdin: str | None = None
     follow_children: bool = True
+    #: the user asked for children by name: a debugger that follows one process goes with the child
+    prefer_child: bool = False
     #: stop in the user's code only; frames of libraries are stepped over
     just_my_code: bool = False
     #: the runtime to run it with (python, node, ruby …), where the user names one
@@ -106,6 +109,7 @@ class Feature(StrEnum):
     PAUSE = "pause"
     DETACH = "detach"
     RESTART = "restart in place"
+    SAVE_CORE = "core files of a live program"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,7 @@ class RawFrame:
     address: str | None = None
     library: bool = False
     source_reference: int = 0
+    arguments: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,8 @@ class RawValue:
     expression: str | None = None
     address: str | None = None
     opaque: bool = False
+    #: its text shows all there is (a string in an array of characters)
+    whole: bool = False
     failed: bool = False
     #: this is what a function returned with, not a variable
     returned: bool = False
@@ -243,6 +250,7 @@ class Stopped:
     #: our ids
     breakpoints: tuple[int, ...] = ()
     all_threads: bool = True
+    watch: WatchHit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +431,14 @@ class Backend(Protocol):
         Raises EvaluationFailed in the words of the program's language.
         """
 
+    async def in_hex(
+        self, expression: str, frame: int | None
+    ) -> tuple[RawValue, Sequence[RawValue]] | None:
+        """Return a value and its children with whole numbers as bits in hexadecimal.
+
+        None where the debugger has no way to show them so.
+        """
+
     async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
         """Assign, and return the value read back. Raises EvaluationFailed when it did not take."""
 
@@ -451,5 +467,8 @@ class Backend(Protocol):
         self, expression: str, access: str, condition: str | None, frame: int | None
     ) -> BoundBreakpoint: ...
     async def unwatch(self, id: int) -> None: ...
+
+    async def save_core(self, path: str) -> None:
+        """Write the memory of the stopped program into a file that `Core` can open."""
 
     async def raw(self, command: str, frame: int | None) -> str: ...

@@ -50,6 +50,8 @@ class Debugger:
     rank: int = 50
     check_condition: Callable[[str], str | None] = lambda expression: None
     check_log: Callable[[str], str | None] = lambda message: None
+    #: names of debug servers that it joins by host and port
+    servers: tuple[str, ...] = ()
     #: suffix and text of a program that `doctor` starts
     probe_program: tuple[str, str] | None = None
     #: it was run against the real thing in our tests

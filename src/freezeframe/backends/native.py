@@ -8,6 +8,9 @@ import os
 import re
 import struct
 
+from freezeframe.backends.backend import Attach, Launch, Target
+from freezeframe.backends.transport import processes
+from freezeframe.errors import LaunchFailed
 from freezeframe.model.stops import ExceptionInfo
 
 _MAGIC = {
@@ -85,12 +88,65 @@ def _is_stripped(path: str, stamp: int) -> bool:
 _SYMTAB = 2
 
 
+#: source files, and what makes a program of them
+_COMPILERS = {".c": "gcc -g {0} -o {1}", ".rs": "rustc -g {0}"} | dict.fromkeys(
+    (".cc", ".cpp", ".cxx", ".C", ".c++"), "g++ -g {0} -o {1}"
+)
+
+
+def check_program(target: Launch) -> None:
+    """Raise LaunchFailed for a file that cannot be run, with what would make it so."""
+    name = os.path.basename(target.program)
+    if binary_kind(target.program) is None:
+        stem, suffix = os.path.splitext(name)
+        how = _COMPILERS.get(suffix)
+        what = f"{name} is source, not a program" if how else f"{name} is no binary"
+        raise LaunchFailed(f"{what}.", next=how.format(name, stem) if how else "dbg adapters")
+    if not os.access(target.program, os.X_OK):
+        raise LaunchFailed(
+            f"{name} may not be executed: permission denied.", next=f"chmod +x {name}"
+        )
+
+
+def explain_failure(target: Target, message: str) -> tuple[str, str | None] | None:
+    """Return why a process could not be joined, where the system tells."""
+    words = message.strip().rstrip(".")
+    if not isinstance(target, Attach):
+        return None
+    if target.pid is None:
+        return f"{target.host}:{target.port} could not be joined: {words}.", "dbg attach PID"
+    why = processes.hindrance(target.pid)
+    if why is None:
+        return f"process {target.pid} could not be joined: {words}.", None
+    return f"process {target.pid} could not be joined: {why[0]}.", why[1]
+
+
 def rust_main(path: str | None) -> str:
     """Return the function where the user's program begins."""
     if path is None or not is_rust(path):
         return "main"
-    crate = re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(path)).replace("-", "_")
-    return f"{crate}::main"
+    try:
+        return f"{_crate(path, os.stat(path).st_mtime_ns)}::main"
+    except OSError:
+        return "main"
+
+
+#: `crate::main` as rustc's two ways of mangling have it
+_MAINS = re.compile(rb"_ZN\d{1,3}(\w+?)4main17h[0-9a-f]{16}E|_RNvCs\w+?_\d{1,3}_?(\w+?)4main\b")
+
+
+@functools.lru_cache(maxsize=64)
+def _crate(path: str, stamp: int) -> str:
+    """Return the crate that a program's main is in: its symbols tell, else the file's name."""
+    named = re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(path)).replace("-", "_")
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            found = {
+                (match[1] or match[2]).decode("ascii", "replace") for match in _MAINS.finditer(view)
+            }
+    except (OSError, ValueError):
+        return named
+    return named if named in found or not found else sorted(found)[0]
 
 
 #: how rustc spells what is not allowed in a name

@@ -11,7 +11,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerMissing, NotFound, UsageError
@@ -52,6 +52,7 @@ def _of_adapter(adapter: Adapter) -> Debugger:
         check_log=adapter.check_log,
         probe_program=adapter.probe_program,
         tested=adapter.tested,
+        servers=adapter.servers,
     )
 
 
@@ -106,19 +107,37 @@ def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config
         for name in names
         if any(name.startswith(word) for word in adapter.shebangs)
     ]
-    executable = processes.executable(pid)
-    if not claims and executable is not None:
-        claims = list(_claims(executable))
-        program = program or executable
-    choice = _first_found(claims, f"process {pid} ({runtime or 'unknown'})", env, config)
+    what = f"process {pid} ({runtime or 'unknown'})"
+    if not claims:
+        path = processes.executable(pid)
+        kind = binary_kind(path) if path is not None else None
+        reason = f"the process runs {os.path.basename(path or '')}, a binary; {_order(kind or '')}"
+        claims = [(a, reason) for a in known().values() if kind in a.binaries]
+        program = path if claims else program
+    choice = _first_found(claims, what, env, config)
     return Choice(choice.debugger, choice.found, choice.reason, program)
 
 
-def choose_for_server(*, name: str | None, env: Mapping[str, str], config: Config) -> Choice:
-    """Return the debugger for a debug server at a port; without a name, the first that is there."""
+def choose_for_server(
+    host: str, port: int, *, name: str | None, env: Mapping[str, str], config: Config
+) -> Choice:
+    """Return the debugger for a debug server at a port.
+
+    Without a name, the one whose server listens there, where that can be seen; else the first.
+    """
+    listening = processes.listener(port) if host in ("127.0.0.1", "localhost", "::1") else None
     named = _named(name, env, config)
     if named is not None:
-        return named
+        program = processes.traced_by(listening[0]) if listening is not None else None
+        return replace(named, program=program)
+    if listening is not None:
+        pid, server = listening
+        servers = [a for a in known().values() if server.startswith(a.servers)]
+        if servers:
+            choice = _first_found(
+                [(a, f"{server} listens there") for a in servers], server, env, config
+            )
+            return replace(choice, program=processes.traced_by(pid))
     claims = [(a, "the first that joins servers") for a in known().values()]
     return _first_found(claims, "a debug server", env, config)
 
@@ -200,16 +219,23 @@ def _claims(program: str, *, read: bool = True) -> Iterator[tuple[Debugger, str]
         elif shebang is not None and any(shebang.startswith(word) for word in adapter.shebangs):
             yield adapter, f"its first line names {shebang}"
         elif kind is not None and kind in adapter.binaries:
-            yield adapter, f"{base} is a binary ({kind})"
+            yield adapter, f"{base} is a binary ({kind}); {_order(kind)}"
         elif package and adapter.modules:
             yield adapter, f"{base} is a package with a __main__.py"
+
+
+def _order(kind: str) -> str:
+    """Return in which order debuggers of binaries are taken."""
+    those = [adapter for adapter in known().values() if kind in adapter.binaries]
+    names = [adapter.name for adapter in sorted(those, key=lambda each: each.rank)]
+    return f"of {', '.join(names)} the first that is here"
 
 
 def _first_found(
     claims: list[tuple[Debugger, str]], what: str, env: Mapping[str, str], config: Config
 ) -> Choice:
     missing = []
-    for adapter, reason in claims:
+    for adapter, reason in sorted(claims, key=lambda claim: claim[0].rank):
         found = adapter.find(env, config.adapter(adapter.name))
         if isinstance(found, Found):
             return Choice(adapter, found, reason)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .places import Source
+from .places import CodeLine, Source
 from .stops import Breakpoint, ExceptionFilter, Exit, Frame, Stop, Thread, Watchpoint
 from .values import Scope, Value
 
@@ -80,6 +80,8 @@ class StopReport:
     threads: int | None = None
     #: the frame that `source` and `scopes` speak of, when it is not the innermost one
     selected: Frame | None = None
+    #: where there is no source: the instructions around the place, the registers among `scopes`
+    instructions: tuple[Instruction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,8 @@ class Evaluated:
     expression: str
     value: Value
     show_type: bool = False
+    #: one line is enough where it shows all
+    brief: bool = False
     #: children left out on either side of a --range
     range: tuple[int, int] | None = None
     #: what the evaluation printed
@@ -301,6 +305,8 @@ class Disassembly:
     instructions: tuple[Instruction, ...]
     #: show the lines of source between the instructions
     source: bool = False
+    #: those lines
+    lines: tuple[CodeLine, ...] = ()
     via: str | None = None
 
 

@@ -53,6 +53,15 @@ class SourceLine:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line of source that instructions come from."""
+
+    path: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Some lines of a file, as it is on disk now or as the debugger holds it."""
 

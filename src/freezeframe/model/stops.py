@@ -36,6 +36,8 @@ class Frame:
     handle: str | None = None
     #: for a debugger that holds the source itself
     source_reference: int = 0
+    #: `n=3, name="x"`, where the debugger tells it with the frame
+    arguments: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,20 @@ class ExceptionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchHit:
+    """What a watchpoint saw."""
+
+    id: int
+    expression: str
+    #: its text before and after; None where the debugger does not say
+    old: str | None = None
+    new: str | None = None
+    #: the line that did it, when the program stands elsewhere by now
+    path: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Why and where the program stands still."""
 
@@ -86,6 +102,7 @@ class Stop:
     breakpoints: tuple[int, ...] = ()
     exception: ExceptionInfo | None = None
     all_threads: bool = True
+    watch: WatchHit | None = None
 
 
 @dataclass(frozen=True, slots=True)

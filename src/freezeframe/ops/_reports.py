@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from freezeframe.model.answers import StepTrail, StopReport
+from freezeframe.model.answers import Instruction, StepTrail, StopReport
 from freezeframe.model.places import Source
-from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame
+from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame, StopReason
 from freezeframe.model.values import Value
 from freezeframe.session.looking import stop_of
 from freezeframe.session.moment import Moment
@@ -14,6 +14,7 @@ from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 
 from ._context import Context
+from ._machine import machine_level
 
 #: Output carried in a stop report; the rest stays in the ring.
 _OUTPUT_LIMIT = 20_000
@@ -35,18 +36,24 @@ async def stop_report(
     view = moment.view
     shown = view.frame if view is not None else moment.thread.frame
     stop = stop_of(moment)
-    selected = shown if shown is not None and shown.index else None
+    selected = shown if shown is not None and shown.index and shown != stop.frame else None
     moment.reported = True
     root = session.root
     root.speaker = session
     notes = (*notes, *moment.remarks, *((moment.trouble,) if moment.trouble else ()))
     notes += _stopped_too(session)
+    scopes = view.scopes if view is not None else ()
+    instructions: tuple[Instruction, ...] = ()
+    if shown is not None and shown.path is None:
+        instructions, registers = await machine_level(moment, shown)
+        scopes = (*scopes, *registers)
     return StopReport(
         session=session.name,
         state=Phase.STOPPED.value,
         stop=stop,
         source=await source_at(ctx, session, shown, context_lines),
-        scopes=view.scopes if view is not None else (),
+        scopes=scopes,
+        instructions=instructions,
         returned=view.returned if view is not None else None,
         output=root.output.take_new(_OUTPUT_LIMIT),
         trail=trail,
@@ -79,9 +86,12 @@ def _stopped_too(session: Session) -> tuple[str, ...]:
 def _callers(moment: Moment) -> tuple[Frame, ...]:
     """The way of the user's own code into a library; an exception's traceback shows it already."""
     innermost = moment.thread.frame
-    if innermost is None or not innermost.library:
+    broken = moment.event.reason is StopReason.SIGNAL
+    if innermost is None or not (innermost.library or broken):
         return ()
-    return tuple(frame for frame in moment.known_frames() if not frame.library)[:_CALLERS]
+    shown = moment.view.frame.index if moment.view is not None else 0
+    users = [frame for frame in moment.known_frames() if not frame.library and frame.index > shown]
+    return tuple(users)[:_CALLERS]
 
 
 async def source_at(

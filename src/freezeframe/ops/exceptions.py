@@ -101,12 +101,13 @@ def _with_types(
 ) -> list[tuple[str, list[str]]]:
     """Return each filter with the types behind it.
 
-    A word that no filter has is a type when it is written like one (`ValueError`, `app.Broken`).
+    A word that no filter has is a type when it is written like one: `ValueError`, `app.Broken`,
+    `std::out_of_range`.
     """
     known = {f.name for f in offered or ()}
     found: list[tuple[str, list[str]]] = []
     for word in words:
-        like_a_type = word.rpartition(".")[2][:1].isupper()
+        like_a_type = word.rpartition(".")[2][:1].isupper() or "::" in word
         if found and like_a_type and word not in known:
             found[-1][1].append(word)
         else:

@@ -10,7 +10,7 @@ from freezeframe.backends.backend import Feature, StepKind
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import StepTrail, StopReport
 from freezeframe.model.places import Location
-from freezeframe.model.stops import StopReason
+from freezeframe.model.stops import Frame, StopReason
 from freezeframe.session.breakpoints import Wanted, resolve
 from freezeframe.session.moment import Moment
 from freezeframe.session.phase import Phase
@@ -29,6 +29,10 @@ _Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
 
 #: How long a step is waited for although another session of the tree has stopped meanwhile.
 _STEP_S = 0.3
+
+
+#: Calls into libraries on one line that a step goes through before it gives up.
+_MOST_DETOURS = 40
 
 
 class _Clock:
@@ -123,6 +127,55 @@ def _stepped(kind: StepKind, before: Moment, now: Moment) -> bool:
     return now.depth <= before.depth - (1 if kind is StepKind.OUT else 0)
 
 
+def _unreadable(session: Session, frame: Frame | None) -> bool:
+    """Whether a frame is a library's, and nobody can read its source."""
+    if frame is None or not frame.library or frame.source_reference:
+        return False
+    if frame.path is None or frame.line is None:
+        return True
+    return session.sources.line(frame.path, frame.line) is None
+
+
+async def _to_users_code(
+    session: Session, kind: StepKind, before: Moment, now: Moment, clock: _Clock
+) -> tuple[Session, Moment] | None:
+    """Bring a step that went into unreadable code of a library to code of the user's.
+
+    Out of it, where the user's code called it, and into the next call of the same line where that
+    was wanted; where the user's last function has returned, on to the end.
+    """
+    start = before.thread.frame
+    if _unreadable(session, start):
+        return session, now
+    for detours in range(_MOST_DETOURS):
+        frame = now.thread.frame
+        # A breakpoint on the way through the line is no news.
+        passing = now.event.reason is StopReason.BREAKPOINT and detours and _same_line(start, frame)
+        if now.event.reason is not StopReason.STEP and not passing:
+            break
+        if not _unreadable(session, frame):
+            if not detours or kind is not StepKind.INTO or not _same_line(start, frame):
+                break
+            ticket = await _resume(session, lambda: session.step(StepKind.INTO))
+        elif any(not each.library for each in now.known_frames()):
+            ticket = await _resume(session, lambda: session.step(StepKind.OUT))
+        else:
+            ticket = await _resume(session, session.resume)
+        got = await wait_for_news(session, ticket, clock.left_s, own_s=_STEP_S)
+        if got is None or got[0] is not session:
+            return got
+        now = got[1]
+        if now.view is not None and kind is not StepKind.OUT:
+            now.view.returned = None  # of a function that nobody asked to finish
+    return session, now
+
+
+def _same_line(one: Frame | None, other: Frame | None) -> bool:
+    if one is None or other is None:
+        return False
+    return (one.path, one.line, one.function) == (other.path, other.line, other.function)
+
+
 async def _step(
     ctx: Context, kind: StepKind, count: int, timeout: float | None, wait: bool, instruction: bool
 ) -> StopReport:
@@ -143,6 +196,11 @@ async def _step(
         if got is None:
             return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
         stopped, moment = got
+        if not instruction and stopped is session:
+            got = await _to_users_code(session, kind, before, moment, clock)
+            if got is None:
+                return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
+            stopped, moment = got
         if count == 0 or stopped is not session or not _stepped(kind, before, moment):
             return await stop_report(ctx, stopped, moment, trail=tuple(trail))
         trail.append(trail_of(stopped, moment))

@@ -6,12 +6,24 @@ from typing import Annotated, Literal
 
 from freezeframe.backends.backend import Feature
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.model.answers import Disassembly, Memory, Text, Tool, Variables
-from freezeframe.model.values import Scope, ScopeKind
+from freezeframe.model.answers import (
+    Disassembly,
+    Instruction,
+    Memory,
+    Text,
+    Tool,
+    Variables,
+)
+from freezeframe.model.places import CodeLine
 from freezeframe.session.moment import Moment
 
 from ._context import Context
+from ._machine import register_groups
 from ._registry import Arg, Effect, Needs, op
+
+_MOST_INSTRUCTIONS = 10_000
+#: Instructions of a named function that are shown without being counted by the user.
+_WHOLE_FUNCTION = 200
 
 
 async def _address(moment: Moment, text: str) -> str:
@@ -96,18 +108,19 @@ async def registers(
     ctx: Context,
     names: Annotated[tuple[str, ...], Arg("only those", meta="NAME")] = (),
 ) -> Variables:
-    """Show the registers of the current frame."""
+    """Show the registers of the current frame: the general ones, or those named.
+
+    A name is that of a register, `pc`, `sp`, `fp` or `flags`, of a group (`float`, `vector`), or
+    `all`.
+    """
     moment = await ctx.session.require_stopped()
     frame = await moment.current_frame()
-    wanted = {name.lower().lstrip("$") for name in names}
-    scopes = []
-    for raw in await moment.scopes(frame.index):
-        if raw.kind is ScopeKind.REGISTERS:
-            scope, _ = await moment.scope(raw, 0, 1000)
-            chosen = tuple(v for v in scope.values if not wanted or v.name.lower() in wanted)
-            scopes.append(Scope(raw.name, raw.kind, chosen, 0 if wanted else scope.more))
-    if not any(scope.values for scope in scopes):
-        raise NotFound(f"there are no registers {' '.join(names)}.".replace("  ", " "))
+    scopes = await register_groups(moment, frame, names)
+    if not scopes:
+        raise NotFound(
+            f"there are no registers {' '.join(names)}.".replace("  ", " "),
+            next="dbg registers all",
+        )
     return Variables(frame, tuple(scopes))
 
 
@@ -123,20 +136,44 @@ async def disassemble(
     ctx: Context,
     where: Annotated[str | None, Arg("an address or a function", meta="ADDR")] = None,
     *,
-    count: Annotated[int, Arg("instructions to show", short="-n", meta="N")] = 16,
+    count: Annotated[
+        int | None,
+        Arg("instructions to show (default: 16, or the whole function)", short="-n", meta="N"),
+    ] = None,
     source: Annotated[bool, Arg("with the lines of source they come from")] = False,
 ) -> Disassembly:
     """Show machine instructions, by default from where the program stands."""
+    if count is not None and not 0 < count <= _MOST_INSTRUCTIONS:
+        raise UsageError(f"--count takes 1 to {_MOST_INSTRUCTIONS}.")
     moment = await ctx.session.require_stopped()
+    named = False
     if where is None:
         frame = await moment.current_frame()
         if frame.address is None:
             raise NotFound("the current frame has no address.", next="dbg disassemble ADDR")
         begin = frame.address
     else:
-        begin = await _address(moment, where)
-    instructions = await moment.backend.disassemble(begin, count)
-    return Disassembly(tuple(instructions), source=source)
+        begin, named = await _address(moment, where), not where[:1].isdigit()
+    asked = count or (_WHOLE_FUNCTION if named else 16)
+    found = list(await moment.backend.disassemble(begin, asked))
+    if named and count is None:
+        found = _first_function(found)
+    lines: list[CodeLine] = []
+    if source:
+        for path, number in dict.fromkeys((i.path, i.line) for i in found):
+            text = ctx.session.sources.line(path, number) if path and number else None
+            if path is not None and number is not None and text is not None:
+                lines.append(CodeLine(path, number, text))
+    return Disassembly(tuple(found), source=source, lines=tuple(lines))
+
+
+def _first_function(instructions: list[Instruction]) -> list[Instruction]:
+    """Return the instructions up to where another function begins."""
+    first = instructions[0].symbol if instructions else None
+    for index, each in enumerate(instructions):
+        if each.symbol is not None and each.symbol != first:
+            return instructions[:index]
+    return instructions
 
 
 @op(

@@ -9,9 +9,19 @@ import time
 from typing import Annotated
 
 from freezeframe.backends import select
-from freezeframe.backends.backend import Attach, Core, Feature, Launch, Target
-from freezeframe.backends.transport import processes
-from freezeframe.errors import NotFound, UsageError
+from freezeframe.backends.backend import (
+    Attach,
+    Configuration,
+    Core,
+    Ended,
+    Event,
+    Feature,
+    Launch,
+    Stopped,
+    Target,
+)
+from freezeframe.backends.transport import corefile, processes
+from freezeframe.errors import DebuggerTimeout, NotFound, Unsupported, UsageError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.places import Location
 from freezeframe.model.stops import DEFAULT_FILTERS
@@ -101,6 +111,7 @@ async def start(
         stop_on_entry=stop_on_entry,
         stdin=input_file,
         follow_children=ctx.config.defaults.follow_children if child is None else child == "follow",
+        prefer_child=child == "follow",
         just_my_code=ctx.config.defaults.just_my_code if just_my_code is None else just_my_code,
         interpreter=os.path.abspath(os.path.join(ctx.caller.cwd, interpreter))
         if interpreter and os.sep in interpreter
@@ -132,6 +143,14 @@ async def attach(
     ] = None,
     breakpoints: Breaks = (),
     pause: Annotated[bool, Arg("stop it at once")] = False,
+    program: Annotated[
+        str | None,
+        Arg(
+            "the file that runs behind HOST:PORT, where it is here too",
+            meta="FILE",
+            complete="file",
+        ),
+    ] = None,
     adapter: DebuggerName = None,
     name: SessionName = None,
     child: Child = None,
@@ -154,13 +173,17 @@ async def attach(
         choice = select.choose_for_pid(pid, name=adapter, env=ctx.caller.env, config=ctx.config)
         label = _name_of(choice.program, False) if choice.program else f"pid-{pid}"
     else:
-        choice = select.choose_for_server(name=adapter, env=ctx.caller.env, config=ctx.config)
+        assert host is not None
+        assert port is not None
+        choice = select.choose_for_server(
+            host, port, name=adapter, env=ctx.caller.env, config=ctx.config
+        )
         label = f"port-{port}"
     target = Attach(
         pid=pid,
         host=host,
         port=port,
-        program=choice.program,
+        program=_program(program, ctx.caller.cwd) if program else choice.program,
         cwd=ctx.caller.cwd,
         env=ctx.caller.env,
         follow_children=follow,
@@ -191,23 +214,88 @@ async def _process_or_server(
     return processes.one(where), None, None
 
 
-@op("core", group="sessions", effect=Effect.WRITES, example="core ./app core.4242")
+@op(
+    "core",
+    group="sessions",
+    effect=Effect.WRITES,
+    example="core ./app core.4242",
+    examples=("core 4242",),
+)
 async def core(
     ctx: Context,
-    program: Annotated[str, Arg("the program that died", complete="file")],
-    core: Annotated[str, Arg("its core file", complete="file")],
+    program: Annotated[
+        str, Arg("the program that died, or the id of a live process", complete="file")
+    ],
+    core: Annotated[str | None, Arg("its core file", complete="file")] = None,
     *,
     adapter: DebuggerName = None,
     name: SessionName = None,
 ) -> StopReport:
-    """Look at a program that died, through its core file."""
-    path = _program(program, ctx.caller.cwd)
-    file = os.path.abspath(os.path.join(ctx.caller.cwd, core))
-    if not os.path.isfile(file):
-        raise NotFound(f"there is no core file {core}.", next="dbg core PROGRAM COREFILE")
-    choice = select.choose(path, name=adapter, env=ctx.caller.env, config=ctx.config)
+    """Look at a program that died, through its core file; or at a live one, through a snapshot.
+
+    Of a process id the memory is written to core.PID in the current directory, and the process
+    goes on. Stacks of all threads, variables, memory and registers can be seen; nothing can run.
+    """
+    if core is None:
+        path, file, choice = await _snapshot(ctx, program, adapter)
+        notes: tuple[str, ...] = (f"process {program} goes on; this is core.{program}",)
+    else:
+        path = _program(program, ctx.caller.cwd)
+        file = os.path.abspath(os.path.join(ctx.caller.cwd, core))
+        if not os.path.isfile(file):
+            raise NotFound(f"there is no core file {core}.", next="dbg core PROGRAM COREFILE")
+        told = corefile.read(file)
+        if told is None:
+            raise UsageError(f"{core} is no core file.", next="dbg core PROGRAM COREFILE")
+        choice = select.choose(path, name=adapter, env=ctx.caller.env, config=ctx.config)
+        notes = ()
+        if not told.is_of(path):
+            whose = told.name or (told.files[0] if told.files else "another program")
+            notes = (f"{core} was left by another program than {path}: {whose}",)
     target = Core(path, file, cwd=ctx.caller.cwd, env=ctx.caller.env)
-    return await _begin(ctx, name or _name_of(path, False), target, choice, wait=True, timeout=None)
+    return await _begin(
+        ctx, name or _name_of(path, False), target, choice, wait=True, timeout=None, remarks=notes
+    )
+
+
+async def _snapshot(
+    ctx: Context, process: str, adapter: str | None
+) -> tuple[str, str, select.Choice]:
+    """Write a core file of a live process; return its program, the file, and the debugger."""
+    if not process.isdecimal():
+        raise UsageError(
+            "`core` takes a program and its core file, or a process id.",
+            next="dbg core PROGRAM COREFILE",
+        )
+    pid = int(process)
+    file = os.path.join(ctx.caller.cwd, f"core.{pid}")
+    if os.path.exists(file):
+        raise UsageError(f"core.{pid} is there already.", next=f"rm core.{pid}")
+    choice = select.choose_for_pid(pid, name=adapter, env=ctx.caller.env, config=ctx.config)
+    backend = choice.make_backend(ctx.config)()
+    stopped = asyncio.Event()
+
+    def sink(event: Event) -> None:
+        if isinstance(event, Stopped | Ended):
+            stopped.set()
+
+    target = Attach(pid=pid, program=choice.program, cwd=ctx.caller.cwd, env=ctx.caller.env)
+    try:
+        await backend.start(target, Configuration(filters=()), sink)
+        if Feature.SAVE_CORE not in backend.features:
+            raise Unsupported(
+                f"{backend.tool} has no {Feature.SAVE_CORE.value}.", next=f"dbg attach {pid}"
+            )
+        await backend.pause(None)
+        async with asyncio.timeout(ctx.config.timeouts.request_s):
+            await stopped.wait()
+        await backend.save_core(file)
+        await backend.detach()
+    except TimeoutError:
+        raise DebuggerTimeout(f"process {pid} did not come to a stop in time.") from None
+    finally:
+        await backend.dispose()
+    return choice.program or process, file, choice
 
 
 async def _begin(

@@ -60,11 +60,12 @@ async def print_(
     if value is None:
         value = await _whole(moment, expression, moment.frame_id(frame.index), wanted, depth)
     if format is not None:
-        value = replace(value, text=_formatted(value.text, format))
+        value = await _in_format(moment, value, moment.frame_id(frame.index), format)
     return Evaluated(
         expression,
         value,
         show_type=type,
+        brief=depth is None,
         range=wanted,
         frame=frame if frame.index else None,
         output=ctx.session.root.output.take_new(_OUTPUT_LIMIT),
@@ -108,15 +109,60 @@ async def _sliced(
 
 
 async def _opened(moment: Moment, raw: RawValue, depth: int) -> Value:
-    value = moment.value(raw)
     if not raw.ref or depth < 1:
-        return value
+        return await moment.open(raw)
+    value = moment.value(raw)
     return replace(value, children=tuple(await _children(moment, raw, depth, _FIRST_CHILDREN)))
 
 
 async def _children(moment: Moment, raw: RawValue, depth: int, count: int) -> list[Value]:
     found = await moment.backend.children(raw.ref, count=count)
-    return [await _opened(moment, child, depth - 1) for child in found[:count]]
+    return [
+        await _opened(moment, child, 0 if child.whole else depth - 1) for child in found[:count]
+    ]
+
+
+async def _in_format(moment: Moment, value: Value, frame_id: int, format: str) -> Value:
+    """Return the value with its numbers in another form; those of its children where it has any."""
+    bits = None
+    if value.expression is not None:
+        bits = await moment.backend.in_hex(value.expression, frame_id)
+    if bits is None:
+        return replace(value, text=_formatted(value.text, format))
+    whole, parts = bits
+    if not parts or _HEX.fullmatch(whole.text):
+        return replace(value, text=_from_bits(value, whole.text, format), opaque=False, children=())
+    by_name = {part.name: part.text for part in parts}
+    children = value.children or tuple(moment.value(part) for part in parts)
+    shown = [
+        replace(child, text=_from_bits(child, by_name[child.name], format))
+        if _HEX.fullmatch(by_name.get(child.name, ""))
+        else child
+        for child in children
+    ]
+    return replace(value, children=tuple(shown), opaque=True)
+
+
+_ASSIGNMENT = re.compile(r"\s*([^=!<>()]+?)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
+_HEX = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"\b(float|double|f32|f64)\b")
+_SIGNED_BYTE = re.compile(r"(const )?(signed )?(char|int8_t|i8)")
+
+
+def _from_bits(value: Value, bits: str, format: str) -> str:
+    """Return a number's text in a form, given its bits; what is no whole number stays."""
+    if _FLOAT.search(value.type or ""):
+        return value.text
+    match = _HEX.match(bits)
+    if match is None:
+        raise UsageError(f"--format {format} shows whole numbers, and this is {value.text[:60]}.")
+    number = int(match[0], 0)
+    if format == "decimal":
+        if _INTEGER.fullmatch(value.text):
+            return _formatted(value.text, format)
+        if _SIGNED_BYTE.fullmatch(value.type or "") and number > 0x7F:
+            number -= 0x100
+    return _formatted(str(number), format)
 
 
 _INTEGER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|\d+)")
@@ -162,6 +208,10 @@ async def eval_(
     raw = await moment.backend.evaluate(code, moment.frame_id(frame.index), statement=True)
     value = await _opened(moment, raw, 1) if raw.opaque else moment.value(raw)
     moment.backend.drain()
+    # What `n = 3` yields is n's value, not that of an equation.
+    assigned = _ASSIGNMENT.match(code)
+    if assigned is not None and value.text:
+        code = assigned[1]
     return Evaluated(code, value, output=ctx.session.root.output.take_new(_OUTPUT_LIMIT))
 
 

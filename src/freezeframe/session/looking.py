@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from freezeframe.errors import DebuggerError
-from freezeframe.model.stops import Stop, StopReason, Thread
+from freezeframe.model.stops import Frame, Stop, StopReason, Thread
 
+from .faults import explain
 from .moment import FIRST_FRAMES, Moment
 
 if TYPE_CHECKING:
@@ -38,15 +39,21 @@ async def _ask(session: Session, moment: Moment) -> None:
             moment.thread = replace(threads[0], current=True)
     frames = await moment.frames(FIRST_FRAMES)
     if moment.thread.id not in session.thread_names:
-        for thread in await moment.backend.threads():
-            session.thread_names[thread.id] = thread.name
+        known = await moment.backend.threads()
+        session.thread_names = {thread.id: thread.name for thread in known}
+        # Debuggers that do not report threads as they come and go tell them now.
+        session.threads |= {thread.id for thread in known}
+        if moment.thread.id not in session.thread_names:
+            # lldb-dap 22 leaves out a thread that has only just begun, the first time.
+            known = await moment.backend.threads()
+            session.thread_names = {thread.id: thread.name for thread in known}
     moment.thread = Thread(
         moment.thread.id,
         session.thread_names.get(moment.thread.id, ""),
         frame=frames[0] if frames else None,
         current=True,
     )
-    if event.reason is StopReason.EXCEPTION:
+    if event.reason in (StopReason.EXCEPTION, StopReason.SIGNAL):
         moment.exception = await moment.backend.exception(moment.thread.id)
     await _tell_passed(moment)
     for id in moment.event.breakpoints:
@@ -59,6 +66,11 @@ async def _ask(session: Session, moment: Moment) -> None:
         if not session.finishing or event.reason is not StopReason.STEP:
             # Debuggers keep what any function returned with in view, long after.
             moment.view.returned = None
+        if event.reason is StopReason.SIGNAL and moment.exception is None:
+            at = moment.view.frame
+            line = session.sources.line(at.path, at.line) if at.path and at.line else None
+            cause = await explain(moment, frames, line)
+            moment.remarks += (cause,) if cause else ()
 
 
 async def _tell_passed(moment: Moment) -> None:
@@ -85,6 +97,13 @@ async def _forget_passing_breakpoints(session: Session, moment: Moment) -> None:
         await session.tell(gone)
 
 
+def _place(moment: Moment) -> Frame | None:
+    """Where the program stands; where it begins, that is the user's code, whatever is inlined."""
+    if moment.event.reason is StopReason.ENTRY and moment.view is not None:
+        return moment.view.frame
+    return moment.thread.frame
+
+
 def stop_of(moment: Moment) -> Stop:
     """Return the reader's form of a stop."""
     event = moment.event
@@ -94,9 +113,10 @@ def stop_of(moment: Moment) -> Stop:
         # A breakpoint of `until` is how it got there, not why it stopped.
         reason=StopReason.STEP if reached else event.reason,
         thread=moment.thread,
-        frame=moment.thread.frame,
+        frame=_place(moment),
         description=event.description,
         breakpoints=tuple(id for id in event.breakpoints if id > 0),
         exception=moment.exception,
         all_threads=event.all_threads,
+        watch=event.watch,
     )

@@ -30,6 +30,10 @@ _MAX_OPENED = 24
 _MAX_DEPTH = 3
 
 _SHOWN = frozenset({ScopeKind.ARGUMENTS, ScopeKind.LOCALS})
+#: Stops that a library's frame says little about.
+_SPEAK_OF_USERS = frozenset(
+    {StopReason.EXCEPTION, StopReason.SIGNAL, StopReason.PAUSE, StopReason.ENTRY}
+)
 
 
 @dataclass(slots=True)
@@ -185,14 +189,15 @@ class Moment:
         open_values: bool,
         definitions: bool = False,
     ) -> tuple[Scope, Value | None]:
+        self._opened = 0
         there = [raw for raw in raws if not raw.returned and not raw.gone]
         plain = [raw for raw in there if definitions or not raw.definition]
         shown = plain[start : start + count]
-        opened = [await self._open(raw, 1) if open_values else self.value(raw) for raw in shown]
+        opened = [await self.open(raw, 1) if open_values else self.value(raw) for raw in shown]
         returned = None
         for raw in raws:
             if raw.returned:
-                returned = await self._open(raw, 1) if open_values else self.value(raw)
+                returned = await self.open(raw, 1) if open_values else self.value(raw)
         return (
             Scope(
                 scope.name,
@@ -206,7 +211,7 @@ class Moment:
             returned,
         )
 
-    async def _open(self, raw: RawValue, depth: int) -> Value:
+    async def open(self, raw: RawValue, depth: int = 1) -> Value:
         """Return the value with its children when its own text does not show them."""
         value = self.value(raw)
         if not raw.opaque or not raw.ref or self._opened >= _MAX_OPENED or depth > _MAX_DEPTH:
@@ -216,7 +221,7 @@ class Moment:
             children = await self.backend.children(raw.ref, count=FIRST_CHILDREN)
         except DebuggerError:
             return value
-        inner = [await self._open(child, depth + 1) for child in children[:FIRST_CHILDREN]]
+        inner = [await self.open(child, depth + 1) for child in children[:FIRST_CHILDREN]]
         return replace(value, children=tuple(inner))
 
     def value(self, raw: RawValue) -> Value:
@@ -240,11 +245,11 @@ class Moment:
         )
 
     def choose_frame(self, frames: list[Frame]) -> int:
-        """Return the frame a report speaks of: the user's own where the program broke or hung.
+        """Return the frame a report speaks of: the user's where it broke, hung or began.
 
         After a step or at a breakpoint that is where the program stands, whoever wrote it.
         """
-        if self.event.reason not in (StopReason.EXCEPTION, StopReason.SIGNAL, StopReason.PAUSE):
+        if self.event.reason not in _SPEAK_OF_USERS:
             return 0
         return next((frame.index for frame in frames if not frame.library), 0)
 
@@ -261,4 +266,5 @@ def _frame(index: int, raw: RawFrame, handle: str | None) -> Frame:
         library=raw.library,
         handle=handle,
         source_reference=raw.source_reference,
+        arguments=raw.arguments,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from freezeframe.errors import FreezeframeError, NotRunning, NotStopped
+from freezeframe.errors import FreezeframeError, NotRunning, NotStopped, Unsupported
 
 from .phase import Phase
 
@@ -24,6 +24,11 @@ def not_stopped(session: Session) -> FreezeframeError:
 def runs_already() -> FreezeframeError:
     """Return the error for resuming a program that runs."""
     return NotStopped("the program is running already.", next="dbg await")
+
+
+def dead() -> FreezeframeError:
+    """Return the error for resuming what is only a picture of a program."""
+    return Unsupported("this is a core file: the program is dead and cannot run.", next="dbg stop")
 
 
 def starting() -> FreezeframeError:

@@ -19,6 +19,7 @@ from freezeframe.backends import backend as events
 from freezeframe.backends.backend import (
     Backend,
     Configuration,
+    Core,
     Feature,
     Launch,
     StepKind,
@@ -191,6 +192,8 @@ class Session:
                     raise refusals.runs_already()
                 raise refusals.not_stopped(self)
             await asyncio.shield(moment.ready)
+            if to_resume and isinstance(self.target, Core):
+                raise refusals.dead()
             if moment is self.moment:
                 return moment
 
@@ -199,6 +202,8 @@ class Session:
         backend = self.require_backend()
         if self.phase is Phase.INITIALIZING:
             raise refusals.starting()  # it has not said yet what it can do
+        if feature not in backend.features and isinstance(self.target, Core):
+            raise Unsupported(f"a core file has no {feature.value}.", next="dbg tool")
         if feature not in backend.features:
             raise Unsupported(
                 f"{backend.tool} has no {feature.value}.",

@@ -18,6 +18,7 @@ from freezeframe.backends.backend import (
     Feature,
     Launch,
     Passed,
+    RawValue,
     Sink,
     Target,
     ToolInfo,
@@ -235,6 +236,14 @@ class ConsoleBackend:
 
     async def argument_names(self, frame: int) -> Sequence[str] | None:
         return None
+
+    async def in_hex(
+        self, expression: str, frame: int | None
+    ) -> tuple[RawValue, Sequence[RawValue]] | None:
+        return None
+
+    async def save_core(self, path: str) -> None:
+        self.refuse("writes no core files")
 
     def slice_expression(self, expression: str, start: int, end: int) -> str | None:
         return None

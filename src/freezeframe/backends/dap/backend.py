@@ -6,12 +6,13 @@ import asyncio
 import base64
 import binascii
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from freezeframe.backends.backend import (
     BoundBreakpoint,
     Configuration,
+    Continued,
     Feature,
     Passed,
     RawFrame,
@@ -19,6 +20,7 @@ from freezeframe.backends.backend import (
     RawValue,
     Sink,
     StepKind,
+    Stopped,
     Target,
     ToolInfo,
     WantedBreakpoint,
@@ -33,12 +35,13 @@ from freezeframe.errors import (
     Unsupported,
 )
 from freezeframe.model.answers import Instruction
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason, Thread
 
 from . import translate
 from .adapters._descriptor import Adapter
 from .link import Link
 from .messages import Refused
+from .watches import Watch
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +59,8 @@ class DapBackend:
         self._config = config
         self._link = link or Link(adapter, found, config)
         self._frame_places: dict[int, tuple[str, int, str]] = {}
-        self._watches: dict[int, dict[str, Any]] = {}
+        #: where the thread that was looked at last stands
+        self._pc: str | None = None
 
     # --- who it is
 
@@ -76,7 +80,7 @@ class DapBackend:
 
     @property
     def filters(self) -> tuple[ExceptionFilter, ...]:
-        return translate.filters(self._link.wire.capabilities)
+        return self._link.marks.offered()
 
     @property
     def advertised(self) -> Mapping[str, object]:
@@ -147,7 +151,12 @@ class DapBackend:
     # --- execution
 
     async def resume(self, thread: int | None, *, only: bool = False) -> None:
+        if not only and self._link.stops.tell_next():
+            return
         arguments: dict[str, Any] = {"threadId": await self._thread(thread)}
+        if only and self._adapter.resume_only is not None:
+            await self._resume_only(arguments["threadId"], *self._adapter.resume_only)
+            return
         if only:
             arguments["singleThread"] = True
         await self._resuming("continue", arguments)
@@ -161,6 +170,7 @@ class DapBackend:
     async def _resuming(self, command: str, arguments: dict[str, Any]) -> None:
         # Frame ids and references die here, and some adapters use the numbers again.
         self._frame_places.clear()
+        self._link.stops.resumed()
         try:
             await self._request(command, arguments)
         except DebuggerLost:
@@ -168,10 +178,24 @@ class DapBackend:
             # debugpy 1.8.22). How it ended is told by an event, like every end.
             log.info("%s was not answered: the connection ended", command)
 
+    async def _resume_only(
+        self, thread: int, threads: str, command: Callable[[str, int], str | None]
+    ) -> None:
+        words = command(await self.raw(threads, None), thread)
+        if words is None:
+            raise DebuggerError(f"the debugger names no thread {thread}.", code="no-thread")
+        self._frame_places.clear()
+        self._link.stops.resumed()
+        await self.raw(words, None)
+
     async def pause(self, thread: int | None) -> None:
+        self._link.stops.pausing = True
         await self._request("pause", {"threadId": await self._thread(thread)})
 
     async def jump(self, thread: int, path: str, line: int) -> None:
+        if self._adapter.jump_command is not None:
+            await self._jump_by_command(thread, self._adapter.jump_command(path, line), line)
+            return
         body = await self._request("gotoTargets", {"source": {"path": path}, "line": line})
         targets = body.get("targets") or []
         if not targets:
@@ -184,6 +208,20 @@ class DapBackend:
                 code="bad-jump",
                 next="dbg next",
             ) from None
+
+    async def _jump_by_command(self, thread: int, command: str, line: int) -> None:
+        frames, _ = await self.frames(thread, 0, 1)
+        try:
+            await self.raw(command, frames[0].id if frames else None)
+        except EvaluationFailed as error:
+            raise DebuggerError(
+                f"no jump to line {line} from here: {error.message.rstrip('.')}.",
+                code="bad-jump",
+                next="dbg next",
+            ) from None
+        # No event tells of it, for nothing ran.
+        self._link.emit(Continued(thread))
+        self._link.emit(Stopped(StopReason.JUMP, thread))
 
     async def _thread(self, thread: int | None) -> int:
         if thread is not None:
@@ -208,9 +246,13 @@ class DapBackend:
         target, total = self._link.target, body.get("totalFrames")
         told = body.get("stackFrames") or ()
         shown = [frame for frame in told if not self._adapter.is_no_frame(frame)]
+        if self._adapter.guesses_depth:
+            total = start + len(told) if len(told) < count else None
         if len(shown) < len(told):
             total = start + len(shown)
         frames = [translate.frame(frame, self._adapter, target) for frame in shown]
+        if frames and start == 0:
+            self._pc = frames[0].address
         for frame in frames:
             if frame.path is not None and frame.line is not None:
                 self._frame_places[frame.id] = (frame.path, frame.line, frame.function)
@@ -266,7 +308,35 @@ class DapBackend:
             raise EvaluationFailed(adapter.brief_error(error.message)) from None
         return await self.evaluate(target, frame)
 
+    async def in_hex(
+        self, expression: str, frame: int | None
+    ) -> tuple[RawValue, Sequence[RawValue]] | None:
+        if not self._link.wire.capabilities.get("supportsValueFormattingOptions"):
+            return None
+        adapter, format = self._adapter, {"hex": True}
+        arguments: dict[str, Any] = {
+            "expression": expression,
+            "context": adapter.expression_context,
+            "format": format,
+        }
+        if frame is not None:
+            arguments["frameId"] = frame
+        try:
+            body = await self._value_request("evaluate", arguments)
+            value = translate.value(body, adapter, expression)
+            if not value.ref:
+                return value, ()
+            body = await self._value_request(
+                "variables", {"variablesReference": value.ref, "format": format}
+            )
+        except Refused as error:
+            raise EvaluationFailed(adapter.brief_error(error.message)) from None
+        return value, [translate.value(v, adapter) for v in body.get("variables") or ()]
+
     async def argument_names(self, frame: int) -> Sequence[str] | None:
+        command = self._adapter.arguments_command
+        if command is not None:
+            return self._adapter.read_arguments(await self.raw(command, frame))
         place = self._frame_places.get(frame)
         return None if place is None else self._adapter.argument_names(*place)
 
@@ -275,6 +345,9 @@ class DapBackend:
         return None if hook is None else hook(expression, start, end)
 
     async def exception(self, thread: int) -> ExceptionInfo | None:
+        stops = self._link.stops
+        if stops.exception is not None or not stops.may_tell_more:
+            return stops.exception
         if not self._link.wire.capabilities.get("supportsExceptionInfoRequest"):
             return None
         body = await self._value_request("exceptionInfo", {"threadId": thread})
@@ -311,45 +384,48 @@ class DapBackend:
         return int(body.get("bytesWritten", len(data)))
 
     async def disassemble(self, address: str, count: int, offset: int = 0) -> Sequence[Instruction]:
-        body = await self._request(
-            "disassemble",
-            {"memoryReference": address, "instructionOffset": offset, "instructionCount": count},
-        )
-        return [translate.instruction(i, address) for i in body.get("instructions") or ()]
+        arguments = {
+            "memoryReference": address,
+            "instructionOffset": offset,
+            "instructionCount": count,
+            "resolveSymbols": True,
+        }
+        try:
+            body = await self._request("disassemble", arguments)
+        except Refused:
+            if self._adapter.disassemble_command is None:
+                raise
+            command = self._adapter.disassemble_command(address, count)
+            found = self._adapter.read_disassembly(await self.raw(command, None))
+            return translate.instructions(found, self._pc)
+        return translate.instructions(body.get("instructions") or (), self._pc)
 
     async def watch(
         self, expression: str, access: str, condition: str | None, frame: int | None
     ) -> BoundBreakpoint:
-        arguments: dict[str, Any] = {"name": expression}
-        if frame is not None:
-            arguments["frameId"] = frame
-        info = await self._request("dataBreakpointInfo", arguments)
-        if info.get("dataId") is None:
-            raise DebuggerError(
-                f"{expression} cannot be watched: {info.get('description', 'no reason was given')}."
-            )
-        entry: dict[str, Any] = {"dataId": info["dataId"], "accessType": access}
-        if condition is not None:
-            entry["condition"] = condition
-        id = max(self._watches, default=0) + 1
-        self._watches[id] = entry
-        bound = await self._set_watches()
-        if not bound[-1].verified:
-            del self._watches[id]
-            raise DebuggerError(bound[-1].message or f"{expression} cannot be watched.")
-        return bound[-1]
+        adapter = self._adapter
+        value = await self.evaluate(expression, frame)
+        how: dict[str, Any] = {"name": expression}
+        again = None
+        if adapter.watch_by_address:
+            if value.address is None:
+                raise DebuggerError(f"{expression} has no address, so it cannot be watched.")
+            size = await self.evaluate(f"sizeof({expression})", frame)
+            how = {"name": value.address, "asAddress": True, "bytes": int(size.text, 0)}
+            again = adapter.value_at(value.type or "", value.address)
+        elif frame is not None:
+            how["frameId"] = frame
+        shown = None if value.opaque else value.text
+        watch = Watch(expression, {"accessType": access}, again, shown)
+        return await self._link.watches.add(watch, how, condition)
 
     async def unwatch(self, id: int) -> None:
-        self._watches.pop(id, None)
-        await self._set_watches()
+        await self._link.watches.remove(id)
 
-    async def _set_watches(self) -> list[BoundBreakpoint]:
-        ids = list(self._watches)
-        body = await self._request(
-            "setDataBreakpoints", {"breakpoints": [self._watches[id] for id in ids]}
-        )
-        answers = body.get("breakpoints") or []
-        return [translate.bound_one(id, a) for id, a in zip(ids, answers, strict=False)]
+    async def save_core(self, path: str) -> None:
+        if self._adapter.save_core is None:
+            raise Unsupported(f"{self.tool} has no {Feature.SAVE_CORE.value}.")
+        await self.raw(self._adapter.save_core(path), None)
 
     async def raw(self, command: str, frame: int | None) -> str:
         adapter = self._adapter
@@ -363,7 +439,11 @@ class DapBackend:
             body = await self._value_request("evaluate", arguments, slow=True)
         except Refused as error:
             raise EvaluationFailed(adapter.brief_error(error.message)) from None
-        return str(body.get("result", ""))
+        text = str(body.get("result", ""))
+        failed = adapter.raw_failure(text)
+        if failed is not None:
+            raise EvaluationFailed(failed)
+        return text
 
     # --- requests
 

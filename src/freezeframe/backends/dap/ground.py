@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import shutil
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
 from freezeframe.backends.transport.fifo import Fifo
 from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.backends.transport.pty import Terminal
 from freezeframe.backends.transport.streams import Stream
 from freezeframe.backends.transport.tcp import Listener
 from freezeframe.errors import DebuggerTimeout, LaunchFailed
@@ -39,6 +41,8 @@ class Ground:
         self.process: Process | None = None
         self.fifo: Fifo | None = None
         self.stdin: Feeder | None = None
+        self.stdio: tuple[str, str, str] | None = None
+        self._terminal: Terminal | None = None
         #: the end of what the debugger wrote to its standard error
         self.words = Tail()
         self.on_text: OnText = lambda stream, text: None
@@ -56,10 +60,31 @@ class Ground:
             ground.endpoint = Endpoint(
                 ground.listener.host, ground.listener.port, os.urandom(16).hex()
             )
+        if adapter.stdio_fifos and isinstance(target, Launch):
+            ground._open_stdio(target)
         if adapter.log_channel:
             ground.fifo = Fifo(lambda text: ground.on_text("log", text))
             ground.fifo.start()
         return ground
+
+    def _open_stdio(self, target: Launch) -> None:
+        """Make FIFOs for the program's standard streams, so that they are live and apart."""
+        paths = []
+        if target.stdin is None:
+            path = os.path.join(self.directory, "stdin")
+            os.mkfifo(path, 0o600)
+            # Open for reading too: the other side may open its end before or after this.
+            self.stdin = Feeder(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+            paths.append(path)
+        else:
+            paths.append(target.stdin)
+        # A terminal for the output, or the C library keeps it back until its buffer is full.
+        self._terminal = Terminal(echo=False)
+        self._show(self._terminal.take_ours(), "stdout")
+        fifo = Fifo(functools.partial(self._text, "stderr"), name="stderr")
+        fifo.start()
+        self._drains.append(fifo)
+        self.stdio = (paths[0], self._terminal.name, fifo.path)
 
     def _connected(self, stream: Stream) -> None:
         if self.on_stream is not None:
@@ -188,6 +213,8 @@ class Ground:
             self.stdin.close()
         if self.process is not None:
             self.process.close()
+        if self._terminal is not None:
+            self._terminal.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
 

@@ -15,6 +15,7 @@ from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
     Configuration,
+    Core,
     Feature,
     Launch,
     Sink,
@@ -41,12 +42,19 @@ from .kin import Kin, MakeBackend
 from .marks import Marks
 from .messages import Event
 from .reach import reach
+from .stops import Stops
+from .voices import Voices
+from .watches import Watches
 from .wire import Wire
 
 log = logging.getLogger(__name__)
 
 #: How long an exit status may come after `terminated` (js-debug and others send it late).
 _EXIT_STATUS_S = 0.5
+#: What can be asked of a program that is dead.
+_OF_THE_DEAD = frozenset(
+    {Feature.MEMORY_READ, Feature.REGISTERS, Feature.DISASSEMBLE, Feature.RAW, Feature.RESTART}
+)
 _DISCONNECT_S = 2.0
 _KILL_S = 3.0
 #: How long what brought the debugger into a process may hold on to it afterwards.
@@ -84,9 +92,14 @@ class Link:
         self.ppid: int | None = None
         self.wire = Wire(adapter, config)
         self.marks = Marks(self.wire, self._log_channel)
+        self.watches = Watches(self.wire)
         self.kin = Kin(self)
+        self.voices = Voices(adapter)
+        self.stops = Stops(self)
         #: the process goes on as another program, which will connect anew
         self.replaced = False
+        #: breakpoints and filters are in place, and the program runs
+        self.configured = False
         self.ended = False
         self._stream = stream
         self._sink: Sink = lambda event: None
@@ -96,6 +109,7 @@ class Link:
         self._exit_known = asyncio.Event()
         self._detached = False
         self._disposed = False
+        self._disposing: asyncio.Task[None] | None = None
         self._killing = False
         self._greeted = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -132,7 +146,11 @@ class Link:
         self.ground = ground
         ground.on_text = lambda stream, text: self.emit(events.Printed(stream, text))
         self.around = Surroundings(
-            self.found, self.config.adapter(self.adapter.name), ground.endpoint, ground.directory
+            self.found,
+            self.config.adapter(self.adapter.name),
+            ground.endpoint,
+            ground.directory,
+            ground.stdio,
         )
         if self.plan is None:
             self.plan = self.adapter.plan(target, self.around)
@@ -188,6 +206,8 @@ class Link:
     def learn(self, capabilities: dict[str, Any]) -> None:
         stdin = self.ground is not None and self.ground.stdin is not None
         self.wire.learn(capabilities, *((Feature.STDIN,) if stdin else ()))
+        if isinstance(self.target, Core):
+            self.wire.features &= _OF_THE_DEAD
 
     def _log_channel(self) -> str | None:
         ground = self.ground
@@ -217,12 +237,14 @@ class Link:
             case "stopped":
                 # What was printed before the stop belongs to it.
                 self.drain()
-                self.emit(self.marks.stopped(body))
+                self.stops.take(self.marks.stopped(body), self.watches.hit(body))
             case "continued":
                 all_threads = body.get("allThreadsContinued", True)
+                self.stops.resumed()
                 self.emit(events.Continued(body.get("threadId"), bool(all_threads)))
             case "output":
-                self._on_output(body)
+                for stream, text in self.voices.hear(body):
+                    self.emit(events.Printed(stream, text))
             case "process":
                 pid = body.get("systemProcessId")
                 self.pid = pid if pid is not None else self.pid
@@ -240,8 +262,7 @@ class Link:
                 if self.adapter.is_replaced(body):
                     self.replaced = True
                 else:
-                    self._exit = Exit(code=body.get("exitCode"))
-                    self._exit_known.set()
+                    self.work(self._on_exited(int(body.get("exitCode", 0))))
             case "terminated":
                 self.work(self._after_terminated())
             case name if name == self.adapter.child_event:
@@ -249,12 +270,23 @@ class Link:
                 if offer is not None:
                     self.kin.offer(offer)
 
-    def _on_output(self, body: dict[str, Any]) -> None:
-        category = body.get("category") or "console"
-        if category in self.adapter.ignored_output or not body.get("output"):
-            return
-        stream = category if category in ("stdout", "stderr") else "console"
-        self.emit(events.Printed(stream, body["output"]))
+    async def _on_exited(self, code: int) -> None:
+        """Take in an exit code; ask what is behind it where the adapter file knows how."""
+        question = self.adapter.exit_question(code)
+        exit = None
+        if question is not None:
+            arguments = {
+                "expression": self.adapter.raw_prefix + question,
+                "context": self.adapter.raw_context,
+            }
+            with contextlib.suppress(DebuggerError):
+                body = await self.wire.request("evaluate", arguments, timeout_s=_EXIT_STATUS_S)
+                exit = self.adapter.read_exit(str(body.get("result", "")))
+        if exit is None:
+            signal_name = self.adapter.exit_signal(code, self.stops.last_signal)
+            exit = Exit(signal=signal_name) if signal_name else Exit(code=code)
+        self._exit = exit
+        self._exit_known.set()
 
     async def _run_in_terminal(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Start the program that the adapter asks for, on pipes that we own."""
@@ -389,10 +421,16 @@ class Link:
         return self._detached and self.ground is not None and self.ground.lingering
 
     async def dispose(self) -> None:
-        """Release everything, kill what is left of a program of ours. Never raises."""
-        if self._disposed:
-            return
-        self._disposed = True
+        """Release everything, kill what is left of a program of ours. Never raises.
+
+        Called again it waits for the same end, which no cancelled caller leaves half done.
+        """
+        if self._disposing is None:
+            self._disposed = True
+            self._disposing = asyncio.ensure_future(self._dispose(asyncio.current_task()))
+        await asyncio.shield(self._disposing)
+
+    async def _dispose(self, caller: asyncio.Task[Any] | None) -> None:
         ground = self.ground
         if ground is not None and ground.process is not None and self.parent is None:
             alive = ground.process.returncode is None
@@ -401,9 +439,8 @@ class Link:
         self.wire.close()
         if ground is not None and not self.lingering:
             ground.release()
-        current = asyncio.current_task()
         for task in list(self._tasks):
-            if task is not current:
+            if task is not caller:
                 task.cancel()
 
     def take_over(self, wire: Wire, stream: Stream | None) -> None:
@@ -413,6 +450,7 @@ class Link:
         self.wire, self._stream = wire, stream
         self._configuration = self.marks.configuration
         self.marks = Marks(wire, self._log_channel)
+        self.watches = Watches(wire)
         wire.hear = self.hear
         wire.on_lost = self.lost
 

@@ -5,20 +5,30 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends.backend import (
+    Attach,
     BoundBreakpoint,
     Configuration,
+    Core,
     Feature,
+    Launch,
     Stopped,
+    Target,
     WantedBreakpoint,
 )
-from freezeframe.model.stops import ExceptionFilter
+from freezeframe.model.places import Location
+from freezeframe.model.stops import ExceptionFilter, StopReason
 
 from . import translate
-from .adapters._descriptor import Wired
+from .adapters._descriptor import ModuleBreakpoint, Wired
 from .wire import Wire
+
+#: Ids of breakpoints that are ours, not the user's and not those of `until`.
+_ENTRY = -1_000_000
+_FIRST_FILTER = -2_000_000
 
 
 class Marks:
@@ -32,8 +42,24 @@ class Marks:
         #: what was asked for last, by file or kind
         self._asked: dict[str, Sequence[WantedBreakpoint]] = {}
         self._filters: Sequence[ExceptionFilter] | None = None
+        self._target: Target = Attach()
+        #: functions that we stop at for reasons of our own, by an id below zero
+        self._own: dict[int, str] = {}
+        #: where the program begins, when that is known by address only
+        self._entry: int | None = None
+        #: breakpoints as they were wanted, by id
+        self._wanted: dict[int, WantedBreakpoint] = {}
+        #: breakpoints that share an entry of the adapter's with others
+        self._shared: set[int] = set()
+        #: breakpoints that were made by a raw command: our id → the adapter's
+        self._commanded: dict[int, int] = {}
+        #: hit counts that we count ourselves, and passes so far
+        self._hits: dict[int, str] = {}
+        self._passes: dict[int, int] = {}
         #: filters were narrowed to types
         self._narrowed = False
+        #: types that a filter is narrowed to, by its label
+        self._types: dict[str, frozenset[str]] = {}
 
     @property
     def configuration(self) -> Configuration:
@@ -41,8 +67,18 @@ class Marks:
         wanted = [want for entries in self._asked.values() for want in entries]
         return Configuration(wanted, self._filters)
 
-    async def set_all(self, configuration: Configuration) -> list[BoundBreakpoint]:
+    async def set_all(self, configuration: Configuration, target: Target) -> list[BoundBreakpoint]:
         """Set every breakpoint and filter; requests that do not depend on each other together."""
+        self._target = target
+        if isinstance(target, Core):
+            return [_dead(wanted) for wanted in configuration.breakpoints]
+        adapter = self._wire.adapter
+        filters = self._filters = configuration.filters_among(self.offered())
+        if isinstance(target, Launch) and target.stop_on_entry:
+            entry = adapter.entry_function(target)
+            if entry is not None:
+                self._own[_ENTRY] = entry
+        self._own.update(self._filter_functions(filters))
         files: dict[str, list[WantedBreakpoint]] = {}
         functions: list[WantedBreakpoint] = []
         addresses: list[WantedBreakpoint] = []
@@ -54,12 +90,11 @@ class Marks:
             else:
                 functions.append(wanted)
         work = [self.set_lines(path, wanted) for path, wanted in files.items()]
-        if functions:
+        if functions or self._own:
             work.append(self.set_functions(functions))
         if addresses:
             work.append(self.set_addresses(addresses))
         bound = [entry for entries in await asyncio.gather(*work) for entry in entries]
-        filters = configuration.filters_among(translate.filters(self._wire.capabilities))
         if self._wire.capabilities.get("exceptionBreakpointFilters"):
             await self.set_filters(filters)
         return bound
@@ -67,6 +102,8 @@ class Marks:
     async def set_lines(
         self, path: str, wanted: Sequence[WantedBreakpoint]
     ) -> list[BoundBreakpoint]:
+        if isinstance(self._target, Core):
+            return [_dead(want) for want in wanted]
         self._asked[path] = wanted
         source = {"path": path, "name": os.path.basename(path)}
         return await self._set(
@@ -77,37 +114,105 @@ class Marks:
         )
 
     async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
+        if isinstance(self._target, Core):
+            return [_dead(want) for want in wanted]
         if Feature.FUNCTION_BREAKPOINTS not in self._wire.features:
             return self._refused(wanted, Feature.FUNCTION_BREAKPOINTS)
         self._asked["function"] = wanted
-        return await self._set(
-            "setFunctionBreakpoints", wanted, lambda entry: {"name": _function_name(entry.wanted)}
+        command = self._wire.adapter.module_breakpoint
+        in_modules = [w for w in wanted if command is not None and w.location.module]
+        own = [WantedBreakpoint(id, Location(function=name)) for id, name in self._own.items()]
+        bound = await self._set(
+            "setFunctionBreakpoints",
+            [*(w for w in wanted if w not in in_modules), *own],
+            lambda entry: {"name": self._function_name(entry.wanted)},
         )
+        if command is not None:
+            if self._wire.adapter.searches(self._target):
+                lost = {each.id for each in bound if not each.verified and not each.rejected}
+                in_modules += [w for w in wanted if w.id in lost]
+            found = await self._set_by_command(in_modules, command)
+            replaced = {each.id for each in found}
+            bound = [each for each in bound if each.id not in replaced] + found
+        return [entry for entry in bound if entry.id not in self._own]
+
+    async def _set_by_command(
+        self, wanted: Sequence[WantedBreakpoint], command: ModuleBreakpoint
+    ) -> list[BoundBreakpoint]:
+        """Set breakpoints that the protocol has no request for, and remove those not wanted."""
+        kept = {want.id: want for want in wanted if self._wanted.get(want.id) == want}
+        for id in [id for id in self._commanded if id not in kept]:
+            number = self._commanded.pop(id)
+            self._ids.pop(number, None)
+            await self._raw(command.remove(number))
+        bound = []
+        for want in wanted:
+            if want.log is not None:
+                message = "a logpoint takes a file and a line, or a function without a module"
+                bound.append(BoundBreakpoint(want.id, False, message=message, rejected=True))
+                continue
+            if want.id in self._commanded:
+                continue
+            counted = want if self._wire.adapter.counts_hits else self._counted(want)
+            made = command.read(await self._raw(command.make(counted)))
+            if made is None:
+                bound.append(BoundBreakpoint(want.id, False, rejected=True))
+                continue
+            self._wanted[want.id] = want
+            self._commanded[want.id] = made[0]
+            self._ids[made[0]] = (want.id,)
+            bound.append(BoundBreakpoint(want.id, made[1]))
+        return bound
+
+    async def _raw(self, command: str) -> str:
+        adapter = self._wire.adapter
+        arguments = {"expression": adapter.raw_prefix + command, "context": adapter.raw_context}
+        body = await self._wire.request("evaluate", arguments)
+        return str(body.get("result", ""))
 
     async def set_addresses(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         if Feature.ADDRESS_BREAKPOINTS not in self._wire.features:
             return self._refused(wanted, Feature.ADDRESS_BREAKPOINTS)
         self._asked["address"] = wanted
-        return await self._set(
+        own = []
+        if self._entry is not None:
+            own.append(WantedBreakpoint(_ENTRY, Location(address=self._entry)))
+        bound = await self._set(
             "setInstructionBreakpoints",
-            wanted,
+            [*wanted, *own],
             lambda entry: {"instructionReference": f"{entry.wanted.location.address:#x}"},
         )
+        return [entry for entry in bound if entry.id != _ENTRY]
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         self._filters = filters
+        names = self._wire.adapter.filter_names
         offered = {f.name for f in translate.filters(self._wire.capabilities)}
-        chosen = [f for f in filters if f.name in offered]
+        wanted = [replace(f, name=names.get(f.name, f.name)) for f in filters]
+        chosen = [f for f in wanted if f.name in offered]
         arguments: dict[str, Any] = {"filters": [f.name for f in chosen]}
         narrowed = {f.name: f.condition for f in chosen if f.condition}
+        labels = {f.name: f.label for f in translate.filters(self._wire.capabilities)}
+        self._types = {
+            labels[name]: frozenset(condition.split(", ")) for name, condition in narrowed.items()
+        }
         if self._wire.adapter.narrow is not None:
             await self._narrow(self._wire.adapter.narrow, narrowed)
+        elif self._wire.adapter.examines:
+            pass  # each is looked at when it is thrown
         elif narrowed and self._wire.capabilities.get("supportsExceptionFilterOptions"):
             arguments["filters"] = [f.name for f in chosen if not f.condition]
             arguments["filterOptions"] = [
                 {"filterId": name, "condition": condition} for name, condition in narrowed.items()
             ]
         await self._wire.request("setExceptionBreakpoints", arguments)
+        for command in self._wire.adapter.filter_commands({f.name for f in filters}):
+            await self._raw(command)
+        functions = self._filter_functions(filters)
+        before = {id: name for id, name in self._own.items() if id <= _FIRST_FILTER}
+        if functions != before:
+            self._own = {id: n for id, n in self._own.items() if id not in before} | functions
+            await self.set_functions(self._asked.get("function", ()))
 
     async def _narrow(
         self,
@@ -121,8 +226,88 @@ class Marks:
         context = self._wire.adapter.expression_context
         await self._wire.request("evaluate", {"expression": expression(types), "context": context})
 
+    def offered(self) -> tuple[ExceptionFilter, ...]:
+        """Return the exception filters there are, in our words."""
+        own = translate.filters(self._wire.capabilities)
+        return tuple(self._wire.adapter.offered_filters(own, self._target))
+
+    def _filter_functions(self, filters: Sequence[ExceptionFilter]) -> dict[int, str]:
+        """Return the functions to stop at for filters that the adapter has not."""
+        known = list(self._wire.adapter.function_filters.items())
+        on = {f.name for f in filters}
+        return {
+            _FIRST_FILTER - index: each.function
+            for index, (name, each) in enumerate(known)
+            if name in on
+        }
+
+    def filter_of(self, stopped: Stopped) -> str | None:
+        """Return the filter that a stop at a function of ours means."""
+        names = list(self._wire.adapter.function_filters)
+        found = [_FIRST_FILTER - id for id in stopped.breakpoints if id <= _FIRST_FILTER]
+        return names[found[0]] if found else None
+
+    def wants(self, label: str, types: Sequence[str]) -> bool:
+        """Whether the filter of that label wants an exception of these types: its own, and those
+        that it inherits from. A type may be named without what it is in."""
+        wanted = self._types.get(label)
+        if wanted is None:
+            return True
+        return any(name == each or name.endswith(f"::{each}") for name in types for each in wanted)
+
+    def is_entry(self, stopped: Stopped) -> bool:
+        return _ENTRY in stopped.breakpoints
+
+    async def forget_entry(self) -> None:
+        """Stop at the beginning only once."""
+        if self._own.pop(_ENTRY, None) is not None:
+            await self.set_functions(self._asked.get("function", ()))
+        if self._entry is not None:
+            self._entry = None
+            await self.set_addresses(self._asked.get("address", ()))
+
+    async def move_entry(self, address: str | None) -> None:
+        """Stop for the beginning at an address instead of a function."""
+        self._own.pop(_ENTRY, None)
+        await self.set_functions(self._asked.get("function", ()))
+        try:
+            self._entry = int((address or "").split()[0], 0)
+        except (IndexError, ValueError):
+            return
+        await self.set_addresses(self._asked.get("address", ()))
+
     def stopped(self, body: Mapping[str, Any]) -> Stopped:
-        return translate.stopped(body, self._ids)
+        # Watchpoints have ids of their own, and the same numbers.
+        watched = body.get("reason") == "data breakpoint"
+        stopped = translate.stopped(body, {} if watched else self._ids)
+        read = self._wire.adapter.read_stop(body)
+        if read is not None:
+            stopped = replace(stopped, reason=read[0], description=read[1])
+        return stopped
+
+    def proven(self, stopped: Stopped) -> list[BoundBreakpoint]:
+        """Return breakpoints that no event ever told of, and that a stop shows to be in place."""
+        return [BoundBreakpoint(id, True) for id in stopped.breakpoints if id in self._commanded]
+
+    def sharing(self, stopped: Stopped) -> list[WantedBreakpoint]:
+        """Return the breakpoints of a stop that one entry of the adapter's stands for."""
+        if not any(id in self._shared for id in stopped.breakpoints):
+            return []
+        return [self._wanted[id] for id in stopped.breakpoints if id in self._wanted]
+
+    def counts(self, stopped: Stopped) -> bool:
+        """Count a pass of each breakpoint that was hit; whether one of them wants this pass."""
+        if stopped.reason is not StopReason.BREAKPOINT or not stopped.breakpoints:
+            return True
+        wanted = False
+        for id in stopped.breakpoints:
+            hits = self._hits.get(id)
+            if hits is None:
+                wanted = True
+                continue
+            self._passes[id] = self._passes.get(id, 0) + 1
+            wanted = wanted or passes(hits, self._passes[id])
+        return wanted
 
     def conditional(self, ids: Sequence[int]) -> list[int]:
         """Return those of our breakpoints that the adapter was given with a condition."""
@@ -142,7 +327,12 @@ class Marks:
     ) -> list[BoundBreakpoint]:
         usable, refused = self._usable(wanted)
         adapter = self._wire.adapter
+        self._wanted.update((want.id, want) for want in usable)
+        if not adapter.counts_hits:
+            usable = [self._counted(want) for want in usable]
         entries = adapter.wire_breakpoints(usable, self._log_channel())
+        if adapter.one_a_place:
+            entries = self._joined(entries)
         for entry in entries:
             (self._conditional.update if entry.fields else self._conditional.difference_update)(
                 entry.ids
@@ -152,6 +342,41 @@ class Marks:
             {**(more or {}), "breakpoints": [{**place(e), **e.fields} for e in entries]},
         )
         return translate.bound(entries, body, adapter, self._ids) + refused
+
+    def _joined(self, entries: Sequence[Wired]) -> list[Wired]:
+        """Join the breakpoints of one place into one that stops for each of them."""
+        places: dict[Location, list[Wired]] = {}
+        for entry in entries:
+            places.setdefault(entry.wanted.location, []).append(entry)
+        result = []
+        for group in places.values():
+            ids = tuple(id for entry in group for id in entry.ids)
+            (self._shared.update if len(group) > 1 else self._shared.difference_update)(ids)
+            if len(group) == 1:
+                result.append(group[0])
+                continue
+            conditions = [entry.wanted.condition for entry in group]
+            fields: dict[str, Any] = {}
+            if all(conditions):
+                fields["condition"] = " || ".join(f"({each})" for each in conditions)
+            result.append(Wired(ids, replace(group[0].wanted, condition=None, log=None), fields))
+        return result
+
+    def _counted(self, want: WantedBreakpoint) -> WantedBreakpoint:
+        """Take the hit count off a breakpoint: we count. A changed one begins anew."""
+        if want.hit_count is None:
+            self._hits.pop(want.id, None)
+            return want
+        if self._hits.get(want.id) != want.hit_count:
+            self._hits[want.id] = want.hit_count
+            self._passes[want.id] = 0
+        return replace(want, hit_count=None)
+
+    def _function_name(self, wanted: WantedBreakpoint) -> str:
+        location = wanted.location
+        if location.module:
+            return f"{location.module}!{location.function}"
+        return self._wire.adapter.function_alias(self._target, location.function or "")
 
     def _usable(
         self, wanted: Sequence[WantedBreakpoint]
@@ -175,6 +400,22 @@ class Marks:
         return [BoundBreakpoint(w.id, False, message=message, rejected=True) for w in wanted]
 
 
-def _function_name(wanted: WantedBreakpoint) -> str:
-    location = wanted.location
-    return f"{location.module}!{location.function}" if location.module else location.function or ""
+def passes(hits: str, count: int) -> bool:
+    """Whether the *count*-th pass is one that a hit count wants: `==3`, `>=3`, `%3` …"""
+    operator, number = hits.rstrip("0123456789"), int(hits.lstrip("=<>% "))
+    match operator.strip():
+        case ">=":
+            return count >= number
+        case ">":
+            return count > number
+        case "<=":
+            return count <= number
+        case "<":
+            return count < number
+        case "%":
+            return count % number == 0
+    return count == number
+
+
+def _dead(wanted: WantedBreakpoint) -> BoundBreakpoint:
+    return BoundBreakpoint(wanted.id, False, message="the program is dead", rejected=True)

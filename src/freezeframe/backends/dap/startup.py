@@ -38,15 +38,15 @@ async def configure(
     if not again:
         link.emit(events.Initialized())
     priming = _prime(link)
-    bound = await link.marks.set_all(configuration)
-    if priming:
-        # What they prepare must be there when the program begins; one that fails costs only
-        # what it would have mended.
-        await asyncio.wait(priming, timeout=timeouts.value_s)
-        _introduce(link, priming[0])
-    if link.wire.capabilities.get("supportsConfigurationDoneRequest"):
-        await link.wire.request("configurationDone")
     try:
+        bound = await link.marks.set_all(configuration, link.target)
+        if priming:
+            # What they prepare must be there when the program begins; one that fails costs only
+            # what it would have mended.
+            await asyncio.wait(priming, timeout=timeouts.value_s)
+            _introduce(link, priming[0])
+        if link.wire.capabilities.get("supportsConfigurationDoneRequest"):
+            await link.wire.request("configurationDone")
         async with asyncio.timeout(timeouts.request_s):
             await launching
     except TimeoutError:
@@ -54,11 +54,20 @@ async def configure(
             f"{link.adapter.name} did not answer `{request}` within {timeouts.request_s:g} s.",
             next="dbg logs",
         ) from None
-    except DebuggerLost:
+    except (DebuggerLost, DebuggerTimeout):
         raise
     except DebuggerError as error:
-        raise LaunchFailed(error.message, next=error.next) from None
+        raise _failed(link, _first_failure(launching) or error) from None
+    link.configured = True
     return bound
+
+
+def _first_failure(launching: Answer) -> DebuggerError | None:
+    """Return why the start itself failed; what failed after it only followed from that."""
+    if not launching.done() or launching.cancelled():
+        return None
+    error = launching.exception()
+    return error if isinstance(error, DebuggerError) else None
 
 
 async def _initialize(link: Link) -> dict[str, Any]:
@@ -119,9 +128,17 @@ async def _until_initialized(link: Link, launching: Answer) -> None:
     except DebuggerLost:
         raise
     except DebuggerError as error:
-        raise LaunchFailed(error.message, next=error.next) from None
+        raise _failed(link, error) from None
     finally:
         waiting.cancel()
+
+
+def _failed(link: Link, error: DebuggerError) -> LaunchFailed:
+    """Return a failed start in the adapter's words, or in better ones."""
+    better = link.adapter.explain_failure(link.target, error.message)
+    if better is None:
+        return LaunchFailed(error.message, next=error.next)
+    return LaunchFailed(better[0], next=better[1])
 
 
 def _prime(link: Link) -> list[Answer]:

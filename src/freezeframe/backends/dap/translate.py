@@ -36,6 +36,9 @@ _REASONS = {
     "signal": StopReason.SIGNAL,
 }
 
+#: Reasons that need no words of the debugger's.
+_PLAIN = frozenset({StopReason.BREAKPOINT, StopReason.STEP, StopReason.ENTRY, StopReason.PAUSE})
+
 _SCOPE_HINTS = {
     "arguments": ScopeKind.ARGUMENTS,
     "locals": ScopeKind.LOCALS,
@@ -77,8 +80,10 @@ def features(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
     found = {feature for flag, feature in _FEATURES.items() if capabilities.get(flag)}
     if capabilities.get("exceptionBreakpointFilters"):
         found.add(Feature.EXCEPTIONS)
-    if adapter.narrow is not None:
+    if adapter.narrow is not None or adapter.examines:
         found.add(Feature.EXCEPTION_TYPES)
+    if adapter.save_core is not None:
+        found.add(Feature.SAVE_CORE)
     return frozenset((found | _ALWAYS | adapter.extra_features) - adapter.lacks)
 
 
@@ -96,6 +101,9 @@ def stopped(body: Body, ids: Mapping[int, tuple[int, ...]]) -> Stopped:
     description = body.get("description")
     if reason is StopReason.OTHER and not description:
         description = body.get("reason")
+    if reason in _PLAIN:
+        # "breakpoint 1.1", "step over": the debugger's words for what is said already.
+        description = None
     hit = tuple(id for i in body.get("hitBreakpointIds") or () for id in ids.get(i, ()))
     # threadId may be 0 (js-debug) or absent (delve): no truthiness here.
     return Stopped(
@@ -112,7 +120,7 @@ def frame(body: Body, adapter: Adapter, target: Target) -> RawFrame:
     source = body.get("source") or {}
     path = source.get("path")
     line = body.get("line") or None
-    return RawFrame(
+    raw = RawFrame(
         id=body["id"],
         function=adapter.function_name(body.get("name", "?")),
         path=path,
@@ -122,9 +130,11 @@ def frame(body: Body, adapter: Adapter, target: Target) -> RawFrame:
         address=body.get("instructionPointerReference"),
         library=body.get("presentationHint") == "subtle"
         or source.get("presentationHint") == "deemphasize"
+        or (path is None and adapter.sourceless_is_library)
         or (path is not None and adapter.is_library(path, target)),
         source_reference=source.get("sourceReference") or 0,
     )
+    return adapter.read_frame(raw, body)
 
 
 def scope(body: Body) -> RawScope:
@@ -210,14 +220,30 @@ def exception(body: Body, adapter: Adapter) -> ExceptionInfo:
     )
 
 
-def instruction(body: Body, current: str | None) -> Instruction:
-    location = body.get("location") or {}
-    return Instruction(
-        address=body["address"],
-        text=body.get("instruction", ""),
-        bytes=body.get("instructionBytes"),
-        symbol=body.get("symbol"),
-        path=location.get("path"),
-        line=body.get("line"),
-        current=current is not None and int(body["address"], 0) == int(current, 0),
-    )
+def instructions(bodies: Sequence[Body], current: str | None) -> list[Instruction]:
+    """Return instructions; one without a place has that of the one before it, as DAP has it."""
+    pc = int(current, 0) if current is not None else None
+    found: list[Instruction] = []
+    path: str | None = None
+    line: int | None = None
+    for body in bodies:
+        if body.get("presentationHint") == "invalid" or body["address"].startswith("-"):
+            continue
+        location = body.get("location") or {}
+        path = location.get("path") or path
+        line = body.get("line") or line
+        address = int(body["address"], 0)
+        symbol = (body.get("symbol") or "").strip() or None
+        text = " ".join(body.get("instruction", "").split())
+        found.append(
+            Instruction(
+                address=f"{address:#x}",
+                text=text.removesuffix(f" ; {symbol}"),
+                bytes=body.get("instructionBytes"),
+                symbol=symbol,
+                path=path,
+                line=line,
+                current=address == pc,
+            )
+        )
+    return found

@@ -57,6 +57,72 @@ def _link(pid: int, name: str) -> str | None:
         return None
 
 
+def listener(port: int) -> tuple[int, str] | None:
+    """Return the process that listens on a TCP port here and its program's name, if it is seen."""
+    sockets = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table) as file:
+                rows = [line.split() for line in file][1:]
+        except OSError:
+            continue
+        listening = "0A"
+        sockets |= {
+            f"socket:[{row[9]}]"
+            for row in rows
+            if row[3] == listening and int(row[1].rpartition(":")[2], 16) == port
+        }
+    if not sockets:
+        return None
+    for pid in _pids():
+        try:
+            descriptors = os.listdir(f"/proc/{pid}/fd")
+        except OSError:
+            continue
+        if any(_link(pid, f"fd/{each}") in sockets for each in descriptors):
+            return pid, os.path.basename(executable(pid) or "")
+    return None
+
+
+def traced_by(tracer: int) -> str | None:
+    """Return the executable of a process that another one traces."""
+    for pid in _pids():
+        if _status(pid).get("TracerPid", "").strip() == str(tracer):
+            return executable(pid)
+    return None
+
+
+def _status(pid: int) -> dict[str, str]:
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return dict(line.split(":", 1) for line in file.read().splitlines() if ":" in line)
+    except OSError:
+        return {}
+
+
+def hindrance(pid: int) -> tuple[str, str] | None:
+    """Return why a process cannot be traced from here, and what would let it; None if it can."""
+    status = _status(pid)
+    tracer = status.get("TracerPid", "0").strip()
+    if tracer != "0":
+        name = os.path.basename(executable(int(tracer)) or "another debugger")
+        return f"{name} (pid {tracer}) debugs it already", f"kill {tracer}"
+    owner = int((status.get("Uid", "").split() or ["-1"])[0])
+    if status and os.getuid() not in (0, owner):
+        return f"it belongs to user {owner}", f"sudo dbg attach {pid}"
+    try:
+        with open("/proc/sys/kernel/yama/ptrace_scope") as file:
+            scope = int(file.read())
+    except (OSError, ValueError):
+        scope = 0
+    if scope and os.getuid() != 0:
+        return (
+            f"this system lets a process be traced by its parent only (ptrace_scope is {scope})",
+            "sudo sysctl kernel.yama.ptrace_scope=0",
+        )
+    return None
+
+
 def find(name: str) -> list[int]:
     """Return the ids of processes that run a program or script of that name, oldest first."""
     found = []

@@ -121,7 +121,8 @@ def _stack(stack: Stack, unfold: bool, view: View, *, titled: bool) -> Section:
             return [Line(text, Tone.QUIET)]
         selected = entry.index == stack.selected
         mark = "->" if selected else "  "
-        text = f"{mark} {entry.index:>{digits}}  {in_frame(entry, view.cwd)}"
+        where = in_frame(entry, view.cwd, arguments=entry.index not in stack.values)
+        text = f"{mark} {entry.index:>{digits}}  {where}"
         lines = [Line(text, Tone.CURRENT if selected else Tone.PLAIN)]
         pad = " " * (digits + 5)
         for value in stack.values.get(entry.index, ()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from freezeframe.model.answers import Disassembly, Instruction, Memory
 from freezeframe.render.budget import Listing, Section
 from freezeframe.render.page import Line, Tone, View, row
@@ -48,7 +50,8 @@ def _memory(answer: Memory, view: View) -> list[Section]:
     if count:
         sections.append(Listing(1, count, item, more))
     if answer.unreadable:
-        words = f"{plural(answer.unreadable, 'byte')} beyond could not be read"
+        end = f"{start + len(data):#x}" if start is not None else f"{answer.address}+{len(data)}"
+        words = f"{plural(answer.unreadable, 'byte')} at {end} cannot be read"
         sections.append(headline(words, Tone.BAD))
     elif not count:
         sections.append(headline(f"no bytes at {answer.address}"))
@@ -67,10 +70,12 @@ def _disassembly(answer: Disassembly, view: View) -> list[Section]:
     instructions = answer.instructions
     if not instructions:
         return [headline("no instructions there"), *via(answer.via)]
+    texts = {(line.path, line.number): line.text for line in answer.lines}
 
     def item(index: int, width: int) -> list[Line]:
         above = instructions[index - 1] if index else None
-        return _instruction(instructions[index], above, view.cwd)
+        head = _place_line(instructions[index], above, texts, view) if answer.source else []
+        return [*_symbol_line(instructions[index], above), *head, _instruction(instructions[index])]
 
     def more(shown: int) -> str | None:
         missing = len(instructions) - shown
@@ -82,26 +87,46 @@ def _disassembly(answer: Disassembly, view: View) -> list[Section]:
     return [Listing(1, len(instructions), item, more), *via(answer.via)]
 
 
-def _instruction(
-    instruction: Instruction, above: Instruction | None, cwd: str | None
+def instruction_sections(
+    instructions: Sequence[Instruction], rank: int, view: View
+) -> list[Section]:
+    """Return instructions in the place of source."""
+
+    def item(index: int, width: int) -> list[Line]:
+        above = instructions[index - 1] if index else None
+        return [*_symbol_line(instructions[index], above), _instruction(instructions[index])]
+
+    return [Listing(rank, len(instructions), item, lambda shown: None)] if instructions else []
+
+
+def _symbol_line(instruction: Instruction, above: Instruction | None) -> list[Line]:
+    """Return the name of the function that begins there, or that the first one stands in."""
+    if instruction.symbol is None or (above is not None and above.symbol == instruction.symbol):
+        return []
+    return [Line(f"{clip(instruction.symbol, 80)}:", Tone.HEAD)]
+
+
+def _place_line(
+    instruction: Instruction,
+    above: Instruction | None,
+    texts: Mapping[tuple[str, int], str],
+    view: View,
 ) -> list[Line]:
-    """Return its line, below one for the place in the source where a new one begins."""
-    lines: list[Line] = []
-    here = (instruction.symbol, instruction.path, instruction.line)
-    if here != (None, None, None) and (
-        above is None or here != (above.symbol, above.path, above.line)
-    ):
-        parts = [clip(instruction.symbol, 80)] if instruction.symbol else []
-        if instruction.path is not None:
-            parts.append(place(instruction.path, instruction.line, cwd))
-        if parts:
-            lines.append(Line(f"{' at '.join(parts)}:", Tone.HEAD))
+    """Return the line of source, where a new one begins."""
+    path, line = instruction.path, instruction.line
+    if path is None or line is None:
+        return []
+    if above is not None and (above.path, above.line) == (path, line):
+        return []
+    text = texts.get((path, line), "").strip()
+    words = f"{place(path, line, view.cwd)}  {text}".rstrip()
+    return [Line(clip(words, 140), Tone.HEAD)]
+
+
+def _instruction(instruction: Instruction) -> Line:
     arrow = "->" if instruction.current else "  "
     code = clip(instruction.bytes, 60) if instruction.bytes else ""
     tone = Tone.CURRENT if instruction.current else Tone.PLAIN
-    lines.append(
-        row(
-            f"{arrow} {one_line(instruction.address)}", code, clip(instruction.text, 120), tone=tone
-        )
+    return row(
+        f"{arrow} {one_line(instruction.address)}", code, clip(instruction.text, 120), tone=tone
     )
-    return lines

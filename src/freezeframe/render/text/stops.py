@@ -13,6 +13,7 @@ from freezeframe.render.words import clip, number, one_line, place, plural, rela
 from ._table import headline, next_step, renders, via, wrapped_in
 from .breakpoints import breakpoint_words
 from .frames import Fold, Traits, fold, thread_words
+from .machine import instruction_sections
 from .output import output_sections
 from .source import source_sections
 from .values import assigned, changed_values, changes, in_frame, right_side, unchanged_values
@@ -22,15 +23,31 @@ _CAUSE, _CHANGED, _SOURCE, _VALUES, _OUTPUT, _REST = 1, 2, 3, 4, 5, 6
 
 _SIGNALS = {
     "SIGABRT": "abort",
+    "SIGALRM": "alarm clock",
     "SIGBUS": "bus error",
+    "SIGCHLD": "a child changed",
+    "SIGCONT": "go on",
     "SIGFPE": "arithmetic error",
     "SIGHUP": "hang-up",
     "SIGILL": "illegal instruction",
     "SIGINT": "interrupt",
+    "SIGIO": "input or output possible",
     "SIGPIPE": "broken pipe",
+    "SIGPROF": "profiling timer",
+    "SIGQUIT": "quit",
     "SIGSEGV": "segmentation fault",
+    "SIGSTOP": "stop",
+    "SIGSYS": "bad system call",
+    "SIGTERM": "termination",
     "SIGTRAP": "trap",
+    "SIGTSTP": "stop from the terminal",
+    "SIGTTIN": "background read of the terminal",
+    "SIGTTOU": "background write to the terminal",
+    "SIGUSR1": "user signal 1",
+    "SIGUSR2": "user signal 2",
+    "SIGVTALRM": "virtual timer",
     "SIGXCPU": "processor time limit",
+    "SIGXFSZ": "file size limit",
 }
 #: when an exception stops, as debuggers say it and as people do
 _MODES = {"always": "", "unhandled": "uncaught", "userUnhandled": "unhandled"}
@@ -82,13 +99,15 @@ def _report(report: StopReport, view: View) -> list[Section]:
     elif stop is not None:
         sections.extend(_reason(stop, report, prefix, view))
         sections.extend(_exception(stop, view))
+        sections.extend(_watched(stop, view))
     elif report.state == "stopped":
         sections.append(headline(f"{prefix}stopped"))
     else:
         sections.extend(_exit_sections(report.exit, prefix))
     if report.selected is not None:
         selected = report.selected
-        words = f"frame {selected.index} is selected: {in_frame(selected, view.cwd)}"
+        where = in_frame(selected, view.cwd, arguments=True)
+        words = f"frame {selected.index} is selected: {where}"
         sections.append(Capped(wrapped_in(_CAUSE, words), 240))
     sections.extend(_notes(report, view))
     sections.extend(_trail(report.trail, view))
@@ -98,6 +117,7 @@ def _report(report: StopReport, view: View) -> list[Section]:
             wrapped_in(_CHANGED, f"returned {right_side(value, view.limit // 3)}", Tone.CHANGED)
         )
     sections.extend(source_sections(report.source, _SOURCE, current_only=view.brief))
+    sections.extend(instruction_sections(report.instructions, _SOURCE, view))
     sections.extend(_callers(report.callers, view))
     sections.extend(changed_values(report.scopes, _CHANGED))
     for section in unchanged_values(report.scopes, _VALUES, view, names_only=view.repeated):
@@ -125,6 +145,8 @@ def _reason(stop: Stop, report: StopReport, prefix: str, view: View) -> list[Sec
     description = stop.description
     if stop.exception is not None or stop.reason is StopReason.OTHER:
         description = None
+    if stop.reason is StopReason.SIGNAL and description:
+        description = description.partition(": ")[2]
     if description:
         longer = f"{words} ({one_line(description)})"
         if size(longer) <= HEADLINE:
@@ -150,9 +172,27 @@ def _why(stop: Stop) -> str:
     if stop.reason is StopReason.EXCEPTION and stop.exception and stop.exception.mode:
         mode = stop.exception.mode
         return f"{_MODES.get(mode, one_line(mode))} exception".lstrip()
+    if stop.reason is StopReason.SIGNAL and stop.description:
+        name = stop.description.partition(":")[0]
+        return f"{name} ({_SIGNALS[name]})" if name in _SIGNALS else f"signal {name}"
     if stop.reason is StopReason.OTHER:
         return clip(stop.description, 60) if stop.description else "no reason given"
     return stop.reason.value
+
+
+def _watched(stop: Stop, view: View) -> list[Section]:
+    """Return what a watchpoint saw: the value before and after, and the line that wrote it."""
+    hit = stop.watch
+    if hit is None:
+        return []
+    words = one_line(hit.expression)
+    if hit.new is not None:
+        words += f" = {clip(hit.new, 120)}"
+    if hit.old is not None:
+        words += f" (was {clip(hit.old, 120)})"
+    if hit.path is not None:
+        words += f", written at {place(hit.path, hit.line, view.cwd)}"
+    return [wrapped_in(_CAUSE, words, Tone.CHANGED)]
 
 
 def _thread_matters(stop: Stop, threads: int | None) -> bool:
@@ -255,7 +295,7 @@ def _callers(callers: Sequence[Frame], view: View) -> list[Section]:
         return []
 
     def item(index: int, width: int) -> list[Line]:
-        return [Line(f"called from {in_frame(callers[index], view.cwd)}")]
+        return [Line(f"called from {in_frame(callers[index], view.cwd, arguments=True)}")]
 
     def more(shown: int) -> str | None:
         missing = len(callers) - shown

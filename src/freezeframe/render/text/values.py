@@ -38,6 +38,12 @@ _TYPE_IN_TEXT = re.compile(r"<?(?:class )?([\w.$:]+)")
 # --- one value ----------------------------------------------------------------------------------
 
 
+_POINTER = re.compile(r"0x[0-9a-f]+")
+_INDEX = re.compile(r"\d+|\[\d+\]")
+#: what stands before the last word of a name, and its parameters: `std::vec::Vec<u8>` is a Vec
+_QUALIFIED = re.compile(r"^(?:const |struct |class )?(?:[\w$]+(?:::|\.))*([\w$]+)(?:<.*>)?$")
+
+
 def right_side(value: Value, limit: int) -> str:
     """Return what stands right of `name =`: never empty, at most *limit* bytes."""
     if value.failed:
@@ -64,28 +70,51 @@ def _counted(text: str, count: int, limit: int) -> str:
 
 def _composed(value: Value, limit: int) -> str:
     """Return `Account(id=1, owner='Bo', …+3)`: an object by its fields."""
-    head = f"{clip(_type_name(value), 40)}("
+    head, tail = f"{clip(_type_name(value), 40)}(", ")"
+    if _POINTER.fullmatch(value.text):
+        # A pointer is its address, and what it points to is worth seeing.
+        head = f"{value.text} {head}"
+        if len(value.children) == 1 and value.children[0].name.startswith("*"):
+            return f"{value.text} -> {right_side(value.children[0], limit - size(value.text) - 4)}"
     total = value.count if value.count is not None else len(value.children)
-    room = limit - size(head) - size(f", …+{number(total)})")
-    parts: list[str] = []
-    for child in value.children:
-        shown = right_side(child, max(24, min(60, limit // 3)))
-        part = shown if child.name.isdecimal() else f"{clip(child.name, 40)}={shown}"
-        room -= size(part) + 2
-        if room < 0:
+    # Whole where it fits; else no part may take the room of all the others.
+    for widest in (limit, max(24, min(60, limit // 3))):
+        room = limit - size(head) - size(f", …+{number(total)}{tail}")
+        parts: list[str] = []
+        for child in value.children:
+            part = _part(child, widest)
+            room -= size(part) + 2
+            if room < 0:
+                break
+            parts.append(part)
+        left = max(total, len(value.children)) - len(parts)
+        if not left:
             break
-        parts.append(part)
-    left = max(total, len(value.children)) - len(parts)
+    if not parts and _POINTER.fullmatch(value.text):
+        return value.text
     if left > 0:
         parts.append(f"…+{number(left)}")
-    return f"{head}{', '.join(parts)})"
+    return f"{head}{', '.join(parts)}{tail}"
+
+
+def _part(child: Value, limit: int) -> str:
+    if not _INDEX.fullmatch(child.name):
+        return f"{clip(child.name, 40)}={right_side(child, limit)}"
+    if child.opaque and [each.name for each in child.children] == ["first", "second"]:
+        key, mapped = child.children
+        return f"{right_side(key, limit // 2)}: {right_side(mapped, limit // 2)}"
+    return right_side(child, limit)
 
 
 def _type_name(value: Value) -> str:
     name = value.type
     if not name and (found := _TYPE_IN_TEXT.match(value.text)):
         name = found[1]
-    return (name or "object").rpartition(".")[2] or "object"
+    name = re.sub(r"[ *&]+$", "", name or "object")
+    if name.startswith("(") or "{" in name:
+        return ""  # a closure, or another type without a name
+    short = _QUALIFIED.match(name)
+    return short[1] if short else name
 
 
 def assigned(
@@ -285,9 +314,11 @@ def _listing(
 # --- answers ------------------------------------------------------------------------------------
 
 
-def in_frame(frame: Frame, cwd: str | None) -> str:
-    """Return `app.py:22 in total`, or what is known of it."""
+def in_frame(frame: Frame, cwd: str | None, *, arguments: bool = False) -> str:
+    """Return `app.py:22 in total`, or what is known of it; with *arguments* `… in total(n=3)`."""
     function = clip(frame.function, 60) if frame.function else ""
+    if arguments and frame.arguments is not None:
+        function += f"({clip(one_line(frame.arguments), 100)})"
     if frame.path is None and (frame.address or frame.module):
         where = " ".join(one_line(part) for part in (frame.address, frame.module) if part)
         where = clip(where, 80)
@@ -330,7 +361,7 @@ def _evaluated(answer: Evaluated, view: View) -> list[Section]:
         sections.append(_whole(answer, f"{name}[{answer.range[0]}:{answer.range[1]}]", cap=None))
     elif not value.text and not value.type and not value.children:
         sections.append(headline("done: it has no value"))
-    elif value.children and (not value.opaque or any(c.children for c in value.children)):
+    elif _has_levels(value) and not (answer.brief and _fits(value)):
         sections.append(_whole(answer, name, cap=160))
         sections.append(_children(answer, rank=2))
     else:
@@ -340,6 +371,17 @@ def _evaluated(answer: Evaluated, view: View) -> list[Section]:
         sections.append(Capped(wrapped_in(4, words, Tone.QUIET), 240))
     sections.extend(output_sections(answer.output, 3, view.limit // 3))
     return [*sections, *next_step(answer.next), *via(answer.via)]
+
+
+def _has_levels(value: Value) -> bool:
+    """Whether there is more below it than its own line is made of."""
+    inner = any(child.children for child in value.children)
+    return bool(value.children) and (not value.opaque or inner)
+
+
+def _fits(value: Value) -> bool:
+    """Whether one line shows all of it."""
+    return "…" not in right_side(value, 160)
 
 
 def _whole(answer: Evaluated, name: str, *, cap: int | None) -> Section:

@@ -6,7 +6,7 @@ a quirk field here → a pure hook here → never a test for its name elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from freezeframe.backends.backend import (
     BoundBreakpoint,
     Feature,
     Passed,
+    RawFrame,
     RawValue,
     Target,
     WantedBreakpoint,
@@ -21,7 +22,7 @@ from freezeframe.backends.backend import (
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError
-from freezeframe.model.stops import ExceptionInfo
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 
 # --- how its DAP stream is reached --------------------------------------------------------------
 
@@ -88,6 +89,8 @@ class Surroundings:
     endpoint: Endpoint | None
     #: a private directory of this session, for FIFOs and the like
     directory: str
+    #: paths that the program's standard input, output and error are to be connected to
+    stdio: tuple[str, str, str] | None = None
 
 
 # --- a child that the debugger offers -----------------------------------------------------------
@@ -142,6 +145,45 @@ def unmatched_braces(message: str) -> str | None:
     return None if message.count("{") == message.count("}") else "its braces do not match"
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionFilter:
+    """A kind of exception that the adapter has no filter for, but a function that it passes
+    through; *read* makes the exception from what the program wrote to its standard error."""
+
+    function: str
+    read: Callable[[str], ExceptionInfo]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleBreakpoint:
+    """Raw commands that make and remove a breakpoint; *read* returns the debugger's number for it
+    and whether it is in place."""
+
+    make: Callable[[WantedBreakpoint], str]
+    read: Callable[[str], tuple[int, bool] | None]
+    remove: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question in the innermost frame of a stop: an expression, or a raw command."""
+
+    text: str
+    raw: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thrown:
+    """An exception, with the names of its type and of all that it inherits from."""
+
+    info: ExceptionInfo
+    types: tuple[str, ...] = ()
+
+
+#: Yields questions, is sent each answer's text (None for a failure), returns what it found out.
+Inquiry = Generator[Ask, str | None, Thrown | None]
+
+
 def _no_offer(body: Mapping[str, Any]) -> ChildOffer | None:
     return None
 
@@ -167,6 +209,89 @@ class Adapter:
     binaries: tuple[str, ...] = ()
     #: of several that claim a program the lowest is taken
     rank: int = 50
+    #: names of debug servers that it joins by host and port
+    servers: tuple[str, ...] = ()
+    #: the better words for a start that failed, and the next step
+    explain_failure: Callable[[Target, str], tuple[str, str | None] | None] = (
+        lambda target, message: None
+    )
+    #: a raw command that writes the memory of the process into a file
+    save_core: Callable[[str], str] | None = None
+    #: it takes FIFOs of ours for the program's standard streams (the plan gets `stdio`)
+    stdio_fifos: bool = False
+    #: the function that `--stop-on-entry` stops at, where its own entry stop is of no use
+    entry_function: Callable[[Target], str | None] = lambda target: None
+    #: reason and words of a stop, where its own say something else
+    read_stop: Callable[[Mapping[str, Any]], tuple[StopReason, str | None] | None] = lambda body: (
+        None
+    )
+    #: threads that stop at one time are told one after the other, and go on together
+    stops_together: bool = False
+    #: its hit counts mean what ours do; else we count, and resume it
+    counts_hits: bool = True
+    #: it keeps one breakpoint a place: several there are joined, and told apart at the stop
+    one_a_place: bool = False
+    #: raw commands for a function in one module, where the protocol has no name for it
+    module_breakpoint: ModuleBreakpoint | None = None
+    #: the debugger's name of a function that the user means
+    function_alias: Callable[[Target, str], str] = lambda target, name: name
+    #: a function that its name alone did not find is looked for by `module_breakpoint` too
+    searches: Callable[[Target], bool] = lambda target: False
+    #: raw commands that make it stop for these filters and no others
+    filter_commands: Callable[[Set[str]], Sequence[str]] = lambda names: ()
+    #: at the stop of `entry_function`: an expression for the address where the program begins,
+    #: when that function is only on the way there
+    entry_address: Callable[[Target], str | None] = lambda target: None
+    #: console output of its own that nobody asked for
+    chatter: Callable[[str], bool] = lambda text: False
+    #: logpoints speak through the console: what their messages are put between, to be told from
+    #: the adapter's own words
+    log_marks: tuple[str, str] | None = None
+    #: a logpoint's message as it is shown: what could not be evaluated, in few words
+    log_text: Callable[[str], str] = lambda text: text
+    #: an expression for what is at an address, given its type, in whatever frame it is asked
+    value_at: Callable[[str, str], str | None] = lambda type, address: None
+    #: the program stands behind the instruction that a watchpoint stopped, not at it
+    watches_after: bool = False
+    #: its number of frames is a guess unless it sends fewer than were asked for
+    guesses_depth: bool = False
+    #: a frame with what the adapter tells of it beyond the protocol
+    read_frame: Callable[[RawFrame, Mapping[str, Any]], RawFrame] = lambda frame, body: frame
+    #: a raw command that moves the current thread to (path, line), where the protocol cannot
+    jump_command: Callable[[str, int], str] | None = None
+    #: a raw command that lists the threads, and from its answer the one that resumes only that
+    resume_only: tuple[str, Callable[[str, int], str | None]] | None = None
+    #: a raw command that lists the arguments of a frame, and the names in its answer
+    arguments_command: str | None = None
+    read_arguments: Callable[[str], Sequence[str]] = lambda text: ()
+    #: a raw command for instructions that the protocol's request does not reach, and their form
+    disassemble_command: Callable[[str, int], str] | None = None
+    read_disassembly: Callable[[str], Sequence[Mapping[str, Any]]] = lambda text: ()
+    #: why a raw command did not work, in an answer that says so in its text only
+    raw_failure: Callable[[str], str | None] = lambda text: None
+    #: watchpoints are set on an address and a size
+    watch_by_address: bool = False
+    #: a frame without source is not the user's
+    sourceless_is_library: bool = False
+    #: the exception filters it offers, in our words
+    offered_filters: Callable[[Sequence[ExceptionFilter], Target], Sequence[ExceptionFilter]] = (
+        lambda offered, target: offered
+    )
+    #: its own names of filters that we call otherwise
+    filter_names: Mapping[str, str] = field(default_factory=dict)
+    #: exceptions are told apart by type when they are thrown (`examine`)
+    examines: bool = False
+    #: what is asked at a stop for an exception, given the adapter's description of it
+    examine: Callable[[str], Inquiry | None] = lambda description: None
+    #: the exception behind a fatal signal, from what the program wrote to its standard error
+    read_last_words: Callable[[str, str], ExceptionInfo | None] = lambda signal, words: None
+    #: filters that are breakpoints on functions
+    function_filters: Mapping[str, FunctionFilter] = field(default_factory=dict)
+    #: the signal behind an exit code, given the last signal that the program stopped for
+    exit_signal: Callable[[int, str | None], str | None] = lambda code, signal: None
+    #: a raw command that tells more about an end than its exit code, and how it is read
+    exit_question: Callable[[int], str | None] = lambda code: None
+    read_exit: Callable[[str], Exit | None] = lambda text: None
     #: it starts `-m MODULE` targets
     modules: bool = False
     #: listens for reverse connections (the plan gets an Endpoint)

@@ -60,6 +60,7 @@ _ALWAYS = frozenset(
         Feature.INSTRUCTION_STEP,
         Feature.SINGLE_THREAD,
         Feature.RAW,
+        Feature.SAVE_CORE,
         Feature.PAUSE,
         Feature.DETACH,
     }
@@ -267,6 +268,9 @@ class GdbMi(GdbLife):
             raise EvaluationFailed(error.message) from None
         finally:
             self._look_for_end()
+
+    async def save_core(self, path: str) -> None:
+        await self._line.cli(f"generate-core-file {path}")
 
 
 def _thread_name(body: Fields) -> str:

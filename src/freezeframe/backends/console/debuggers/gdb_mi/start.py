@@ -72,6 +72,8 @@ def launch(target: Launch, redirections: str, terminal: str) -> list[str]:
         f"-gdb-set inferior-tty {terminal}",
         f"-interpreter-exec console {quote(f'set args {args}')}",
     ]
+    if target.prefer_child:
+        commands.append("-gdb-set follow-fork-mode child")
     wrapper = "env -i " + " ".join(
         shlex.quote(f"{key}={value}") for key, value in target.env.items() if key
     )

@@ -443,6 +443,7 @@ ADAPTER = Adapter(
     find=_find,
     plan=_plan,
     modules=True,
+    rank=5,
     reverse=_reverse,
     greet=_greet,
     read_identity=_identity,

@@ -1,0 +1,186 @@
+"""C, C++, Rust and what else LLDB knows, through lldb-dap.
+
+Measured with lldb-dap 22.1.8 on Debian 12; lldb-dap 18 and later are alike, `lldb-vscode` is its
+name before that.
+"""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from freezeframe.backends.backend import Attach, Core, Feature, Target
+from freezeframe.backends.debugger import Found, Missing
+from freezeframe.backends.native import binary_kind, check_program, explain_failure, panic_info
+from freezeframe.backends.transport.ask import answer
+from freezeframe.config import AdapterConfig
+
+from . import _lldb
+from ._descriptor import Adapter, FunctionFilter, Plan, Spawn, Stdio, Surroundings
+
+_NAMES = (
+    "lldb-dap",
+    *(f"lldb-dap-{n}" for n in range(30, 17, -1)),
+    "lldb-vscode",
+    "lldb-vscode-14",
+)
+
+
+def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
+    path = env.get("PATH", os.defpath)
+    if config.path is not None:
+        found = shutil.which(os.path.expanduser(config.path), path=path)
+        if found is None:
+            return Missing(f"there is no program {config.path}")
+        return _checked(found, config)
+    for name in _NAMES:
+        found = shutil.which(name, path=path)
+        if found is not None:
+            return _checked(found, config)
+    for found in sorted(glob.glob("/usr/lib/llvm-*/bin/lldb-dap"), reverse=True):
+        return _checked(found, config)
+    if sys.platform == "darwin" and (found := _xcrun()):
+        return _checked(found, config)
+    return Missing("there is no lldb-dap on PATH")
+
+
+def _checked(path: str, config: AdapterConfig) -> Found:
+    return Found(path, _version(path, os.stat(path).st_mtime_ns), (path, *config.args))
+
+
+@functools.cache
+def _version(path: str, stamp: int) -> str | None:
+    match = re.search(r"version (\d[\w.]*)", answer([path, "--version"]) or "")
+    return match[1] if match else None
+
+
+def _xcrun() -> str | None:
+    found = (answer(["xcrun", "--find", "lldb-dap"]) or "").strip()
+    return found if os.path.isabs(found) else None
+
+
+# --- how it is started ---------------------------------------------------------------------
+
+
+def _plan(target: Target, around: Surroundings) -> Plan:
+    spawn = Spawn(around.found.command, target.cwd, target.env)
+    common: dict[str, Any] = {
+        "initCommands": _lldb.first_commands(target),
+        "customFrameFormat": _lldb.FRAME_FORMAT,
+        "timeout": 30,
+    }
+    if isinstance(target, Core):
+        return Plan(
+            Stdio(),
+            "attach",
+            {**common, "program": target.program, "coreFile": target.core},
+            spawn,
+        )
+    common["preRunCommands"] = [*_lldb.SIGNALS]
+    if isinstance(target, Attach):
+        where: dict[str, Any] = {"pid": target.pid}
+        if target.host is not None:
+            where = {"gdb-remote-hostname": target.host, "gdb-remote-port": target.port}
+        if target.program is not None and binary_kind(target.program):
+            where["program"] = target.program
+        return Plan(Stdio(), "attach", {**common, **where, **target.options}, spawn)
+    check_program(target)
+    arguments: dict[str, Any] = {
+        **common,
+        "program": target.program,
+        "args": list(target.args),
+        "cwd": target.cwd,
+        "env": [f"{key}={value}" for key, value in target.env.items()],
+        # Containers forbid personality(); a program is debugged as it runs otherwise.
+        "disableASLR": False,
+        "stopOnEntry": False,
+        **target.options,
+    }
+    if around.stdio is not None:
+        # All three: with one entry lldb-dap writes the output into the input file.
+        arguments["stdio"] = list(around.stdio)
+    return Plan(Stdio(), "launch", arguments, spawn)
+
+
+# --- what it reports -----------------------------------------------------------------------
+
+_CHATTER = re.compile(
+    r"To get started with the debug console|For more information visit|Executable binary set to"
+    r"|Attached to process|Process \d+ (launched|exited|stopped|resuming)|Core file|Running "
+    r"|\(lldb\) |Reading binary from memory|warning: This version of LLDB has no plugin"
+    r"|NAME +PASS +STOP|=+  =+|SIG\w+ +(true|false) |Watchpoint \d+ hit:|(old|new)? ?value: |\s*$"
+    # What LLDB itself could not read in debug information is nobody's question.
+    r"|error: \S+ 0x[0-9a-f]+: DW_TAG|error: \S+ \[0x[0-9a-f]+\]"
+)
+
+
+ADAPTER = Adapter(
+    name="lldb-dap",
+    adapter_id="lldb-dap",
+    languages=("C", "C++", "Rust", "Swift", "Objective-C"),
+    patterns=(),
+    binaries=("elf", "mach-o"),
+    rank=10,
+    shebangs=(),
+    install=("apt-get install lldb-22", "brew install llvm"),
+    find=_find,
+    plan=_plan,
+    servers=("gdbserver", "lldb-server", "debugserver"),
+    explain_failure=explain_failure,
+    save_core=lambda path: f'process save-core --style full "{path}"',
+    stdio_fifos=True,
+    entry_function=_lldb.entry_function,
+    entry_address=_lldb.entry_address,
+    one_a_place=True,
+    function_alias=_lldb.function_alias,
+    searches=_lldb.searches,
+    module_breakpoint=_lldb.MODULE_BREAKPOINT,
+    filter_commands=_lldb.filter_commands,
+    read_stop=_lldb.read_stop,
+    read_frame=_lldb.read_frame,
+    guesses_depth=True,
+    stops_together=True,
+    counts_hits=False,
+    chatter=lambda text: _CHATTER.match(text) is not None,
+    log_marks=_lldb.LOG_MARKS,
+    log_text=_lldb.log_text,
+    wire_breakpoints=_lldb.wire_breakpoints,
+    watch_by_address=True,
+    value_at=_lldb.value_at,
+    watches_after=True,
+    sourceless_is_library=True,
+    statement_context="watch",
+    raw_context="repl",
+    raw_prefix="`",
+    raw_failure=_lldb.raw_failure,
+    extra_features=frozenset({Feature.REGISTERS, Feature.SET, Feature.JUMP, Feature.SINGLE_THREAD}),
+    lacks=frozenset({Feature.RESTART}),
+    hints={Feature.STEP_BACK: "dbg restart"},
+    jump_command=_lldb.jump_command,
+    resume_only=("thread list", _lldb.thread_to_resume),
+    arguments_command="frame variable --no-locals --depth 0 --ptr-depth 0",
+    read_arguments=_lldb.read_arguments,
+    disassemble_command=_lldb.disassemble_command,
+    read_disassembly=_lldb.read_disassembly,
+    offered_filters=_lldb.offered_filters,
+    filter_names={"throw": "cpp_throw", "catch": "cpp_catch"},
+    function_filters={"panic": FunctionFilter("rust_panic", panic_info)},
+    examines=True,
+    examine=_lldb.examine,
+    read_last_words=_lldb.read_last_words,
+    enrich=_lldb.enrich,
+    hides=_lldb.hides,
+    returned_prefixes=("(Return Value)",),
+    is_library=_lldb.is_library,
+    brief_error=_lldb.brief_error,
+    assignment=lambda target, value: f"{target} = {value}",
+    exit_signal=_lldb.exit_signal,
+    exit_question=_lldb.exit_question,
+    read_exit=_lldb.read_exit,
+)

@@ -1,0 +1,73 @@
+"""Runs inside LLDB: shows what LLDB itself shows badly, or cannot show without dying."""
+
+from typing import Any
+
+import lldb  # type: ignore[import-not-found]
+
+_UNIQUE = "^std::(__[a-z0-9]+::)?unique_ptr<.+>(( )?&)?$"
+
+
+class UniquePointer:
+    """A `std::unique_ptr`, by its address alone.
+
+    LLDB 22.1.8 reads its members and ends with SIGSEGV where it could not parse the type of one
+    (g++ 12, a pointer to a base class, after a `std::map` was shown).
+    """
+
+    def __init__(self, value: Any, _: Any) -> None:
+        self.value = value
+        self.target: Any = None
+        self.update()
+
+    def update(self) -> None:
+        self.target = None
+        value = self.value.GetNonSyntheticValue()
+        if value.GetType().IsReferenceType():
+            value = value.Dereference()
+        kind = value.GetType().GetUnqualifiedType().GetCanonicalType().GetTemplateArgumentType(0)
+        address = value.GetLoadAddress()
+        if not kind.IsValid() or address == lldb.LLDB_INVALID_ADDRESS:
+            return
+        if kind.IsArrayType():
+            kind = kind.GetArrayElementType()
+        pointer = value.CreateValueFromAddress("pointer", address, kind.GetPointerType())
+        if pointer.GetValueAsUnsigned() == 0:
+            return
+        dynamic = pointer.GetDynamicValue(lldb.eDynamicDontRunTarget)
+        pointed = dynamic if dynamic.IsValid() else pointer
+        target = pointed.Dereference()
+        if target.GetError().Success():
+            self.target = target.Clone("*")
+
+    def num_children(self) -> int:
+        return 0 if self.target is None else 1
+
+    def has_children(self) -> bool:
+        return self.target is not None
+
+    def get_child_index(self, name: str) -> int:
+        return 0
+
+    def get_child_at_index(self, index: int) -> Any:
+        return self.target
+
+
+def unique_pointer(value: Any, _: Any) -> str:
+    raw = value.GetNonSyntheticValue()
+    if raw.GetType().IsReferenceType():
+        raw = raw.Dereference()
+    error = lldb.SBError()
+    address = raw.GetLoadAddress()
+    if address == lldb.LLDB_INVALID_ADDRESS:
+        return ""
+    pointer = raw.GetProcess().ReadPointerFromMemory(address, error)
+    return f"{pointer:#x}" if error.Success() else ""
+
+
+def __lldb_init_module(debugger: Any, _: Any) -> None:
+    debugger.HandleCommand(
+        f'type synthetic add -w default -x "{_UNIQUE}" -l {__name__}.UniquePointer'
+    )
+    debugger.HandleCommand(
+        f'type summary add -w default -e -x "{_UNIQUE}" -F {__name__}.unique_pointer'
+    )

@@ -1,0 +1,112 @@
+"""Runs inside LLDB, behind the formatters of the Rust toolchain: mends what they get wrong."""
+
+import sys
+from typing import Any
+
+import lldb  # type: ignore[import-not-found]
+
+#: types whose values leave the highest bit of a word free, where an enum keeps its tag
+_HIGH_NICHES = ("NoHighBit", "::Cap")
+_HIGH_BIT = 1 << 63
+
+
+def _variant_index(_: Any, variants: Any) -> int:
+    """Return which variant an enum is.
+
+    LLDB 22.1.8 names a variant by the low half of its tag: that of `Result<i32, String>::Ok` is
+    1 << 63, its name `$variant$0`, and the toolchain's formatter (Rust 1.95) takes it for `Err`.
+    """
+    default = 0
+    named = []
+    for index in range(variants.GetNumChildren()):
+        variant = variants.GetChildAtIndex(index)
+        tag = variant.GetChildMemberWithName("$discr$")
+        if tag.IsValid():
+            named.append((index, variant.GetName(), tag))
+        else:
+            default = index
+    high = bool(named) and _has_high_niche(variants.GetChildAtIndex(default), named[0][2])
+    for index, name, tag in named:
+        number = tag.GetValueAsUnsigned()
+        if high and number & _HIGH_BIT:
+            number -= _HIGH_BIT
+        elif high:
+            continue
+        if name == f"$variant${number}":
+            return index
+    return default
+
+
+def _has_high_niche(variant: Any, tag: Any) -> bool:
+    """Whether what shares its bytes with the tag never has its highest bit."""
+    where = tag.GetLoadAddress()
+    value = variant.GetChildMemberWithName("value").GetNonSyntheticValue()
+    for _ in range(12):
+        if not value.IsValid() or where == lldb.LLDB_INVALID_ADDRESS:
+            return False
+        if any(name in value.GetType().GetName() for name in _HIGH_NICHES):
+            return True
+        inside = [value.GetChildAtIndex(i) for i in range(value.GetNumChildren())]
+        holding = [
+            each
+            for each in inside
+            if each.GetLoadAddress() <= where < each.GetLoadAddress() + each.GetByteSize()
+        ]
+        if not holding:
+            return False
+        value = holding[0].GetNonSyntheticValue()
+    return False
+
+
+class Inner:
+    """What a cell, an atomic number or a lock is there for: the value inside."""
+
+    def __init__(self, value: Any, _: Any) -> None:
+        self.value = value
+        self.inner: Any = None
+        self.update()
+
+    def update(self) -> None:
+        inner = self.value.GetNonSyntheticValue()
+        for name in ("data", "value", "v"):
+            found = inner.GetChildMemberWithName(name)
+            if found.IsValid():
+                inner = found.GetNonSyntheticValue()
+        deeper = inner.GetChildMemberWithName("value")
+        self.inner = (deeper if deeper.IsValid() else inner).Clone("value")
+
+    def num_children(self) -> int:
+        return 1
+
+    def has_children(self) -> bool:
+        return True
+
+    def get_child_index(self, name: str) -> int:
+        return 0
+
+    def get_child_at_index(self, index: int) -> Any:
+        return self.inner
+
+
+_INNER = (
+    "^std::sync::(poison::)?(mutex::Mutex|rwlock::RwLock)<.+>$",
+    "^core::cell::(Cell|UnsafeCell)<.+>$",
+    "^core::sync::atomic::Atomic",
+)
+
+
+def __lldb_init_module(debugger: Any, _: Any) -> None:
+    providers = sys.modules.get("lldb_providers")
+    enum = getattr(providers, "ClangEncodedEnumProvider", None)
+    if enum is not None:
+        enum._getCurrentVariantIndex = _variant_index
+    for pattern in _INNER:
+        debugger.HandleCommand(
+            f'type synthetic add -w default --regex "{pattern}" --python-class {__name__}.Inner'
+        )
+    # u8 is a number in Rust, not a character.
+    debugger.HandleCommand('type format add --format unsigned "unsigned char" "u8"')
+    debugger.HandleCommand(
+        'type summary add --skip-pointers --regex "^(unsigned char|u8) ?\\\\[[0-9]+\\\\]$" '
+        '--summary-string "${var[]%u}"'
+    )

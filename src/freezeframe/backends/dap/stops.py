@@ -1,0 +1,174 @@
+"""Stops on their way to the session: what is found out about them first, and which count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from freezeframe.backends import backend as events
+from freezeframe.model.stops import ExceptionInfo, StopReason
+
+from .study import evaluated, filled, innermost, inquire, line_before
+
+if TYPE_CHECKING:
+    from .link import Link
+
+
+class Stops:
+    """The stops of one link."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        #: the exception behind the current stop, where it was found out here
+        self.exception: ExceptionInfo | None = None
+        #: the signal that the program stopped for last
+        self.last_signal: str | None = None
+        #: a pause was asked for, so that its signal is ours
+        self.pausing = False
+        self._signalled = False
+        self._redirected = False
+        #: the program stands still, and other threads' stops that have not been told
+        self._standing = False
+        self._waiting: list[tuple[events.Stopped, int | None]] = []
+
+    @property
+    def may_tell_more(self) -> bool:
+        """The adapter may know an exception that is not known here: not behind a signal."""
+        return not self._signalled
+
+    def take(self, stopped: events.Stopped, watch: int | None) -> None:
+        """Report a stop, or go on where nobody wants it."""
+        if self._standing and self._link.adapter.stops_together:
+            # Another thread of the same stop: it is told when the program would go on.
+            self._waiting.append((stopped, watch))
+            return
+        self._standing = True
+        self._sort(stopped, watch)
+
+    def resumed(self) -> None:
+        """The program runs: stops that were not told are gone."""
+        self._standing = False
+        self._waiting.clear()
+
+    def tell_next(self) -> bool:
+        """Report a stop that another thread came to at the same time, instead of going on."""
+        if not self._waiting:
+            return False
+        stopped, watch = self._waiting.pop(0)
+        self._link.emit(events.Continued(stopped.thread))
+        self._sort(stopped, watch)
+        return True
+
+    def _sort(self, stopped: events.Stopped, watch: int | None) -> None:
+        sharing = self._link.marks.sharing(stopped)
+        if sharing:
+            self._link.work(self._sort_out(stopped, sharing))
+        else:
+            self._take(stopped, watch)
+
+    async def _sort_out(
+        self, stopped: events.Stopped, sharing: Sequence[events.WantedBreakpoint]
+    ) -> None:
+        """Tell which of the breakpoints of one place hold; logpoints among them speak."""
+        passed: list[int] = [
+            id for id in stopped.breakpoints if id not in {want.id for want in sharing}
+        ]
+        wire = self._link.wire
+        frame = await innermost(wire, stopped.thread)
+        for want in sharing:
+            if want.condition is not None and frame is not None:
+                held = await evaluated(wire, want.condition, frame["id"])
+                if held in ("0", "false"):
+                    continue
+            if want.log is None:
+                passed.append(want.id)
+            elif self._link.marks.counts(replace(stopped, breakpoints=(want.id,))):
+                text = await filled(wire, want.log, frame["id"] if frame is not None else None)
+                self._link.emit(events.Printed("log", text + "\n"))
+        if passed:
+            self._take(replace(stopped, breakpoints=tuple(passed)), None)
+        else:
+            await self._go_on(stopped.thread if stopped.thread is not None else 0)
+
+    def _take(self, stopped: events.Stopped, watch: int | None) -> None:
+        if not self._link.marks.counts(stopped):
+            # A pass that its hit count does not want: nobody is to know.
+            thread = stopped.thread if stopped.thread is not None else 0
+            self._link.work(self._go_on(thread))
+            return
+        for bound in self._link.marks.proven(stopped):
+            self._link.emit(events.BreakpointMoved(bound))
+        self.exception = None
+        name = self._link.marks.filter_of(stopped)
+        if name is not None:
+            self.exception = self._link.adapter.function_filters[name].read(self._said())
+            stopped = replace(
+                stopped, reason=StopReason.EXCEPTION, description=name, breakpoints=()
+            )
+        if self._link.marks.is_entry(stopped):
+            address = self._link.adapter.entry_address(self._link.target)
+            if address is not None and not self._redirected:
+                self._redirected = True
+                self._link.work(self._enter(address, stopped))
+                return
+            stopped = replace(stopped, reason=StopReason.ENTRY, breakpoints=())
+            self._link.work(self._link.marks.forget_entry())
+        joining = isinstance(self._link.target, events.Attach) and not self._link.configured
+        if joining and stopped.description in ("SIGSTOP", "SIGTRAP"):
+            # Joining a process stops it; it goes on once everything is in place.
+            return
+        pausing, self.pausing = self.pausing, False
+        if pausing and (stopped.description or "").startswith("SIGSTOP"):
+            stopped = replace(stopped, reason=StopReason.PAUSE, description=None)
+        self._signalled = stopped.reason is StopReason.SIGNAL
+        if stopped.reason is StopReason.SIGNAL and stopped.description:
+            self.last_signal = stopped.description.split(":")[0]
+            self.exception = self._link.adapter.read_last_words(self.last_signal, self._said())
+            if self.exception is not None:
+                # The signal is only how the runtime ends a program for an exception.
+                stopped = replace(stopped, reason=StopReason.EXCEPTION)
+        if stopped.reason is StopReason.WATCHPOINT and watch is not None:
+            self._link.work(self._on_watched(stopped, watch))
+        elif stopped.reason is StopReason.EXCEPTION and self.exception is None:
+            self._link.work(self._on_thrown(stopped))
+        else:
+            self._link.emit(stopped)
+
+    async def _enter(self, expression: str, stopped: events.Stopped) -> None:
+        """Go on to where the program begins: an address that is known only now."""
+        wire, marks = self._link.wire, self._link.marks
+        frame = await innermost(wire, stopped.thread)
+        found = await evaluated(wire, expression, frame["id"]) if frame is not None else None
+        await marks.move_entry(found)
+        await self._go_on(stopped.thread if stopped.thread is not None else 0)
+
+    def _said(self) -> str:
+        """Return the end of what the program wrote to its standard error."""
+        ground = self._link.ground
+        return "\n".join(ground.words.lines(100)) if ground is not None else ""
+
+    async def _on_watched(self, stopped: events.Stopped, id: int) -> None:
+        watch = await self._link.watches.seen(id, stopped.thread)
+        if self._link.adapter.watches_after:
+            place = await line_before(self._link.wire, stopped.thread)
+            watch = replace(watch, path=place[0], line=place[1]) if place else watch
+        self._link.emit(replace(stopped, watch=watch, breakpoints=(watch.id,), description=None))
+
+    async def _on_thrown(self, stopped: events.Stopped) -> None:
+        """Look at an exception that was thrown; one of a type that nobody wants runs on."""
+        inquiry = self._link.adapter.examine(stopped.description or "")
+        if inquiry is not None:
+            thrown = await inquire(self._link.wire, inquiry, stopped.thread)
+            label = stopped.description or ""
+            if thrown is not None and not self._link.marks.wants(label, thrown.types):
+                await self._go_on(stopped.thread if stopped.thread is not None else 0)
+                return
+            self.exception = thrown.info if thrown is not None else None
+        self._link.emit(stopped)
+
+    async def _go_on(self, thread: int) -> None:
+        if self.tell_next():
+            return
+        self.resumed()
+        await self._link.wire.request("continue", {"threadId": thread})

@@ -1,0 +1,25 @@
+"""Ask an installed program a question and take what it prints."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+
+def answer(argv: Sequence[str], timeout_s: float = 5.0) -> str | None:
+    """Return what a program prints to either stream; None when it cannot be run or takes too long.
+
+    Blocks: only for programs that answer at once, and whose answer is kept.
+    """
+    try:
+        asked = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return asked.stdout + asked.stderr

@@ -1,0 +1,238 @@
+"""What C++ adds: exceptions by type, the standard library's containers, methods, overloads."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.reports import bare, frame_of, functions, own, place, printed, shown, texts, unreadable
+
+THROWS = r"""
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+struct Broken : std::runtime_error {
+    int code;
+    Broken(const std::string &what, int code) : std::runtime_error(what), code(code) {}
+};
+
+static int parse(const std::string &text) {
+    if (text.empty()) {
+        throw std::invalid_argument("empty text");  // @argument
+    }
+    if (text == "bad") {
+        throw Broken("broken text", 7);  // @broken
+    }
+    return static_cast<int>(text.size());
+}
+
+static int read(const std::string &text) {
+    try {
+        return parse(text);  // @parse
+    } catch (const std::exception &error) {
+        std::printf("caught %s\n", error.what());  // @caught
+        return -1;
+    }
+}
+
+int main() {
+    return read("four") + read("") + read("bad") == 2 ? 0 : 1;
+}
+"""
+
+VALUES = r"""
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+struct Shape {
+    virtual ~Shape() = default;
+    virtual int sides() const = 0;
+};
+
+struct Square : Shape {
+    int width = 4;
+    int sides() const override { return width; }
+};
+
+class Account {
+  public:
+    explicit Account(int balance) : balance_(balance) {}
+    int deposit(int amount) {
+        balance_ += amount;  // @method
+        return balance_;
+    }
+
+  private:
+    int balance_;
+};
+
+template <typename T> T larger(T left, T right) {
+    return left > right ? left : right;  // @template
+}
+
+static int area(int side) { return side * side; }  // @area1
+static double area(double radius) { return radius * 3; }  // @area2
+
+int main() {
+    std::vector<int> numbers{1, 2, 3};
+    std::string text = "hello";
+    std::map<std::string, int> ages{{"ann", 30}, {"bob", 41}};
+    std::unordered_map<int, std::string> words{{1, "one"}};
+    std::set<int> unique{5, 6};
+    std::pair<int, std::string> pair{7, "seven"};
+    std::optional<int> something = 8, nothing;
+    auto owned = std::make_unique<Account>(9);
+    auto shared = std::make_shared<std::string>("shared");
+    std::unique_ptr<Shape> shape = std::make_unique<Square>();
+    std::vector<std::string> empty;
+    auto add = [&](int amount) {
+        return owned->deposit(amount);  // @lambda
+    };
+    int sum = add(1);  // @here
+    std::printf("%d %d %d %.0f %d\n", sum, larger(1, 2), area(2), area(1.0), shape->sides());
+    return 0;  // @end
+}
+"""
+
+
+# --- exceptions ---------------------------------------------------------------------------------
+
+
+def test_a_throw_is_caught_by_its_type(dbg, native):
+    p = native(THROWS)
+    dbg.data("catch", "throw", "Broken")
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["reason"] == "exception"
+    assert shown(report) == p.at("broken")
+    exception = report["stop"]["exception"]
+    assert exception["type"] == "Broken"
+    assert "broken text" in exception["message"]
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_every_throw_is_caught_without_a_type(dbg, native):
+    p = native(THROWS)
+    dbg.data("catch", "throw")
+
+    first = dbg.data("start", p.name)
+    second = dbg.data("continue")
+
+    assert (shown(first), shown(second)) == (p.at("argument"), p.at("broken"))
+    assert first["stop"]["exception"]["type"].endswith("invalid_argument")
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_exceptions_that_are_handled_do_not_stop_by_themselves(dbg, native):
+    p = native(THROWS)
+
+    report = dbg.data("start", p.name)
+
+    assert report["state"] == "terminated"
+    assert report["exit"]["code"] == 0
+    assert printed(report, "stdout") == "caught empty text\ncaught broken text\n"
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def values(dbg, native):
+    p = native(VALUES, "-std=c++17")
+    dbg.data("start", p.name, "-b", p.at("here"))
+    return p
+
+
+READABLE = {
+    "numbers": r"1, 2, 3",
+    "text": r"\"?hello\"?",
+    "ages": r"ann.*30.*bob.*41",
+    "words": r"1.*one",
+    "unique": r"5, 6",
+    "pair": r"7.*seven",
+    "something": r"\b8\b",
+    "nothing": r"(?i)no|null|empty|{}",
+    "owned": r"9",
+    "shared": r"shared",
+    "shape": r"4",
+    "empty": r"\[\]|\{\}|empty|size=0|length 0",
+}
+
+
+def test_values_of_the_standard_library_are_readable_in_one_line(dbg, values):
+    told = dbg("locals", "--budget", 4000).out
+
+    assert unreadable(told, READABLE) == []
+    assert "_M_" not in told, told
+
+
+def test_elements_are_reached_by_index(dbg, values):
+    assert dbg.data("print", "numbers[1]")["value"]["text"] == "2"
+    assert dbg.data("print", "pair.first")["value"]["text"] == "7"
+
+
+# --- functions ----------------------------------------------------------------------------------
+
+
+def test_a_method_can_be_broken_at_and_sees_its_object(dbg, values):
+    dbg.data("break", "Account::deposit")
+
+    report = dbg.data("continue")
+
+    assert place(report) == values.at("method")
+    assert bare(frame_of(report)["function"]) == "deposit"
+    assert dbg.data("print", "balance_")["value"]["text"] == "9"
+    assert dbg.data("print", "this->balance_ + amount")["value"]["text"] == "10"
+
+
+def test_a_lambda_is_a_frame_of_the_user_s_own(dbg, values):
+    dbg.data("break", values.at("lambda"))
+
+    dbg.data("continue")
+
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert [frame["line"] for frame in own(stack["frames"])] == [
+        values.line("lambda"),
+        values.line("here"),
+    ]
+    assert functions(stack)[-1] == "main"
+
+
+def test_a_template_can_be_broken_at_by_its_name(dbg, values):
+    dbg.data("break", "larger")
+
+    report = dbg.data("continue")
+
+    assert place(report) == values.at("template")
+    assert texts(report)["right"] == "2"
+
+
+def test_a_name_with_two_overloads_stops_at_both(dbg, values):
+    dbg.data("break", "area")
+
+    places = [place(dbg.data("continue")) for _ in range(2)]
+
+    # The order in which a call's arguments are made is the compiler's own.
+    assert sorted(places) == sorted([values.at("area1"), values.at("area2")])
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_a_step_goes_into_the_user_s_function_not_into_the_library(dbg, values):
+    # make_unique and operator-> stand before the user's own code on the way.
+    dbg.data("break", values.at("lambda"))
+    dbg.data("continue")
+
+    for _ in range(3):
+        report = dbg.data("step")
+        if bare(frame_of(report)["function"]) == "deposit":
+            break
+
+    assert place(report) == values.at("method")

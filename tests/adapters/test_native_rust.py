@@ -1,0 +1,302 @@
+"""What Rust adds: panics with their message, the types of std, names without hashes, cargo."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+from _debuggers import need
+
+from harness import programs
+from harness.reports import bare, frame_of, functions, place, printed, shown, texts, unreadable
+
+VALUES = r"""
+#![allow(unused)]
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+#[derive(Debug)]
+enum Shape {
+    Empty,
+    Circle(f64),
+    Rect { width: u32, height: u32 },
+}
+
+#[derive(Debug)]
+struct Point {
+    x: i32,
+    y: i32,
+}
+
+impl Point {
+    fn shift(&mut self, by: i32) -> i32 {
+        self.x += by; // @method
+        self.x
+    }
+}
+
+trait Speak {
+    fn speak(&self) -> String;
+}
+
+impl Speak for Point {
+    fn speak(&self) -> String {
+        format!("{} {}", self.x, self.y) // @trait
+    }
+}
+
+fn first<T: Clone>(items: &[T]) -> T {
+    items[0].clone() // @generic
+}
+
+fn main() {
+    let numbers = vec![1, 2, 3];
+    let text = String::from("hello");
+    let slice = &numbers[1..];
+    let word: &str = "word";
+    let some = Some(8);
+    let none: Option<i32> = None;
+    let fine: Result<i32, String> = Ok(9);
+    let boxed = Box::new(Point { x: 10, y: 11 });
+    let shared = Rc::new(12);
+    let cell = RefCell::new(13);
+    let locked = Arc::new(Mutex::new(14));
+    let mut ages = HashMap::new();
+    ages.insert("ann", 30);
+    let mut queue = VecDeque::new();
+    queue.push_back(15);
+    let circle = Shape::Circle(1.5);
+    let rect = Shape::Rect { width: 2, height: 3 };
+    let tuple = (16, 'z', true);
+    let mut point = Point { x: 1, y: 2 };
+    let letter = 'ä';
+    let add = |by: i32| {
+        by + numbers[0] // @closure
+    };
+    let sum = add(5); // @here
+    point.shift(4);
+    println!("{sum} {} {}", point.speak(), first(&numbers));
+}
+"""
+
+PANICS = r"""
+use std::fmt::Debug;
+
+fn pick<T: Copy + Debug>(items: &[T], index: usize) -> T {
+    items[index] // @panic
+}
+
+fn main() {
+    let worker = std::thread::Builder::new()
+        .name("worker".into())
+        .spawn(|| pick(&[1, 2, 3], 7))
+        .unwrap();
+    let ended = worker.join();
+    println!("worker failed: {}", ended.is_err());
+    let text: Result<i32, _> = "x".parse::<i32>();
+    text.unwrap(); // @unwrap
+}
+"""
+
+
+# --- panics -------------------------------------------------------------------------------------
+
+
+def test_a_panic_in_a_thread_is_reported_with_its_message_and_line(dbg, native):
+    p = native(PANICS)
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["reason"] == "exception"
+    assert report["stop"]["exception"]["type"] == "panic"
+    message = report["stop"]["exception"]["message"]
+    assert message == "index out of bounds: the len is 3 but the index is 7"
+    assert shown(report) == p.at("panic")
+    assert texts(report)["index"] == "7"
+    assert report["stop"]["thread"]["name"] == "worker"
+
+
+def test_a_second_panic_is_reported_with_its_own_message(dbg, native):
+    p = native(PANICS)
+    dbg.data("start", p.name)
+
+    report = dbg.data("continue")
+
+    assert "ParseIntError" in report["stop"]["exception"]["message"]
+    assert shown(report) == p.at("unwrap")
+    assert dbg.data("continue")["exit"]["code"] == 101
+    assert "worker failed: true" in printed(dbg.data("output", "--all"))
+
+
+def test_panics_can_be_let_go(dbg, native):
+    p = native(PANICS)
+    dbg.data("catch", "off")
+
+    report = dbg.data("start", p.name)
+
+    assert report["state"] == "terminated"
+    assert report["exit"]["code"] == 101
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def values(dbg, native):
+    p = native(VALUES)
+    dbg.data("start", p.name, "-b", p.at("here"))
+    return p
+
+
+READABLE = {
+    "numbers": r"1, 2, 3",
+    "text": r"\"hello\"",
+    "slice": r"2, 3",
+    "word": r"\"word\"",
+    "some": r"Some.*8",
+    "none": r"None",
+    "fine": r"Ok.*9",
+    "boxed": r"x.*10.*y.*11",
+    "shared": r"12",
+    "cell": r"13",
+    "locked": r"14",
+    "ages": r"ann.*30",
+    "queue": r"15",
+    "circle": r"Circle.*1\.5",
+    "rect": r"Rect.*2.*3",
+    "tuple": r"16.*z.*true",
+    "letter": r"ä",
+}
+
+
+def test_values_of_std_are_readable_in_one_line(dbg, values):
+    told = dbg("locals", "--budget", 4000).out
+
+    assert unreadable(told, READABLE) == []
+
+
+def test_fields_are_reached_and_set(dbg, values):
+    assert dbg.data("print", "point.y")["value"]["text"] == "2"
+    assert dbg.data("set", "point.y", "20")["value"]["text"] == "20"
+
+    ended = dbg.data("continue")
+
+    assert "6 5 20 1" in printed(ended)
+
+
+def test_nothing_of_the_debugger_s_own_is_said_to_the_user(dbg, values):
+    everything = dbg.data("output", "--all")
+
+    assert printed(everything, "console", "log") == ""
+
+
+NICHES = r"""
+#![allow(unused)]
+fn main() {
+    let no_text: Option<String> = None;
+    let empty_text: Option<String> = Some(String::new());
+    let some_text: Option<String> = Some(String::from("here"));
+    let no_list: Option<Vec<i32>> = None;
+    let empty_list: Option<Vec<i32>> = Some(vec![]);
+    let good: Result<i32, String> = Ok(9);
+    let bad: Result<i32, String> = Err(String::new());
+    let no_box: Option<Box<i32>> = None;
+    let some_box: Option<Box<i32>> = Some(Box::new(5));
+    let no_word: Option<&str> = None;
+    let less = Some(std::cmp::Ordering::Less);
+    let nested: Option<Option<bool>> = Some(None);
+    println!("niches"); // @here
+}
+"""
+
+
+def test_a_variant_whose_tag_is_hidden_in_its_data_is_told_right(dbg, native):
+    p = native(NICHES)
+    dbg.data("start", p.name, "-b", p.at("here"))
+
+    told = dbg("locals", "--budget", 4000).out
+
+    expected = {
+        "no_text": r"^None",
+        "empty_text": r"^Some.*\"\"",
+        "some_text": r"^Some.*here",
+        "no_list": r"^None",
+        "empty_list": r"^Some",
+        "good": r"^Ok.*9",
+        "bad": r"^Err.*\"\"",
+        "no_box": r"^None",
+        "some_box": r"^Some.*5",
+        "no_word": r"^None",
+        "less": r"^Some.*Less",
+        "nested": r"^Some.*None",
+    }
+    assert unreadable(told, expected) == []
+
+
+# --- functions ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "marker"),
+    [("Point::shift", "method"), ("shift", "method"), ("first", "generic"), ("speak", "trait")],
+)
+def test_functions_are_broken_at_by_their_names(dbg, values, function, marker):
+    dbg.data("break", function)
+
+    report = dbg.data("continue")
+
+    assert place(report) == values.at(marker)
+    assert not re.search(r"::h[0-9a-f]{16}", frame_of(report)["function"])
+
+
+def test_main_means_the_user_s_main(dbg, native):
+    p = native(VALUES)
+
+    report = dbg.data("start", p.name, "-b", "main")
+
+    assert frame_of(report)["path"] == str(p.source)
+    assert bare(frame_of(report)["function"]) == "main"
+
+
+def test_a_closure_is_a_frame_of_the_user_s_own(dbg, values):
+    dbg.data("break", values.at("closure"))
+
+    report = dbg.data("continue")
+
+    assert texts(report)["by"] == "5"
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert functions(stack)[-1] == "main"
+    assert not any(re.search(r"::h[0-9a-f]{16}", f["function"]) for f in stack["frames"])
+
+
+# --- cargo --------------------------------------------------------------------------------------
+
+
+def test_a_program_that_cargo_built_is_debugged(dbg, project):
+    need("cargo", "apt-get install cargo")
+    (project / "Cargo.toml").write_text(
+        '[package]\nname = "two-words"\nversion = "0.1.0"\nedition = "2021"\n'
+    )
+    source = programs.write(
+        "src/main.rs",
+        "fn add(left: i32, right: i32) -> i32 {\n    left + right // @add\n}\n\n"
+        'fn main() {\n    println!("{}", add(1, 2)); // @main\n}\n',
+        project,
+    )
+    subprocess.run(
+        ["cargo", "build", "--quiet", "--offline"],
+        cwd=project,
+        check=True,
+        env={**dbg.env, "CARGO_TARGET_DIR": str(project / "target")},
+        timeout=120,
+    )
+
+    entry = dbg.data("start", "target/debug/two-words", "--stop-on-entry")
+    assert place(entry) == f"main.rs:{source.line('main')}"
+    report = dbg.data("until", "src/main.rs:2")
+
+    assert frame_of(report)["path"] == str(source.path)
+    assert (texts(report)["left"], texts(report)["right"]) == ("1", "2")

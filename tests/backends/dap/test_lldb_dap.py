@@ -1,0 +1,325 @@
+"""How LLDB's words are read, without LLDB."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+
+import pytest
+
+from freezeframe.backends import native as _native
+from freezeframe.backends.backend import Launch, RawFrame, RawValue, WantedBreakpoint
+from freezeframe.backends.dap.adapters import _lldb
+from freezeframe.backends.dap.adapters._descriptor import Inquiry, Thrown
+from freezeframe.backends.dap.adapters.lldb_dap import ADAPTER
+from freezeframe.backends.dap.marks import passes
+from freezeframe.backends.dap.voices import Voices
+from freezeframe.backends.transport import corefile
+from freezeframe.errors import LaunchFailed
+from freezeframe.model.places import Location
+from freezeframe.model.stops import Exit, StopReason
+
+
+def enriched(text: str, type: str | None = None, ref: int = 1) -> RawValue:
+    return _lldb.enrich(RawValue("v", text, type, ref), {})
+
+
+def frame(name: str, path: str | None = "/p/a.cpp") -> RawFrame:
+    raw = RawFrame(1, name, path, 3, address="0x0000ABCD")
+    return _lldb.read_frame(raw, {"name": name})
+
+
+# --- stops --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reason", "description", "expected"),
+    [
+        ("exception", "signal SIGSEGV: no (fault address=0x3)", "SIGSEGV: no (fault address=0x3)"),
+        ("exception", "signal SIGUSR1", "SIGUSR1"),
+        ("entry", "SIGSEGV: in a core file", "SIGSEGV: in a core file"),
+    ],
+)
+def test_a_signal_is_a_signal_and_no_exception(reason, description, expected):
+    read = _lldb.read_stop({"reason": reason, "description": description})
+
+    assert read == (StopReason.SIGNAL, expected)
+
+
+def test_a_throw_stays_an_exception():
+    assert _lldb.read_stop({"reason": "exception", "description": "C++ Throw"}) is None
+
+
+@pytest.mark.parametrize(
+    ("packets", "exit"),
+    [
+        ("send packet: $vCont;c#1\nread packet: $W0b;process:f4a#58\n", Exit(code=11)),
+        ("read packet: $T05#00\nread packet: $X09;process:eba#5d\n", Exit(signal="SIGKILL")),
+        ("read packet: $OK#9a\n", None),
+    ],
+)
+def test_the_last_packet_tells_a_signal_from_an_exit_code(packets, exit):
+    assert _lldb.read_exit(packets) == exit
+
+
+def test_only_exit_codes_that_could_be_signals_are_asked_about():
+    assert [code for code in (0, 1, 11, 64, 65, 101, 255) if _lldb.exit_question(code)] == [
+        1,
+        11,
+        64,
+    ]
+
+
+# --- frames -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "arguments"),
+    [
+        ("main\x1fmain(argc=1, argv=0x00007ffe)", "main", "argc=1, argv=0x7ffe"),
+        ("::divide(int, int)\x1fdivide(a=1, b=0)", "divide", "a=1, b=0"),
+        ("Point::shift(int) const\x1fPoint::shift(by=4)", "Point::shift", "by=4"),
+        ('f\x1ff(text="a (b) c")', "f", 'text="a (b) c"'),
+        ("add::operator()\x1fadd::operator()(x=1)", "add::operator()", "x=1"),
+        ("rs::area::h0123456789abcdef\x1frs::area(s=0x1)", "rs::area", "s=0x1"),
+        ("0x0000000000000000", "??", None),
+        ("___lldb_unnamed_symbol_1149\x1f___lldb_unnamed_symbol_1149", "??", None),
+    ],
+)
+def test_a_frame_is_named_by_its_function_and_its_arguments_stand_apart(name, function, arguments):
+    read = frame(name)
+
+    assert (read.function, read.arguments) == (function, arguments)
+    assert read.address == "0xabcd"
+
+
+def test_a_listing_of_instructions_is_no_source():
+    read = frame("f", "/usr/lib/libc.so.6`printf")
+
+    assert (read.path, read.line, read.module) == (None, None, "libc.so.6")
+
+
+def test_rust_names_are_spelled_as_they_are_written():
+    assert _native.plain_function(
+        "_$LT$alloc..vec..Vec$LT$T$C$A$GT$$u20$as$u20$core..ops..Drop$GT$::drop"
+    ) == ("<alloc::vec::Vec<T,A> as core::ops::Drop>::drop")
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def test_addresses_are_short_and_text_stays_as_it_is():
+    assert enriched('0x0000560000001234 "0x0000ff"', "char *").text == '0x560000001234 "0x0000ff"'
+
+
+def test_a_pointer_to_nothing_has_nothing_inside():
+    value = enriched("0x0000000000000000", "node *")
+
+    assert (value.text, value.ref, value.opaque) == ("0x0", 0, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "type"),
+    [
+        ("0x00007ffe00000010", "node *"),
+        ("node", "node"),
+        ("size=3", "std::vector<int>"),
+        (" Has Value=true ", "std::optional<int>"),
+        ("0x560000000010", "std::unique_ptr<Shape>"),
+        ("strong=1, weak=0", "alloc::rc::Rc<int>"),
+    ],
+)
+def test_what_says_nothing_by_itself_is_opened(text, type):
+    assert enriched(text, type).opaque
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<error: variable not available>", "<optimized out>"),
+        (" Has Value=false ", "nullopt"),
+        ("U+0x7a U+0x7a U'z'", "'z'"),
+        ("(16, U+0x7a U'z', true)", "(16, 'z', true)"),
+    ],
+)
+def test_values_are_said_in_the_words_of_their_language(text, shown):
+    assert enriched(text, "T").text == shown
+
+
+def test_memory_that_is_not_there_is_a_value_that_cannot_be_shown():
+    value = enriched("<error: read memory from 0x00007ffe failed (0 of 4 bytes read)>", "int")
+
+    assert value.failed
+    assert value.text == "no memory at 0x7ffe"
+
+
+def test_errors_are_brief():
+    words = (
+        "Expression evaluation in pure C not supported. Ran expression as 'ISO C++'.\n"
+        "error: <user expression 0>:1:1: use of undeclared identifier 'nosuch'\n    1 | nosuch\n"
+    )
+
+    assert _lldb.brief_error(words) == "use of undeclared identifier 'nosuch'"
+
+
+def test_arguments_are_read_from_a_listing():
+    listing = (
+        "(int) argc = 1\n(char **) argv = 0x7f {...}\n(void (*)(int)) call = 0x1\n  x = 3\n}\n"
+    )
+
+    assert list(_lldb.read_arguments(listing)) == ["argc", "argv", "call"]
+
+
+def test_the_thread_to_resume_is_found_by_its_id():
+    listing = "* thread #1: tid = 41, 0x1\n  thread #2: tid = 42, 0x2\n"
+
+    assert _lldb.thread_to_resume(listing, 42) == "thread continue 2"
+    assert _lldb.thread_to_resume(listing, 4) is None
+
+
+# --- exceptions ---------------------------------------------------------------------------------
+
+
+def answered(inquiry: Inquiry, answers: Mapping[str, str]) -> Thrown | None:
+    """Return what an inquiry finds out from these answers."""
+    try:
+        asked = next(inquiry)
+        while True:
+            asked = inquiry.send(answers.get(asked.text))
+    except StopIteration as end:
+        return end.value
+
+
+def test_an_exception_is_read_with_all_it_inherits_from():
+    memory = {
+        "(unsigned long)($arg2)": "256",
+        "(unsigned long)($arg1)": "4096",
+        "*(char**)(0x108)": '0x1 "6Broken"',
+        "*(unsigned long*)(0x100)": "7",
+        "image lookup --address 0x7": "vtable for __cxxabiv1::__si_class_type_info + 16",
+        "*(unsigned long*)(0x110)": "512",
+        "*(char**)(0x208)": '0x2 "St13runtime_error"',
+        "*(unsigned long*)(0x200)": "9",
+        "image lookup --address 0x9": "vtable for __cxxabiv1::__class_type_info + 16",
+        "*(char**)(0x1008)": '0x3 "too \\"far\\""',
+        "language cplusplus demangle _ZTS6Broken": "_ZTS6Broken ---> typeinfo name for Broken\n",
+        "language cplusplus demangle _ZTSSt13runtime_error": (
+            "… ---> typeinfo name for std::runtime_error\n"
+        ),
+    }
+    inquiry = _lldb.examine("C++ Throw")
+    assert inquiry is not None
+
+    thrown = answered(inquiry, memory)
+
+    assert thrown is not None
+    assert (thrown.info.type, thrown.info.message) == ("Broken", 'too "far"')
+    assert thrown.types == ("Broken", "std::runtime_error")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "terminate called after throwing an instance of 'app::Broken'\n  what():  broken thing",
+        "libc++abi: terminating due to uncaught exception of type app::Broken: broken thing",
+    ],
+)
+def test_an_exception_that_nobody_caught_is_read_from_the_last_words(words):
+    info = _lldb.read_last_words("SIGABRT", f"before\n{words}\n")
+
+    assert info is not None
+    assert (info.type, info.message) == ("app::Broken", "broken thing")
+    assert _lldb.read_last_words("SIGSEGV", words) is None
+
+
+# --- output -------------------------------------------------------------------------------------
+
+
+def heard(*texts: str) -> list[tuple[str, str]]:
+    voices = Voices(ADAPTER)
+    return [said for text in texts for said in voices.hear({"category": "console", "output": text})]
+
+
+def test_only_logpoints_speak_on_the_log():
+    begin, end = _lldb.LOG_MARKS
+
+    assert heard(f"{begin}i is 3{end}\n", "something of LLDB's\n") == [
+        ("log", "i is 3\n"),
+        ("console", "something of LLDB's\n"),
+    ]
+
+
+def test_a_logpoint_s_message_may_come_in_pieces_and_says_briefly_what_it_could_not():
+    begin, end = _lldb.LOG_MARKS
+    pieces = [f"{begin}n=<error: first\n", "error: <user expression 0>:1:1: no n\n", f">!{end}\n"]
+
+    assert heard(*pieces) == [("log", "n=<no n>!\n")]
+
+
+def test_what_lldb_says_of_watchpoints_is_not_told_twice():
+    assert heard("\n", "Watchpoint 1 hit:\n", "old value: 0\n", "new value: 1\n") == []
+
+
+# --- breakpoints --------------------------------------------------------------------------------
+
+
+def test_a_function_of_a_module_is_set_by_a_command():
+    want = WantedBreakpoint(1, Location(module="lib.so", function="f"), condition='s == "x"')
+
+    command = _lldb.MODULE_BREAKPOINT.make(want)
+
+    assert command == ('breakpoint set --shlib "lib.so" --name "f" --condition "s == \\"x\\""')
+    assert _lldb.MODULE_BREAKPOINT.read("Breakpoint 4: no locations (pending).\n") == (4, False)
+    assert _lldb.MODULE_BREAKPOINT.read("Breakpoint 5: where = x`f\n") == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("hits", "wanted"),
+    [("3", [3]), ("==3", [3]), (">=3", [3, 4, 5]), (">3", [4, 5]), ("%2", [2, 4]), ("<=2", [1, 2])],
+)
+def test_hit_counts_have_one_meaning(hits, wanted):
+    assert [count for count in range(1, 6) if passes(hits, count)] == wanted
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_source_is_no_program_and_the_compiler_is_named(tmp_path):
+    source = tmp_path / "app.c"
+    source.write_text("int main(void) { return 0; }\n")
+
+    with pytest.raises(LaunchFailed) as error:
+        _native.check_program(Launch(str(source)))
+
+    assert error.value.next == "gcc -g app.c -o app"
+
+
+def core(path, *files: str):
+    """Write the smallest core file that names the files of its process."""
+    names = b"".join(file.encode() + b"\0" for file in files)
+    note = struct.pack("<QQ", len(files), 1) + bytes(24 * len(files)) + names
+    notes = struct.pack("<3I", 5, len(note), 0x46494C45) + b"CORE\0\0\0\0" + note
+    head = (
+        b"\x7fELF\x02\x01\x01"
+        + bytes(9)
+        + struct.pack("<HHIQQQIHHH", 4, 62, 1, 0, 64, 0, 0, 64, 56, 1)
+    )
+    table = struct.pack("<II6Q", 4, 0, 120, 0, 0, len(notes), 0, 4)
+    path.write_bytes(head.ljust(64, b"\0") + table + notes)
+    return str(path)
+
+
+def test_a_core_file_tells_whose_it_is(tmp_path):
+    told = corefile.read(core(tmp_path / "core", "/bin/app", "/lib/libc.so.6"))
+
+    assert told is not None
+    assert told.is_of("/elsewhere/app")
+    assert not told.is_of("/bin/other")
+
+
+def test_what_is_no_core_file_is_none(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("core")
+
+    assert corefile.read(str(text)) is None
+    assert corefile.read("/bin/sh") is None

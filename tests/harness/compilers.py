@@ -1,0 +1,110 @@
+"""Programs that have to be compiled: once for all tests, and then as if each test had done it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .client import REPOSITORY
+
+#: stands in the debug information for the folder of the source until a program is put to use
+_FOLDER = "/" + "folder-of-the-source/" * 10 + "here"
+#: elsewhere debug information is not in the program, or the program is signed
+_CAN_MOVE = sys.platform == "linux"
+_CACHE = REPOSITORY / ".cache" / "programs"
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language whose programs are compiled."""
+
+    name: str
+    suffix: str
+    #: names of its compiler, the first that is there is taken
+    compilers: tuple[str, ...]
+    flags: tuple[str, ...]
+    #: the option that writes another folder into the debug information
+    remap: str
+    install: str
+
+    @property
+    def compiler(self) -> str | None:
+        return next(filter(None, map(shutil.which, self.compilers)), None)
+
+
+_UNOPTIMISED = ("-g", "-O0", "-pthread", "-Wall")
+C = Language(
+    "C", ".c", ("gcc", "clang", "cc"), _UNOPTIMISED, "-fdebug-prefix-map=", "apt-get install gcc"
+)
+CPP = Language(
+    "C++",
+    ".cpp",
+    ("g++", "clang++", "c++"),
+    _UNOPTIMISED,
+    "-fdebug-prefix-map=",
+    "apt-get install g++",
+)
+RUST = Language("Rust", ".rs", ("rustc",), ("-g",), "--remap-path-prefix=", "apt-get install rustc")
+LANGUAGES = (C, CPP, RUST)
+
+
+def language_of(source: Path) -> Language:
+    return next(language for language in LANGUAGES if language.suffix == source.suffix)
+
+
+def build(source: Path, target: Path, *flags: str) -> Path:
+    """Compile *source* to *target* as a user in the source's folder would. Returns *target*.
+
+    Flags come after the language's own, so the last word is theirs. The work is done once for each
+    text and set of flags.
+    """
+    language = language_of(source)
+    words = [str(language.compiler), *language.flags, source.name, *flags]
+    if not _CAN_MOVE:
+        _compile([*words, "-o", str(target)], source.parent)
+        return target
+    cached = _CACHE / _key(source, tuple(words))
+    if not cached.exists():
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        # Two workers may be here at the same time: each compiles on its own, the last one stays.
+        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+            shutil.copy(source, folder)
+            _compile([*words, f"{language.remap}{folder}={_FOLDER}", "-o", "made"], Path(folder))
+            os.replace(Path(folder) / "made", cached)
+    target.write_bytes(_moved(cached.read_bytes(), source.parent))
+    target.chmod(0o755)
+    return target
+
+
+def _moved(program: bytes, folder: Path) -> bytes:
+    """Return a program whose debug information says that it was compiled in *folder*."""
+    there = _FOLDER.encode()
+    here = os.fsencode(folder)
+    assert len(here) <= len(there), f"{folder} is too long a path"
+    return program.replace(there, here.ljust(len(there), b"\0"))
+
+
+def _key(source: Path, words: tuple[str, ...]) -> str:
+    stamp = os.stat(words[0]).st_mtime_ns
+    text = "\0".join((*words, str(stamp), source.read_text()))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _compile(words: list[str], folder: Path) -> None:
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+
+
+@functools.cache
+def missing(language: Language) -> str | None:
+    """Return why programs of the language cannot be compiled here."""
+    if language.compiler:
+        return None
+    return f"there is no compiler for {language.name}: {language.install}"
