@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 
 import pytest
@@ -90,7 +92,10 @@ def test_arguments_environment_and_folder_arrive_as_they_were_given(dbg, native,
 def living(sample, project, dbg):
     """A program that runs without a debugger; it ends with the test."""
     p = sample("endless")
-    process = subprocess.Popen([str(p.path)], cwd=project, env=dbg.env)
+    # A name of its own: tests that run beside this one have an `endless` too.
+    alone = project / f"endless{os.getpid()}"
+    shutil.copy2(p.path, alone)
+    process = subprocess.Popen([str(alone)], cwd=project, env=dbg.env)
     try:
         facts.wait_for_file(project / "spinning.txt", "spinning")
         yield p, process
@@ -115,9 +120,9 @@ def test_a_living_program_is_joined_where_it_stands(dbg, living):
 
 
 def test_a_living_program_is_joined_by_its_name(dbg, living):
-    p, process = living
+    _, process = living
 
-    report = dbg.data("attach", p.path.name, "--pause")
+    report = dbg.data("attach", f"endless{os.getpid()}", "--pause")
 
     assert report["pid"] == process.pid
     dbg.data("detach")
