@@ -307,8 +307,6 @@ class Adapter:
     #: events that announce a child process
     child_event: str | None = None
     read_child_offer: Callable[[Mapping[str, Any]], ChildOffer | None] = _no_offer
-    #: events of its own that carry nothing for us
-    ignored_events: frozenset[str] = frozenset()
     ignored_output: frozenset[str] = frozenset({"telemetry"})
     #: contexts of `evaluate`
     expression_context: str = "watch"

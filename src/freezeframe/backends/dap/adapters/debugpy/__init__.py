@@ -393,10 +393,6 @@ def _is_opaque(text: str, type: str | None) -> bool:
     return _ADDRESS.fullmatch(text) is not None
 
 
-def _looks_failed(value: RawValue) -> str | None:
-    return None
-
-
 def _brief_error(text: str) -> str:
     """Return the last line of a traceback: `NameError: name 'x' is not defined`."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
@@ -477,7 +473,6 @@ ADAPTER = Adapter(
     is_expression=_is_expression,
     hides=_hides,
     is_opaque=_is_opaque,
-    looks_failed=_looks_failed,
     enrich=_enrich,
     function_name=lambda name: name.removesuffix(" (Current frame)"),
     returned_prefixes=(_RETURNED,),
