@@ -26,10 +26,22 @@ ALLOWED = {
     "render": {"errors", "model"},
     "backends": {"errors", "model", "config", "paths"},
     "session": {"errors", "model", "config", "paths", "backends"},
-    "ops": {"errors", "model", "config", "paths", "backends", "session"},
+    # A session is told to its witnesses, and knows none of them.
+    "history": {"errors", "model", "config", "paths", "backends", "session"},
+    "ops": {"errors", "model", "config", "paths", "backends", "session", "history"},
     # The server is given its handler, and so knows no operation.
     "daemon": {"errors", "model", "config", "paths"},
-    "frontends": {"errors", "model", "config", "paths", "session", "ops", "render", "daemon"},
+    "frontends": {
+        "errors",
+        "model",
+        "config",
+        "paths",
+        "session",
+        "history",
+        "ops",
+        "render",
+        "daemon",
+    },
     # The client is one file that starts in no time: what it imports late is only the slow path.
     "client": {"daemon"},
     # The composition root.
@@ -39,14 +51,17 @@ ALLOWED = {
 
 #: inside backends: room or file → what of backends it may import
 ALLOWED_IN_BACKENDS = {
-    "backend": set(),
+    "backend": {"builds"},
     "transport": set(),
+    "builds": {"transport"},
+    "discovery": set(),
+    "python": {"backend"},
     "debugger": {"backend"},
     "native": {"backend", "transport"},
     "select": {"backend", "debugger", "native", "dap", "console", "inspector", "transport"},
-    "dap": {"backend", "debugger", "native", "transport"},
-    "console": {"backend", "debugger", "native", "transport"},
-    "inspector": {"backend", "debugger", "transport"},
+    "dap": {"backend", "debugger", "discovery", "native", "python", "transport"},
+    "console": {"backend", "debugger", "discovery", "native", "python", "transport"},
+    "inspector": {"backend", "debugger", "discovery", "transport"},
     "__init__": set(),
 }
 

@@ -8,6 +8,7 @@ it, never a setting that is silently ignored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
@@ -67,6 +68,7 @@ class Timeouts:
     await_s: float = _key(300.0, "for the next stop in `await`", least=0, most=_DAY_S)
     daemon_ready_s: float = _key(5.0, "for a new daemon to be ready", least=0.1, most=_DAY_S)
     connect_s: float = _key(2.0, "for a connection to be accepted", least=0.1, most=_DAY_S)
+    build_s: float = _key(300.0, "for a program to be built of its source", least=1, most=_DAY_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +124,56 @@ class Defaults:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryConfig:
+    """What is kept of every stop, and for how long."""
+
+    record: bool = _key(True, "keep every stop of every session", env="FREEZEFRAME_RECORD")
+    exclude: tuple[str, ...] = _key(
+        (
+            "*password*",
+            "*passwd*",
+            "*passphrase*",
+            "*secret*",
+            "*api_key*",
+            "*apikey*",
+            "*access_token*",
+            "*auth_token*",
+            "*private_key*",
+        ),
+        "variables, fields and keys of these names are not kept, upper and lower case alike",
+    )
+    max_age_days: float = _key(30.0, "before a recorded run that has no label goes", least=0.001)
+    max_mb: float = _key(
+        500.0, "megabytes of history; beyond them the oldest runs without a label go", least=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class AdapterConfig:
-    """[adapters.NAME]: how one debugger is started."""
+    """[adapters.NAME]: how one debugger is started; with a `command`, a debugger of the user's."""
 
     path: str | None = _key(None, "the executable to start, instead of the one that is found")
     args: tuple[str, ...] = _key((), "words added to its command line")
     interpreter: str | None = _key(
         None, "the runtime to run programs with, instead of the caller's own"
     )
+    command: tuple[str, ...] = _key(
+        (), "a debug adapter of your own: the words that start it; {port} where it needs one"
+    )
+    transport: str | None = _key(
+        None, "how yours is reached: stdio, listen or connect (at {port}), or HOST:PORT"
+    )
+    languages: tuple[str, ...] = _key((), "what yours debugs, to be shown")
+    patterns: tuple[str, ...] = _key((), "names of files that yours debugs: *.moon")
+    shebangs: tuple[str, ...] = _key((), "interpreters of scripts that yours debugs")
+    adapter_id: str | None = _key(None, "what yours calls itself (default: its name here)")
+    launch: Mapping[str, Any] | None = _key(
+        None, "yours' launch arguments; {program}, {args}, {cwd}, {env}, {stop_on_entry}"
+    )
+    attach: Mapping[str, Any] | None = _key(
+        None, "yours' attach arguments; {pid}, {host}, {port}, {program}, {cwd}"
+    )
+    install: tuple[str, ...] = _key((), "commands that install yours, to be shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +185,7 @@ class Config:
     output: OutputLimits = OutputLimits()
     answers: Answers = Answers()
     defaults: Defaults = Defaults()
+    history: HistoryConfig = HistoryConfig()
     adapters: Mapping[str, AdapterConfig] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -157,6 +202,7 @@ _SECTIONS: Mapping[str, type] = MappingProxyType(
         "output": OutputLimits,
         "answers": Answers,
         "defaults": Defaults,
+        "history": HistoryConfig,
     }
 )
 _FILE = "config.toml"
@@ -202,8 +248,8 @@ def settings(config: Config) -> tuple[Setting, ...]:
     rows: list[Setting] = []
     for section, cls in _SECTIONS.items():
         rows += _rows(section, cls, getattr(config, section), config.sources)
-    # The key NAME stands for any debugger, so that the three keys are explained even when no
-    # debugger has a section yet.
+    # The key NAME stands for any debugger, so that the keys are explained even when no debugger
+    # has a section yet.
     for name, adapter in (config.adapters or {"NAME": _NO_ADAPTER_CONFIG}).items():
         rows += _rows(f"adapters.{name}", AdapterConfig, adapter, config.sources)
     return tuple(rows)
@@ -246,6 +292,7 @@ def _from_table(table: Mapping[str, Any], env: Mapping[str, str]) -> Config:
             for adapter, keys in _table(content, "adapters").items():
                 section = f"adapters.{adapter}"
                 read = _section(section, AdapterConfig, keys, sources)
+                _check_own(section, read)
                 adapters[adapter] = _at_home(read, env)
         elif name in _SECTIONS:
             sections[name] = _section(name, _SECTIONS[name], content, sources)
@@ -277,6 +324,67 @@ def _at_home(adapter: AdapterConfig, env: Mapping[str, str]) -> AdapterConfig:
     return replace(adapter, path=expand(adapter.path), interpreter=expand(adapter.interpreter))
 
 
+# --- a debugger of the user's -------------------------------------------------------------------
+
+#: What may stand in braces, by the key that it stands in.
+PLACEHOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "command": ("port", "host"),
+        "launch": ("program", "args", "cwd", "env", "stop_on_entry", "port", "host"),
+        "attach": ("pid", "host", "port", "program", "cwd", "env"),
+    }
+)
+_TRANSPORTS = ("stdio", "listen", "connect")
+_BRACED = re.compile(r"\{(\w+)\}")
+
+
+def _check_own(section: str, adapter: AdapterConfig) -> None:
+    """Raise BadConfig for a debugger of the user's that could never be started."""
+    given = [key.name for key in _keys(AdapterConfig)[3:] if getattr(adapter, key.name)]
+    dialled = adapter.transport is not None and _is_address(adapter.transport)
+    if given and not adapter.command and not dialled:
+        raise BadConfig(
+            f"{section}.command is missing; {given[0]} is for a debugger of your own.",
+            next="dbg config",
+        )
+    for key in PLACEHOLDERS:
+        for where, name in _placeholders(getattr(adapter, key), f"{section}.{key}"):
+            if name not in PLACEHOLDERS[key]:
+                there = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS[key])
+                raise BadConfig(f"{where} has {{{name}}}; there are {there}.", next="dbg config")
+    if adapter.transport is None or dialled:
+        return
+    if adapter.transport not in _TRANSPORTS:
+        raise BadConfig(
+            f"{section}.transport must be {', '.join(_TRANSPORTS)} or HOST:PORT, "
+            f"not {adapter.transport!r}.",
+            next="dbg config",
+        )
+    if adapter.transport != "stdio" and "{port}" not in " ".join(adapter.command):
+        raise BadConfig(
+            f"{section}.command must hold {{port}}, which {adapter.transport!r} needs.",
+            next="dbg config",
+        )
+
+
+def _is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isdigit()
+
+
+def _placeholders(value: object, where: str) -> Iterator[tuple[str, str]]:
+    """Yield every word in braces, and the key that it stands in."""
+    if isinstance(value, str):
+        for name in _BRACED.findall(value):
+            yield where, name
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _placeholders(each, f"{where}.{key}")
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _placeholders(each, where)
+
+
 # --- one key ------------------------------------------------------------------------------------
 
 
@@ -300,6 +408,9 @@ def _checked(name: str, value: object, key: Field[Any], cls: type) -> object:
     elif kind == tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(word, str) for word in value):
             return tuple(value)
+    elif kind == Mapping[str, Any] | None:
+        if isinstance(value, dict):
+            return MappingProxyType(value)
     elif isinstance(value, str):
         return value or None
     raise BadConfig(f"{name} must be {_wanted(kind)}, not {value!r}.", next="dbg config")
@@ -314,10 +425,21 @@ def _bounded(name: str, value: float, key: Field[Any]) -> float:
     raise BadConfig(f"{name} must be {bounds}, not {value:g}.", next="dbg config")
 
 
+#: how people switch something on or off in their environment
+_SWITCHES = {"1": True, "true": True, "yes": True, "on": True} | {
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+
+
 def _from_variable(variable: str, text: str, key: Field[Any], cls: type) -> object:
     kind = get_type_hints(cls)[key.name]
     value: object = text
-    if kind in (int, float):
+    if kind is bool:
+        value = _SWITCHES.get(text.lower(), text)
+    elif kind in (int, float):
         try:
             number = float(text) * key.metadata["env_scale"]
             value = int(number) if kind is int else number
@@ -338,6 +460,8 @@ def _wanted(kind: object) -> str:
         return "a whole number"
     if kind is float:
         return "a number"
+    if kind == Mapping[str, Any] | None:
+        return "a table"
     return "a list of strings" if kind == tuple[str, ...] else "a string"
 
 

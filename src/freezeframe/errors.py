@@ -114,6 +114,12 @@ class LaunchFailed(DebuggerError):
     code = "launch-failed"
 
 
+class BuildFailed(DebuggerError):
+    """The sources make no program; the message holds the compiler's own first errors."""
+
+    code = "build-failed"
+
+
 class EvaluationFailed(DebuggerError):
     """The expression raised, in the words of the program's own language."""
 

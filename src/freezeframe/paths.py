@@ -18,6 +18,7 @@ from freezeframe.errors import Insecure
 
 SOCKET = "daemon.sock"
 LOG = "daemon.log"
+HISTORY = "history.db"
 
 
 _SCRATCH = "session-"
@@ -46,6 +47,11 @@ def cache_dir(env: Mapping[str, str] = os.environ) -> str:
     return _base(env, "XDG_CACHE_HOME", ".cache")
 
 
+def builds_dir(env: Mapping[str, str] = os.environ) -> str:
+    """Return the directory of programs that were built of their sources."""
+    return os.path.join(cache_dir(env), "builds")
+
+
 def config_path(env: Mapping[str, str] = os.environ) -> str:
     """Return the path of the user's settings, whether or not the file exists."""
     return os.path.join(_home(env) or _base(env, "XDG_CONFIG_HOME", ".config"), "config.toml")
@@ -57,6 +63,10 @@ def socket_path(env: Mapping[str, str] = os.environ) -> str:
 
 def log_path(env: Mapping[str, str] = os.environ) -> str:
     return os.path.join(state_dir(env), LOG)
+
+
+def history_path(env: Mapping[str, str] = os.environ) -> str:
+    return os.path.join(state_dir(env), HISTORY)
 
 
 def scratch(env: Mapping[str, str] = os.environ) -> str:

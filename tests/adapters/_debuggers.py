@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,7 +18,7 @@ import pytest
 from freezeframe.backends.select import survey
 from freezeframe.config import Config
 from harness import compilers, programs
-from harness.client import Dbg
+from harness.client import REPOSITORY, Dbg
 from harness.compilers import Language
 from harness.interpreters import Interpreter, interpreters
 from harness.programs import Program
@@ -64,10 +64,18 @@ class Debugger:
     refuses: tuple[str, ...] = ()
     #: a word of the complaint about a name that is not there
     complaint: str = "no_such_name"
+    #: the marker at which a step into a function arrives: its first line, or where it begins
+    entered: str = "callee"
     #: its name in `--adapter`, where the program alone does not decide
     name: str | None = None
+    #: the folder that it was unpacked into for us, where the system has no package of it
+    folder: Path | None = field(default=None, repr=False)
     language: Language | None = field(default=None, repr=False)
     interpreter: Interpreter | None = field(default=None, repr=False)
+    #: it joins living processes
+    joins: bool = True
+    #: what runs a program so that it can be joined later, where that takes more than its name
+    runner: tuple[str, ...] = ()
 
     def prepare(self, dbg: Dbg) -> None:
         """Make the caller's environment one in which this debugger is the natural choice."""
@@ -77,6 +85,7 @@ class Debugger:
             dbg.use_interpreter(self.interpreter.path)
         if self.name:
             dbg.env["FREEZEFRAME_DEBUGGER"] = self.name
+        dbg.env["PATH"] = self._path(dbg.env["PATH"])
 
     def install(self, stem: str, project: Path) -> Program:
         """Put the contract's program of that stem into *project*, ready to be started."""
@@ -85,21 +94,25 @@ class Debugger:
 
     def command(self, program: Program) -> list[str]:
         """Return the command line that runs a program without a debugger."""
-        return [*([self.interpreter.path] if self.interpreter else []), str(program.path)]
+        runner = [self.interpreter.path] if self.interpreter else self.runner
+        return [*runner, str(program.path)]
 
     def _missing(self) -> str | None:
         """Return why it cannot be tried here, and what to install."""
         if self.language and (why := compilers.missing(self.language)):
             return why
-        return _not_installed(self.name) if self.name else None
+        return _not_installed(self.name, self._path(os.environ["PATH"])) if self.name else None
+
+    def _path(self, path: str) -> str:
+        return f"{self.folder}{os.pathsep}{path}" if self.folder else path
 
     def __str__(self) -> str:
         return self.id
 
 
 @functools.cache
-def _not_installed(name: str) -> str | None:
-    found = {info.name: info for info in survey(os.environ, Config())}
+def _not_installed(name: str, path: str) -> str | None:
+    found = {info.name: info for info in survey({**os.environ, "PATH": path}, Config())}
     info = found[name]
     return None if info.found else f"{name}: {info.note}: {' or '.join(info.install)}"
 
@@ -129,6 +142,18 @@ PYTHONS = tuple(
     for interpreter in interpreters()
 )
 
+#: the second route to Python, through its own prompt
+PROMPTED = tuple(
+    replace(
+        row,
+        id=f"pdb-{row.id}",
+        name="pdb",
+        refuses=(*row.refuses, "detach"),
+        joins=False,
+    )
+    for row in PYTHONS
+)
+
 #: by language, the same for every debugger
 _FAILURES = {
     compilers.C: Failure(reason="signal", exit_signal="SIGFPE"),
@@ -149,7 +174,9 @@ _FAILURES = {
 }
 
 
-def _native(name: str, *, refuses: tuple[str, ...] = ()) -> tuple[Debugger, ...]:
+def _native(
+    name: str, *, refuses: tuple[str, ...] = (), folder: Path | None = None
+) -> tuple[Debugger, ...]:
     """One row for each language that a native debugger is held to."""
     return tuple(
         Debugger(
@@ -158,6 +185,7 @@ def _native(name: str, *, refuses: tuple[str, ...] = ()) -> tuple[Debugger, ...]
             refuses=refuses,
             failure=failure,
             name=name,
+            folder=folder,
             language=language,
         )
         for language, failure in _FAILURES.items()
@@ -166,13 +194,64 @@ def _native(name: str, *, refuses: tuple[str, ...] = ()) -> tuple[Debugger, ...]
 
 NATIVE = _native("lldb-dap")
 
-DEBUGGERS = (*PYTHONS, *NATIVE)
+RUBY = (
+    Debugger(
+        id="ruby",
+        suffix=".rb",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "watch total",
+            "break *0x1000",
+            "jump 1",
+        ),
+        failure=Failure(
+            reason="exception",
+            type="ZeroDivisionError",
+            message="divided by 0",
+            words="ZeroDivisionError",
+            exit_code=1,
+        ),
+        complaint="NameError",
+        name="rdbg",
+        runner=("ruby", "-r", "debug/open_nonstop"),
+    ),
+)
+
+GO = (
+    Debugger(
+        id="delve-Go",
+        suffix=".go",
+        # It ends what it started when it is left.
+        refuses=("jump loop.go:25", "detach"),
+        failure=Failure(
+            reason="exception",
+            type="panic",
+            message="runtime error: integer divide by zero",
+            words="integer divide by zero",
+            exit_code=2,
+        ),
+        entered="entered",
+        name="delve",
+        # `sh check.sh` installs it there.
+        folder=REPOSITORY / ".cache" / "go" / "bin",
+        language=compilers.GO,
+    ),
+)
+
+DEBUGGERS = (*PYTHONS, *PROMPTED, *NATIVE, *RUBY, *GO)
 
 
 def held_against(module: str) -> tuple[Debugger, ...]:
     """Return the rows for a file of tests. One about a language names it; others are about all."""
     if "python" in module:
         return PYTHONS
+    if "ruby" in module:
+        return RUBY
+    if "_go" in module:
+        return GO
     if "native" in module:
         language = (
             compilers.CPP

@@ -235,12 +235,12 @@ def test_next_steps_over_a_call(dbg, sample):
     assert place(report) == p.at("loop")
 
 
-def test_step_goes_into_a_call_and_finish_comes_back_with_its_value(dbg, sample):
+def test_step_goes_into_a_call_and_finish_comes_back_with_its_value(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("call"))
 
     inside = dbg.data("step")
-    assert place(inside) == p.at("callee")
+    assert place(inside) == p.at(debugger.entered)
     assert (texts(inside)["price"], texts(inside)["count"]) == ("2", "3")
 
     outside = dbg.data("finish")
@@ -301,7 +301,7 @@ def test_until_runs_to_a_place_and_leaves_no_breakpoint(dbg, sample):
 def test_jump_goes_on_elsewhere_or_is_refused(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("loop"))
-    if "jump" in debugger.refuses:
+    if any(command.startswith("jump") for command in debugger.refuses):
         assert dbg.error("jump", p.at("last"))["code"] == "unsupported"
         return
 

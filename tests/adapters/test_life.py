@@ -202,6 +202,9 @@ def test_a_living_program_is_joined_and_left_running(dbg, sample, project, debug
     living = subprocess.Popen(debugger.command(p), cwd=project, env=dbg.env)
     try:
         facts.wait_for_file(project / "spinning.txt", "spinning")
+        if not debugger.joins:
+            assert dbg.error("attach", living.pid, code=1)["code"] == "unsupported"
+            return
         report = dbg.data("attach", living.pid, "-b", p.at("turn"))
         assert place(report) == p.at("turn")
         assert int(texts(report)["turns"]) >= 0

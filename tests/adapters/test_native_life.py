@@ -129,6 +129,19 @@ def test_a_living_program_is_joined_by_its_name(dbg, living):
     assert process.poll() is None
 
 
+def test_a_living_program_is_looked_at_through_a_snapshot_and_goes_on(dbg, living, project):
+    _, process = living
+
+    report = dbg.data("core", process.pid)
+
+    assert report["state"] == "stopped"
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert "spin" in functions(stack)
+    assert "closed the core file" in dbg("stop").out
+    assert (project / f"core.{process.pid}").exists()
+    assert facts.state_of(process.pid) in ("R", "S")
+
+
 def test_stop_leaves_a_program_that_was_joined_running(dbg, living):
     p, process = living
     dbg.data("attach", process.pid, "-b", p.at("turn"))

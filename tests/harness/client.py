@@ -26,8 +26,8 @@ HANG_S = 90.0
 #: in the environment of everything that a test starts, directly or not
 MARKER = "FREEZEFRAME_TEST_ID"
 #: what may stay in the daemon's folder when it has left: locks are never removed (two starts could
-#: otherwise hold locks on two files of one name), the log and the user's own file outlive it
-_MAY_STAY = ("*.lock", "daemon.log*", "config.toml", "tap.jsonl")
+#: otherwise hold locks on two files of one name), log, history, cache and the user's own file do
+_MAY_STAY = ("*.lock", "daemon.log*", "config.toml", "tap.jsonl", "history.db*", "cache")
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,8 @@ class Dbg:
             for name, value in os.environ.items()
             if not name.startswith(("FREEZEFRAME_", "DBG_", "PYTEST_", "PYDEVD_", "DEBUGPY_"))
         }
+        # A thousand daemons that compile every module anew are half of the time of a run.
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
         env.update(
             {
                 "FREEZEFRAME_HOME": str(self.home),

@@ -331,6 +331,7 @@ def test_the_returned_value_callers_notes_and_breakpoints_amiss_are_told():
             "app ended (pid 12), killed by SIGKILL\nand its children app/1\n",
         ),
         (Ended("app", "stopped"), "app ended\n"),
+        (Ended("app", "closed", pid=12), "closed the core file of app\n"),
         (Ended("app", "detached", pid=12), "detached from app (pid 12), which runs on\n"),
         (Ended("app", "ended already", Exit(1)), "app had ended already, exit code 1\n"),
         (

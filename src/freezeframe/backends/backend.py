@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from freezeframe.model.answers import Instruction
 from freezeframe.model.places import Location
@@ -24,6 +24,8 @@ from freezeframe.model.stops import (
     WatchHit,
 )
 from freezeframe.model.values import ScopeKind
+
+from .builds.recipe import Recipe
 
 # --- what to debug ------------------------------------------------------------------------------
 
@@ -50,6 +52,13 @@ class Launch:
     interpreter: str | None = None
     #: adapter-specific launch arguments, merged last
     options: Mapping[str, object] = field(default_factory=dict)
+    #: how `program` was made of its source; None: it was there
+    recipe: Recipe | None = None
+
+    @property
+    def named(self) -> str:
+        """What the user called it: the source, where the program was built."""
+        return self.recipe.source if self.recipe is not None else self.program
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +176,7 @@ class RawFrame:
     library: bool = False
     source_reference: int = 0
     arguments: str | None = None
+    waits: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,3 +482,11 @@ class Backend(Protocol):
         """Write the memory of the stopped program into a file that `Core` can open."""
 
     async def raw(self, command: str, frame: int | None) -> str: ...
+
+
+@runtime_checkable
+class Reverses(Protocol):
+    """What a backend with Feature.STEP_BACK can do besides."""
+
+    async def step_back(self, thread: int) -> None:
+        """Go to the stop before; what follows is an event. Raises DebuggerError at the first."""

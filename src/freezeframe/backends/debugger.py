@@ -52,7 +52,11 @@ class Debugger:
     check_log: Callable[[str], str | None] = lambda message: None
     #: names of debug servers that it joins by host and port
     servers: tuple[str, ...] = ()
+    #: what its user should know of a program before he trusts what is shown
+    remark: Callable[[str], str | None] = lambda program: None
     #: suffix and text of a program that `doctor` starts
     probe_program: tuple[str, str] | None = None
     #: it was run against the real thing in our tests
     tested: bool = True
+    #: config.toml describes it
+    yours: bool = False

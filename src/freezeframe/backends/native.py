@@ -7,6 +7,7 @@ import mmap
 import os
 import re
 import struct
+from collections.abc import Sequence
 
 from freezeframe.backends.backend import Attach, Launch, Target
 from freezeframe.backends.transport import processes
@@ -37,6 +38,53 @@ def binary_kind(path: str) -> str | None:
     except OSError:
         return None
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+
+
+def binary_kinds(path: str) -> tuple[str, ...]:
+    """Return what a binary is, most telling first: `("go", "elf")`; () for any other file."""
+    kind = binary_kind(path)
+    if kind is None:
+        return ()
+    return ("go", kind) if is_go(path) else (kind,)
+
+
+#: what the Go linker writes before the versions of all that is in a program
+_GO_BUILD_INFO = b"\xff Go buildinf:"
+
+
+def is_go(path: str) -> bool:
+    """Whether a binary was made by the Go toolchain."""
+    try:
+        return _is_go(path, os.stat(path).st_mtime_ns)
+    except OSError:
+        return False
+
+
+@functools.lru_cache(maxsize=64)
+def _is_go(path: str, stamp: int) -> bool:
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            # It stands at the beginning of a page of data; programs that read it have it too.
+            at = view.find(_GO_BUILD_INFO)
+            while at >= 0 and at % 16:
+                at = view.find(_GO_BUILD_INFO, at + 1)
+            return at >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def go_flags(path: str) -> str | None:
+    """Return the compiler flags that a Go program was built with; None where it tells nothing."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            at = view.find(b"\nbuild\t-compiler=")
+            if at < 0:
+                return None
+            settings = view[max(0, at - 2000) : at + 4000]
+    except (OSError, ValueError):
+        return None
+    flags = re.search(rb"\nbuild\t-gcflags=([^\n]*)", settings)
+    return flags[1].decode("utf-8", "replace") if flags else ""
 
 
 def is_rust(path: str) -> bool:
@@ -86,6 +134,24 @@ def _is_stripped(path: str, stamp: int) -> bool:
 
 #: the type of the section that holds a program's own symbols
 _SYMTAB = 2
+
+
+def has_debug_info(path: str) -> bool:
+    """Whether a program tells the lines that it was made of."""
+    try:
+        return _has_debug_info(path, os.stat(path).st_mtime_ns)
+    except OSError:
+        return False
+
+
+@functools.lru_cache(maxsize=64)
+def _has_debug_info(path: str, stamp: int) -> bool:
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            # The names of sections stand at the end; compressed ones had a name of their own.
+            return view.rfind(b".debug_line\0") >= 0 or view.rfind(b".zdebug_line\0") >= 0
+    except (OSError, ValueError):
+        return False
 
 
 #: source files, and what makes a program of them
@@ -168,10 +234,12 @@ def plain_function(name: str) -> str:
     name = _HASH.sub("", name)
     if "$" not in name:
         return name
+    # A part that begins with an escape has an underscore before it.
+    name = re.sub(r"(^|::)_\$", r"\1$", name)
     for escape, character in _ESCAPES.items():
         name = name.replace(escape, character)
     name = _UNICODE.sub(lambda match: chr(int(match[1], 16)), name)
-    return name.removeprefix("_").replace("..", "::") if "<" in name else name
+    return name.replace("..", "::") if "<" in name else name
 
 
 def panic_info(words: str) -> ExceptionInfo:
@@ -186,3 +254,80 @@ def panic_info(words: str) -> ExceptionInfo:
         message, _, place = rest.rpartition(", ")
         message = message.strip("'")
     return ExceptionInfo("panic", message.strip() or place.rstrip(":"))
+
+
+_TERMINATE = re.compile(
+    r"terminate called after throwing an instance of '(?P<type>.+)'"
+    r"(?:\n\s*what\(\): +(?P<what>.*(?:\n(?! ).*)*))?"
+)
+_TERMINATING = re.compile(
+    r"libc\+\+abi: terminating.*? exception of type (?P<type>[^:\n]+(?:::[^:\n]+)*)"
+    r"(?:: (?P<what>.*))?"
+)
+
+
+def read_last_words(signal_name: str, words: str) -> ExceptionInfo | None:
+    """Return the C++ exception that nobody caught, as the runtime told it before it aborted."""
+    if signal_name != "SIGABRT":
+        return None
+    for pattern in (_TERMINATE, _TERMINATING):
+        found = list(pattern.finditer(words))
+        if found:
+            return ExceptionInfo(
+                found[-1]["type"], (found[-1]["what"] or "").strip(), mode="unhandled"
+            )
+    return None
+
+
+def is_of_type(types: Sequence[str], wanted: str) -> bool:
+    """Whether an exception of these types, its own and those that it inherits from, is wanted.
+
+    *wanted* is a list with commas; a type may be named without what it is in.
+    """
+    each_wanted = [each.strip() for each in wanted.split(",") if each.strip()]
+    return any(name == each or name.endswith(f"::{each}") for name in types for each in each_wanted)
+
+
+def without_parameters(name: str) -> str:
+    """Return a C++ function's name without the types of its parameters."""
+    plain = re.sub(r"( const| volatile| &+)*$", "", name)
+    inside = in_last_parentheses(plain)
+    if inside is None or plain.endswith(("operator()", "(anonymous namespace)")):
+        return name
+    return plain[: -len(inside) - 2] or name
+
+
+def in_last_parentheses(text: str) -> str | None:
+    """Return what stands in the parentheses that end a text; None where none do."""
+    text = text.rstrip()
+    if not text.endswith(")"):
+        return None
+    depth = 0
+    for index in range(len(text) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[index], 0)
+        if depth == 0:
+            return text[index + 1 : -1]
+    return None
+
+
+#: what a fault's code means, by the signal's name
+_FAULTS = {
+    ("SIGSEGV", 1): "no memory",
+    ("SIGSEGV", 2): "no permission",
+    ("SIGBUS", 1): "not aligned",
+    ("SIGBUS", 2): "nothing behind the mapping",
+    ("SIGFPE", 1): "integer divide by zero",
+    ("SIGFPE", 2): "integer overflow",
+}
+#: the kernel's own code: the processor does not tell the address
+_BY_KERNEL = 0x80
+
+
+def fault_words(signal: str, code: int, address: int) -> str | None:
+    """Return what the system says about a signal: `no memory at address 0x10`."""
+    if code == _BY_KERNEL and signal == "SIGSEGV":
+        return "no valid address"
+    meaning = _FAULTS.get((signal, code))
+    if meaning is None or signal == "SIGFPE":
+        return meaning
+    return f"{meaning} at address {address:#x}"

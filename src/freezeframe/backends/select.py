@@ -10,7 +10,7 @@ import fnmatch
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from freezeframe.config import Config
@@ -21,15 +21,29 @@ from .backend import Backend
 from .console import debuggers
 from .dap import adapters
 from .dap.adapters._descriptor import Adapter
+from .dap.adapters._own import adapter_of
 from .dap.backend import DapBackend
 from .debugger import Debugger, Found
-from .native import binary_kind
+from .native import binary_kinds
 from .transport import processes
 
 
+def known(config: Config | None = None) -> dict[str, Debugger]:
+    """Return every debugger of every room by name, the preferred ones first.
+
+    With *config*, those that it describes too; one of a name that we have takes its place.
+    """
+    described = config.adapters if config is not None else {}
+    own = {name: adapter_of(name, section) for name, section in described.items()}
+    mine = [replace(_of_adapter(each), yours=True) for each in own.values() if each is not None]
+    if not mine:
+        return _ours()
+    both = _ours() | {each.name: each for each in mine}
+    return {each.name: each for each in sorted(both.values(), key=lambda each: each.rank)}
+
+
 @functools.cache
-def known() -> dict[str, Debugger]:
-    """Return every debugger of every room by name, the preferred ones first."""
+def _ours() -> dict[str, Debugger]:
     found = [_of_adapter(adapter) for adapter in adapters.known().values()]
     found += debuggers.known().values()
     return {each.name: each for each in sorted(found, key=lambda each: each.rank)}
@@ -48,8 +62,9 @@ def _of_adapter(adapter: Adapter) -> Debugger:
         make=lambda found, config: DapBackend(adapter, found, config),
         modules=adapter.modules,
         rank=adapter.rank,
-        check_condition=adapter.check_condition,
-        check_log=adapter.check_log,
+        remark=adapter.remark,
+        check_condition=adapter.breakpoints.check_condition,
+        check_log=adapter.breakpoints.check_log,
         probe_program=adapter.probe_program,
         tested=adapter.tested,
         servers=adapter.servers,
@@ -65,6 +80,13 @@ class Choice:
     reason: str
     #: the program behind a process id, where it can be told
     program: str | None = None
+    #: what the user should know about the choice, or about the program
+    remarks: tuple[str, ...] = ()
+
+    def of(self, program: str) -> Choice:
+        """Return the choice with what there is to know about the program itself."""
+        remark = self.debugger.remark(program)
+        return replace(self, remarks=(*self.remarks, remark)) if remark else self
 
     def make_backend(self, config: Config) -> Callable[[], Backend]:
         return lambda: self.debugger.make(self.found, config)
@@ -74,21 +96,29 @@ def choose(
     program: str,
     *,
     module: bool = False,
+    kind: str | None = None,
     name: str | None = None,
     env: Mapping[str, str],
     config: Config,
 ) -> Choice:
-    """Return the debugger for a program to start. Raises UsageError or DebuggerMissing."""
+    """Return the debugger for a program to start. Raises UsageError or DebuggerMissing.
+
+    *kind* is what the program is, where its maker knows better than a look at the file.
+    """
     named = _named(name, env, config)
     if named is not None:
-        return named
+        return named.of(program)
     if module:
-        claims = [(a, "it starts modules") for a in known().values() if a.modules]
+        claims = [(a, "it starts modules") for a in known(config).values() if a.modules]
     else:
-        if os.path.isdir(program) and not os.path.isfile(os.path.join(program, "__main__.py")):
+        if (
+            kind is None
+            and os.path.isdir(program)
+            and not os.path.isfile(os.path.join(program, "__main__.py"))
+        ):
             raise NotFound(f"{program} is a directory, not a program.", next="dbg start PROGRAM")
-        claims = list(_claims(program))
-    return _first_found(claims, program, env, config)
+        claims = list(_claims(program, (kind,) if kind is not None else None, config=config))
+    return _first_found(claims, program, env, config).of(program)
 
 
 def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config: Config) -> Choice:
@@ -97,22 +127,29 @@ def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config
     program = processes.script(pid, words)
     named = _named(name, env, config)
     if named is not None:
+        path = processes.executable(pid)
+        if path is not None and not set(binary_kinds(path)).isdisjoint(named.debugger.binaries):
+            program = path
         return Choice(named.debugger, named.found, named.reason, program)
     # What it calls itself can be anything; what it runs cannot.
     names = [os.path.basename(path) for path in (*words[:1], processes.executable(pid)) if path]
     runtime = names[0] if names else ""
     claims = [
         (adapter, f"the process runs {name}")
-        for adapter in known().values()
+        for adapter in known(config).values()
         for name in names
         if any(name.startswith(word) for word in adapter.shebangs)
     ]
     what = f"process {pid} ({runtime or 'unknown'})"
     if not claims:
         path = processes.executable(pid)
-        kind = binary_kind(path) if path is not None else None
-        reason = f"the process runs {os.path.basename(path or '')}, a binary; {_order(kind or '')}"
-        claims = [(a, reason) for a in known().values() if kind in a.binaries]
+        kinds = binary_kinds(path) if path is not None else ()
+        reason = f"the process runs {os.path.basename(path or '')}, a binary; {_order(kinds)}"
+        claims = [
+            (each, reason)
+            for each in known(config).values()
+            if not set(kinds).isdisjoint(each.binaries)
+        ]
         program = path if claims else program
     choice = _first_found(claims, what, env, config)
     return Choice(choice.debugger, choice.found, choice.reason, program)
@@ -132,13 +169,14 @@ def choose_for_server(
         return replace(named, program=program)
     if listening is not None:
         pid, server = listening
-        servers = [a for a in known().values() if server.startswith(a.servers)]
+        servers = [a for a in known(config).values() if server.startswith(a.servers)]
         if servers:
             choice = _first_found(
                 [(a, f"{server} listens there") for a in servers], server, env, config
             )
             return replace(choice, program=processes.traced_by(pid))
-    claims = [(a, "the first that joins servers") for a in known().values()]
+    those = [each for each in known(config).values() if not each.yours]
+    claims = [(each, "the first that joins servers") for each in those]
     return _first_found(claims, "a debug server", env, config)
 
 
@@ -149,6 +187,15 @@ def condition_problem(expression: str, path: str | None) -> str | None:
     for adapter, _ in _claims(path, read=False):
         return adapter.check_condition(expression)
     return None
+
+
+def takes_source(path: str, *, name: str | None, config: Config) -> bool:
+    """Whether the debugger that will be taken runs a source file as it is."""
+    named = name or config.defaults.adapter
+    known_here = known(config)
+    there = [known_here[named]] if named in known_here else known_here.values()
+    base = os.path.basename(path)
+    return any(fnmatch.fnmatch(base, pattern) for each in there for pattern in each.patterns)
 
 
 def is_runtime(program: str) -> bool:
@@ -172,7 +219,7 @@ def log_problem(message: str, path: str | None) -> str | None:
 def survey(env: Mapping[str, str], config: Config) -> tuple[AdapterInfo, ...]:
     """Return every debugger that is known, and whether it is here."""
     infos = []
-    for adapter in known().values():
+    for adapter in known(config).values():
         found = adapter.find(env, config.adapter(adapter.name))
         here = isinstance(found, Found)
         infos.append(
@@ -185,6 +232,7 @@ def survey(env: Mapping[str, str], config: Config) -> tuple[AdapterInfo, ...]:
                 path=found.path if isinstance(found, Found) else None,
                 tested=adapter.tested,
                 note=None if isinstance(found, Found) else found.reason,
+                yours=adapter.yours,
                 install=() if here else adapter.install,
             )
         )
@@ -198,7 +246,7 @@ def _named(name: str | None, env: Mapping[str, str], config: Config) -> Choice |
         reason = f"named by {config.sources.get('defaults.adapter', 'config.toml')}"
     if not name:
         return None
-    there = known()
+    there = known(config)
     if name not in there:
         raise UsageError(
             f"there is no debugger {name!r}; there are {', '.join(sorted(there))}.",
@@ -207,26 +255,33 @@ def _named(name: str | None, env: Mapping[str, str], config: Config) -> Choice |
     return _first_found([(there[name], reason)], name, env, config)
 
 
-def _claims(program: str, *, read: bool = True) -> Iterator[tuple[Debugger, str]]:
+def _claims(
+    program: str,
+    kinds: Sequence[str] | None = None,
+    *,
+    read: bool = True,
+    config: Config | None = None,
+) -> Iterator[tuple[Debugger, str]]:
     base = os.path.basename(program)
     shebang = _shebang(program) if read else None
     package = os.path.isdir(program)
-    kind = binary_kind(program) if read and not package else None
-    for adapter in known().values():
+    if kinds is None:
+        kinds = binary_kinds(program) if read and not package else ()
+    for adapter in known(config).values():
         pattern = next((p for p in adapter.patterns if fnmatch.fnmatch(base, p)), None)
         if pattern is not None:
             yield adapter, f"{base} matches {pattern}"
         elif shebang is not None and any(shebang.startswith(word) for word in adapter.shebangs):
             yield adapter, f"its first line names {shebang}"
-        elif kind is not None and kind in adapter.binaries:
-            yield adapter, f"{base} is a binary ({kind}); {_order(kind)}"
+        elif not set(kinds).isdisjoint(adapter.binaries):
+            yield adapter, f"{base} is a binary ({', '.join(kinds)}); {_order(kinds)}"
         elif package and adapter.modules:
             yield adapter, f"{base} is a package with a __main__.py"
 
 
-def _order(kind: str) -> str:
+def _order(kinds: Sequence[str]) -> str:
     """Return in which order debuggers of binaries are taken."""
-    those = [adapter for adapter in known().values() if kind in adapter.binaries]
+    those = [each for each in known().values() if not set(kinds).isdisjoint(each.binaries)]
     names = [adapter.name for adapter in sorted(those, key=lambda each: each.rank)]
     return f"of {', '.join(names)} the first that is here"
 
@@ -234,11 +289,11 @@ def _order(kind: str) -> str:
 def _first_found(
     claims: list[tuple[Debugger, str]], what: str, env: Mapping[str, str], config: Config
 ) -> Choice:
-    missing = []
+    missing: list[tuple[Debugger, str]] = []
     for adapter, reason in sorted(claims, key=lambda claim: claim[0].rank):
         found = adapter.find(env, config.adapter(adapter.name))
         if isinstance(found, Found):
-            return Choice(adapter, found, reason)
+            return Choice(adapter, found, reason, remarks=_better(adapter, missing))
         missing.append((adapter, found.reason))
     if missing:
         adapter, why = missing[0]
@@ -252,6 +307,15 @@ def _first_found(
         f"known languages: {', '.join(languages)}.",
         next="dbg start PROGRAM --adapter NAME",
     )
+
+
+def _better(taken: Debugger, missing: Sequence[tuple[Debugger, str]]) -> tuple[str, ...]:
+    """Name a debugger of the program's own language that is not here, where another was taken."""
+    for debugger, why in missing:
+        if set(debugger.languages).isdisjoint(taken.languages):
+            how = f": {debugger.install[0]}" if debugger.install else ""
+            return (f"{debugger.name} shows {debugger.languages[0]} better, but {why}{how}",)
+    return ()
 
 
 def _shebang(program: str) -> str | None:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from freezeframe import config as configs
+from freezeframe import paths
 from freezeframe.config import Config
 from freezeframe.daemon.house import SessionRecord
 from freezeframe.errors import BadConfig, FreezeframeError, UsageError
+from freezeframe.history.archive import Archive
 from freezeframe.model.answers import Batch, StopReport, Text
 from freezeframe.ops import _schema, table
 from freezeframe.ops._context import Caller, Context
@@ -57,6 +60,10 @@ class Front:
         self._recording: asyncio.TimerHandle | None = None
         self._tracked: set[int] = set()
         self.hub = Hub(config, on_change=self._changed)
+        self.history = Archive(
+            paths.history_path(), lambda session: self.hub.workspace_of(session).root
+        )
+        self.hub.witness = self.history.recorder.event
 
     # --- the server's side
 
@@ -68,6 +75,7 @@ class Front:
             self._recording.cancel()
         self.hub.on_change = lambda session: None
         await self.hub.close()
+        await self.history.close()
 
     async def argv(self, request: ClientRequest, reply: Reply) -> int:
         """Answer a command line; return its exit status."""
@@ -83,7 +91,7 @@ class Front:
             as_json = parsed.globals.json
             if parsed.globals.color is not None:
                 style = Style(colour=parsed.globals.color, width=request.columns)
-            ctx = self._context(caller, parsed.globals.session)
+            ctx = self._context(caller, parsed.globals.session, shlex.join(request.argv))
             ctx.emit = lambda text: reply.out(harmless(text))
             answer = await self.answer(parsed, ctx)
         except FreezeframeError as error:
@@ -93,6 +101,7 @@ class Front:
                 await reply.err(render_error(error, style))
             return error.exit_status
         await reply.out(self._shown(answer, parsed, ctx, style))
+        self.history.recorder.settle()
         return _status(answer)
 
     def _shown(self, answer: object, parsed: Parsed, ctx: Context, style: Style) -> str:
@@ -117,6 +126,7 @@ class Front:
         try:
             spec, arguments, ctx = self._read_call(request)
             answer = await run(spec, ctx, arguments)
+            asyncio.get_running_loop().call_soon(self.history.recorder.settle)
         except FreezeframeError as error:
             return {
                 "success": False,
@@ -147,7 +157,8 @@ class Front:
             cwd=cwd or os.path.expanduser("~"),
             env={str(k): str(v) for k, v in env.items()} if env is not None else dict(os.environ),
         )
-        return spec, _schema.from_jsonable(spec, arguments), self._context(caller, session)
+        typed = " ".join([spec.name, *(f"{k}={v}" for k, v in arguments.items())])
+        return spec, _schema.from_jsonable(spec, arguments), self._context(caller, session, typed)
 
     # --- one command
 
@@ -160,13 +171,13 @@ class Front:
             return await commands.run_batch(self, ctx, parsed.kwargs)
         return await run(parsed.op, ctx, parsed.kwargs)
 
-    def again(self, ctx: Context, session: str | None) -> Context:
+    def again(self, ctx: Context, session: str | None, typed: str) -> Context:
         """Return a fresh context for another command of the same caller."""
-        fresh = self._context(ctx.caller, session or ctx.session_name)
+        fresh = self._context(ctx.caller, session or ctx.session_name, typed)
         fresh.emit = ctx.emit
         return fresh
 
-    def _context(self, caller: Caller, session: str | None) -> Context:
+    def _context(self, caller: Caller, session: str | None, typed: str) -> Context:
         self._refresh_config()
         return Context(
             hub=self.hub,
@@ -174,6 +185,8 @@ class Front:
             config=configs.override(self._config, caller.env),
             caller=caller,
             workspace=self.hub.workspace(caller.cwd),
+            history=self.history,
+            typed=typed,
             session_name=session or caller.env.get("DBG_SESSION") or None,
         )
 
@@ -194,7 +207,8 @@ class Front:
         """Return what the caller must know besides his answer; nobody is told it again."""
         self._refresh_config()
         note, self._config_note = self._config_note, None
-        return (*self._house.take_notes(), *((note,) if note else ()))
+        said = (*self._house.take_notes(), *self.history.take_notes())
+        return (*said, *((note,) if note else ()))
 
     # --- what an unexpected end would cost
 

@@ -120,7 +120,7 @@ async def _run_one(front: Front, ctx: Context, line: str) -> BatchItem:
         if words and words[0] == "batch":
             raise UsageError("a batch cannot hold a batch.")
         parsed = parse(words)
-        answer = await front.answer(parsed, front.again(ctx, parsed.globals.session))
+        answer = await front.answer(parsed, front.again(ctx, parsed.globals.session, line))
     except FreezeframeError as error:
         return BatchItem(
             line,

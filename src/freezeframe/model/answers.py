@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .places import CodeLine, Source
+from .runs import Run
 from .stops import Breakpoint, ExceptionFilter, Exit, Frame, Stop, Thread, Watchpoint
 from .values import Scope, Value
 
@@ -232,6 +233,9 @@ class SessionList:
     sessions: tuple[SessionInfo, ...]
     #: sessions in other workspaces, not listed
     elsewhere: int = 0
+    #: recorded runs, latest first; asked for with `all`
+    recorded: tuple[Run, ...] = ()
+    all: bool = False
     next: tuple[str, ...] = ()
 
 
@@ -255,7 +259,7 @@ class Ended:
     """`stop`, `detach`: what became of a session and its children."""
 
     session: str
-    #: `stopped`, `detached`, `ended already`
+    #: `stopped`, `detached`, `ended already`; `closed`: a core file, nothing ran
     how: str
     exit: Exit | None = None
     pid: int | None = None
@@ -347,6 +351,8 @@ class AdapterInfo:
     tested: bool = False
     note: str | None = None
     install: tuple[str, ...] = ()
+    #: config.toml describes it
+    yours: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ class Frame:
     source_reference: int = 0
     #: `n=3, name="x"`, where the debugger tells it with the frame
     arguments: str | None = None
+    #: what a thread in this function waits for, where the function tells
+    waits: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class WatchHit:
     #: the line that did it, when the program stands elsewhere by now
     path: str | None = None
     line: int | None = None
+    #: what it watched has gone out of scope, and the watchpoint with it
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

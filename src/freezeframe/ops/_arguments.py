@@ -24,3 +24,6 @@ Child = Annotated[
     Arg("debug child processes too, or leave them alone (default: follow)"),
 ]
 JustMyCode = Annotated[bool | None, Arg("never stop in code of libraries")]
+Record = Annotated[
+    bool | None, Arg("keep its stops, for `hits`, `diff` and `replay` (default: yes, see `config`)")
+]

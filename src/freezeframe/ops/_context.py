@@ -8,6 +8,7 @@ from typing import Protocol
 
 from freezeframe.config import Config
 from freezeframe.errors import NoSession
+from freezeframe.history.archive import Archive
 from freezeframe.session.hub import Hub, Workspace
 from freezeframe.session.session import Session
 
@@ -53,6 +54,9 @@ class Context:
     config: Config
     caller: Caller
     workspace: Workspace
+    history: Archive
+    #: the command as it was typed
+    typed: str = ""
     #: name given by --session or DBG_SESSION
     session_name: str | None = None
     #: the session spoken to, where the operation needs one

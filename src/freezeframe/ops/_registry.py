@@ -461,6 +461,8 @@ _FILES = (
     "values",
     "output",
     "machine",
+    "history",
+    "records",
     "house",
     "commands",
 )

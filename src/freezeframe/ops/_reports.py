@@ -8,6 +8,7 @@ from freezeframe.model.answers import Instruction, StepTrail, StopReport
 from freezeframe.model.places import Source
 from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame, StopReason
 from freezeframe.model.values import Value
+from freezeframe.session.breakpoints import describe_best
 from freezeframe.session.looking import stop_of
 from freezeframe.session.moment import Moment
 from freezeframe.session.phase import Phase
@@ -57,7 +58,7 @@ async def stop_report(
         returned=view.returned if view is not None else None,
         output=root.output.take_new(_OUTPUT_LIMIT),
         trail=trail,
-        callers=() if stop.exception is not None else _callers(moment),
+        callers=_callers(moment),
         breakpoints=unbound(ctx, session) if first else (),
         notes=notes,
         pid=session.pid,
@@ -84,9 +85,12 @@ def _stopped_too(session: Session) -> tuple[str, ...]:
 
 
 def _callers(moment: Moment) -> tuple[Frame, ...]:
-    """The way of the user's own code into a library; an exception's traceback shows it already."""
+    """The way of the user's own code into a library; where a traceback shows it, nothing."""
+    exception = moment.exception
+    if exception is not None and (exception.traceback or exception.raw_traceback):
+        return ()
     innermost = moment.thread.frame
-    broken = moment.event.reason is StopReason.SIGNAL
+    broken = moment.event.reason is StopReason.SIGNAL or exception is not None
     if innermost is None or not (innermost.library or broken):
         return ()
     shown = moment.view.frame.index if moment.view is not None else 0
@@ -155,6 +159,8 @@ def _uncalled(session: Session) -> tuple[str, ...]:
         f"breakpoint {entry.id}: no function {entry.location.function} was called"
         for entry in session.book
         if entry.location.function and entry.enabled and not entry.hits and entry.log is None
+        # One that was never in place is told as such.
+        and all(bound is None or bound.verified for bound in [session.bindings.get(entry.id)])
     )
 
 
@@ -167,12 +173,20 @@ def how_it_ended(exit: Exit) -> str:
 
 
 def unbound(ctx: Context, session: Session) -> tuple[Breakpoint, ...]:
-    """Return the breakpoints that are not where they were asked for, or not in place."""
-    entries = (ctx.workspace.describe(entry) for entry in session.book)
+    """Return the breakpoints that are not where they were asked for, or not in place.
+
+    One that is in place in another program here, also one that has ended, is that program's.
+    """
+    members = [m for root in ctx.workspace.sessions.values() for m in root.members()]
+    entries = (
+        describe_best(entry, [member.bindings.get(entry.id) for member in members])
+        for entry in session.book
+    )
     return tuple(
         entry
         for entry in entries
-        if entry.state in (BreakpointState.PENDING, BreakpointState.REJECTED)
+        # One that was hit was in place: its library is unloaded by now.
+        if (entry.state in (BreakpointState.PENDING, BreakpointState.REJECTED) and not entry.hits)
         or entry.moved_from is not None
         or (entry.message and entry.state is BreakpointState.BOUND)
     )

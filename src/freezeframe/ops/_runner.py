@@ -40,6 +40,8 @@ async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
             await ctx.found.require_stopped(to_resume=spec.effect is Effect.RESUMES)
         if spec.feature is not None:
             ctx.found.require(Feature(spec.feature))
+        if spec.effect is Effect.RESUMES:
+            ctx.found.led_by = ctx.typed
         alone = spec.needs is Needs.STOPPED and spec.effect in (Effect.READS, Effect.WRITES)
         if alone and not spec.control:
             async with ctx.found.turn():

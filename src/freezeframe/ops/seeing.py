@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -28,6 +30,9 @@ from freezeframe.session.sources import enclosing_block
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
 from ._reports import running_report, source_at, stop_report
+
+#: Frames of each thread in which the user's own code is looked for.
+_LOOKED_AT = 16
 
 _Range = Annotated[
     str | None, Arg("only those: 100:200, counted from 0", short="-r", meta="FROM:TO")
@@ -184,7 +189,8 @@ async def backtrace(
                 stacks.append(await _other_stack(moment, thread, limit))
     exception = None
     if moment.exception is not None:
-        exception = f"{moment.exception.type}: {moment.exception.message}"
+        error = moment.exception
+        exception = f"{error.type}: {error.message}" if error.message else error.type
     return Backtrace(tuple(stacks), exception, unfold=all)
 
 
@@ -360,22 +366,25 @@ async def threads(ctx: Context) -> Threads:
         if moment is None:
             listed.append(replace(thread, state="running"))
             continue
-        place = None
+        place, state = None, "running"
         if thread.id == moment.thread.id or moment.event.all_threads:
-            try:
-                frames = await moment.frames(1, thread=thread.id)
-                place = frames[0] if frames else None
-            except DebuggerError:
-                place = None
-        listed.append(
-            replace(
-                thread,
-                frame=place,
-                current=thread.id == moment.thread.id,
-                state="stopped" if place is not None else "running",
-            )
-        )
+            with contextlib.suppress(DebuggerError):
+                place, state = _standing(await moment.frames(_LOOKED_AT, thread=thread.id))
+        current = thread.id == moment.thread.id
+        listed.append(replace(thread, frame=place, current=current, state=state))
     return Threads(tuple(listed))
+
+
+def _standing(frames: Sequence[Frame]) -> tuple[Frame | None, str]:
+    """Return where in the user's own code a thread stands, and what it does from there."""
+    if not frames:
+        return None, "running"
+    own = next((frame for frame in frames if not frame.library), frames[0])
+    if own.index == 0:
+        return own, "stopped"
+    inner = frames[: own.index]
+    waits = next((frame.waits for frame in inner if frame.waits), None)
+    return own, waits or f"in {inner[-1].function}"
 
 
 @op("thread", group="seeing", needs=Needs.STOPPED, effect=Effect.WRITES, example="thread 2")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Annotated
 
-from freezeframe.backends.backend import Feature, Launch
+from freezeframe.backends.backend import Core, Feature, Launch
 from freezeframe.model.answers import Ended, SessionInfo, SessionList, Status, StopReport
 from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
+from . import _programs
 from ._arguments import FirstStop, Timeout
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
@@ -31,8 +33,17 @@ async def restart(
     wait: FirstStop = True,
     timeout: Timeout = None,
 ) -> StopReport:
-    """Start the program again, as it was started, with the breakpoints as they are now."""
+    """Start the program again, as it was started, with the breakpoints as they are now.
+
+    One that was built of its source is built again when that has changed.
+    """
     session = ctx.session.root
+    notes: tuple[str, ...] = ()
+    if isinstance(target := session.target, Launch) and target.recipe is not None:
+        # Before the old one is ended: source that does not build costs nothing.
+        made = await _programs.built(ctx, target.recipe, target.env)
+        session.target = replace(target, program=made.program)
+        notes = (made.note(ctx.caller.cwd),) if made.new else ()
     began = time.monotonic()
     timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
     session.output.seen = session.output.end
@@ -42,8 +53,9 @@ async def restart(
     left = max(0.0, timeout_s - (time.monotonic() - began))
     got = await wait_for_news(session, ticket, left if wait else 0)
     if got is None:
-        return running_report(ctx, session, time.monotonic() - began if wait else None, first=True)
-    return await stop_report(ctx, got[0], got[1], first=True)
+        waited = time.monotonic() - began if wait else None
+        return running_report(ctx, session, waited, notes=notes, first=True)
+    return await stop_report(ctx, got[0], got[1], notes=notes, first=True)
 
 
 @op(
@@ -85,6 +97,8 @@ async def stop(
 
 
 def _how_it_went(root: Session) -> str:
+    if isinstance(root.target, Core):
+        return "closed"
     # A program that was joined is not ours to end.
     return "detached" if root.exit is not None and root.exit.how == "detached" else "stopped"
 
@@ -133,14 +147,18 @@ async def status(ctx: Context) -> Status:
     )
 
 
-@op("sessions", group="sessions", control=True, example="sessions")
+@op("sessions", group="sessions", control=True, example="sessions", examples=("sessions --all",))
 async def sessions(
     ctx: Context,
     *,
     everywhere: Annotated[bool, Arg("those of other workspaces too", short="-a")] = False,
+    all: Annotated[bool, Arg("recorded runs too, whether or not they have ended")] = False,
 ) -> SessionList:
     """List the sessions of this workspace, children below their parents."""
     shown = _infos(ctx, everywhere=everywhere)
+    if all:
+        recorded = await ctx.history.runs(ctx.workspace.root)
+        return SessionList(sessions=shown, recorded=tuple(reversed(recorded)), all=True)
     total = sum(1 for root in ctx.hub.roots() for _ in root.members())
     return SessionList(
         sessions=shown,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 import time
+from dataclasses import replace
 from typing import Annotated
 
 from freezeframe.backends import select
@@ -29,12 +29,14 @@ from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
+from . import _programs
 from ._arguments import (
     Breaks,
     Child,
     DebuggerName,
     FirstStop,
     JustMyCode,
+    Record,
     SessionName,
     Timeout,
 )
@@ -57,7 +59,10 @@ from .breakpoints import enter
 )
 async def start(
     ctx: Context,
-    program: Annotated[str, Arg("the program to debug", complete="file")],
+    program: Annotated[
+        str | None,
+        Arg("the program to debug, or its source (default: the only one here)", complete="file"),
+    ] = None,
     args: Annotated[tuple[str, ...], Arg("arguments of the program", rest=True)] = (),
     *,
     module: Annotated[
@@ -83,31 +88,49 @@ async def start(
     just_my_code: JustMyCode = None,
     wait: FirstStop = True,
     timeout: Timeout = None,
+    record: Record = None,
 ) -> StopReport:
     """Start a program under its debugger and answer with its first stop.
 
-    It runs in the caller's directory and environment, with the caller's interpreter. Uncaught
-    exceptions stop it, so a failing program answers with its failure. A session of the same name
-    is ended first, and the answer says so.
+    It runs in the caller's directory and environment, with the caller's interpreter. Source files
+    and projects of compiled languages are built first. Uncaught exceptions stop it, so a failing
+    program answers with its failure. A session of the same name is ended first, and the answer
+    says so.
     """
-    if not module:
-        program, args, interpreter = _without_runtime(ctx, program, args, interpreter)
-    directory = os.path.join(ctx.caller.cwd, cwd) if cwd else ctx.caller.cwd
+    meant = await _programs.meant(
+        ctx, program, args, module=module, interpreter=interpreter, adapter=adapter
+    )
+    recipe, interpreter = meant.recipe, meant.interpreter
+    default = recipe.run_in if recipe is not None else None
+    directory = os.path.join(ctx.caller.cwd, cwd) if cwd else default or ctx.caller.cwd
     if not os.path.isdir(directory):
         raise NotFound(f"there is no directory {cwd}.", next="dbg start PROGRAM --cwd DIR")
-    path = program if module else _program(program, ctx.caller.cwd)
     input_file = None
     if stdin is not None:
         input_file = os.path.abspath(os.path.join(ctx.caller.cwd, stdin))
         if not os.path.isfile(input_file):
             raise NotFound(f"there is no file {stdin} to read input from.")
-    choice = select.choose(path, module=module, name=adapter, env=ctx.caller.env, config=ctx.config)
+    path, notes = meant.program, _misplaced(meant.program, args) if meant.module else ()
+    reason = ""
+    if recipe is not None:
+        made = await _programs.built(ctx, recipe, ctx.caller.env)
+        path, notes = made.program, (made.note(ctx.caller.cwd),)
+        reason = f"{os.path.basename(recipe.source)} was built with {recipe.words}; "
+    choice = select.choose(
+        path,
+        module=meant.module,
+        kind=recipe.kind if recipe is not None else None,
+        name=adapter,
+        env=ctx.caller.env,
+        config=ctx.config,
+    )
+    choice = replace(choice, reason=reason + choice.reason)
     target = Launch(
         program=path,
-        args=args,
+        args=meant.args,
         cwd=os.path.abspath(directory),
         env={**ctx.caller.env, **_assignments(env)},
-        module=module,
+        module=meant.module,
         stop_on_entry=stop_on_entry,
         stdin=input_file,
         follow_children=ctx.config.defaults.follow_children if child is None else child == "follow",
@@ -116,12 +139,18 @@ async def start(
         interpreter=os.path.abspath(os.path.join(ctx.caller.cwd, interpreter))
         if interpreter and os.sep in interpreter
         else interpreter,
+        recipe=recipe,
     )
     await _enter_breakpoints(ctx, breakpoints)
-    notes = _misplaced(program, args) if module else ()
-    session_name = name or _name_of(path, module)
     return await _begin(
-        ctx, session_name, target, choice, wait=wait, timeout=timeout, remarks=notes
+        ctx,
+        name or meant.name,
+        target,
+        choice,
+        wait=wait,
+        timeout=timeout,
+        remarks=notes,
+        record=record,
     )
 
 
@@ -156,6 +185,7 @@ async def attach(
     child: Child = None,
     just_my_code: JustMyCode = None,
     timeout: Timeout = None,
+    record: Record = None,
 ) -> StopReport:
     """Join a program that runs already.
 
@@ -171,7 +201,7 @@ async def attach(
     pid, host, port = await _process_or_server(ctx, where, wait_for, timeout)
     if pid is not None:
         choice = select.choose_for_pid(pid, name=adapter, env=ctx.caller.env, config=ctx.config)
-        label = _name_of(choice.program, False) if choice.program else f"pid-{pid}"
+        label = _programs.name_of(choice.program) if choice.program else f"pid-{pid}"
     else:
         assert host is not None
         assert port is not None
@@ -183,7 +213,7 @@ async def attach(
         pid=pid,
         host=host,
         port=port,
-        program=_program(program, ctx.caller.cwd) if program else choice.program,
+        program=_programs.existing(program, ctx.caller.cwd) if program else choice.program,
         cwd=ctx.caller.cwd,
         env=ctx.caller.env,
         follow_children=follow,
@@ -191,7 +221,16 @@ async def attach(
     )
     await _enter_breakpoints(ctx, breakpoints, remote=host is not None)
     wait = bool(breakpoints) or pause
-    return await _begin(ctx, name or label, target, choice, wait=wait, timeout=timeout, pause=pause)
+    return await _begin(
+        ctx,
+        name or label,
+        target,
+        choice,
+        wait=wait,
+        timeout=timeout,
+        pause=pause,
+        record=record,
+    )
 
 
 async def _process_or_server(
@@ -240,7 +279,7 @@ async def core(
         path, file, choice = await _snapshot(ctx, program, adapter)
         notes: tuple[str, ...] = (f"process {program} goes on; this is core.{program}",)
     else:
-        path = _program(program, ctx.caller.cwd)
+        path = _programs.existing(program, ctx.caller.cwd)
         file = os.path.abspath(os.path.join(ctx.caller.cwd, core))
         if not os.path.isfile(file):
             raise NotFound(f"there is no core file {core}.", next="dbg core PROGRAM COREFILE")
@@ -254,7 +293,7 @@ async def core(
             notes = (f"{core} was left by another program than {path}: {whose}",)
     target = Core(path, file, cwd=ctx.caller.cwd, env=ctx.caller.env)
     return await _begin(
-        ctx, name or _name_of(path, False), target, choice, wait=True, timeout=None, remarks=notes
+        ctx, name or _programs.name_of(path), target, choice, wait=True, timeout=None, remarks=notes
     )
 
 
@@ -308,13 +347,14 @@ async def _begin(
     timeout: float | None,
     pause: bool = False,
     remarks: tuple[str, ...] = (),
+    record: bool | None = None,
 ) -> StopReport:
     """Start a session under *name*, wait for its first stop, report."""
     if "/" in name or not name:
         raise UsageError(
             f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
         )
-    notes = list(remarks)
+    notes = [*remarks, *choice.remarks]
     # Again after each wait: another command may have taken the name meanwhile.
     while (earlier := ctx.workspace.sessions.get(name)) is not None:
         if earlier.tree_live:
@@ -324,6 +364,8 @@ async def _begin(
         await earlier.end(for_good=True)
         ctx.hub.remove(earlier)
     session = ctx.hub.create(ctx.workspace, name, choice.make_backend(ctx.config), choice.reason)
+    session.recorded = ctx.config.history.record if record is None else record
+    session.led_by = ctx.typed
     began = time.monotonic()
     timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
     ticket: Ticket = {session: 0}
@@ -378,36 +420,10 @@ async def _enter_breakpoints(
         await enter(ctx, location, remote=remote)
 
 
-def _program(program: str, cwd: str) -> str:
-    path = os.path.abspath(os.path.join(cwd, os.path.expanduser(program)))
-    if os.path.exists(path):
-        return path
-    directory = os.path.dirname(path)
-    try:
-        near = difflib.get_close_matches(os.path.basename(path), os.listdir(directory), 1, 0.6)
-    except OSError:
-        near = []
-    beside = os.path.join(os.path.dirname(program), near[0]) if near else None
-    raise NotFound(
-        f"there is no program {program} in {cwd}.",
-        next=f"dbg start {beside}" if beside else "dbg start PROGRAM",
-    )
-
-
 def _misplaced(module: str, args: tuple[str, ...]) -> tuple[str, ...]:
     """Point out options of ours that went to a module, since everything behind its name does."""
     ours = [w for w in args if w in ("-b", "--break") or w.startswith("--break=")]
     return tuple(f"{w} was given to {module}; options of dbg stand before -m" for w in ours[:1])
-
-
-def _without_runtime(
-    ctx: Context, program: str, args: tuple[str, ...], interpreter: str | None
-) -> tuple[str, tuple[str, ...], str | None]:
-    """Read `start python app.py` as what was meant: app.py, run by that python."""
-    is_file = os.sep not in program and os.path.exists(os.path.join(ctx.caller.cwd, program))
-    if is_file or not args or not select.is_runtime(program):
-        return program, args, interpreter
-    return args[0], args[1:], interpreter or program
 
 
 def _assignments(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -418,8 +434,3 @@ def _assignments(pairs: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"--env takes NAME=VALUE, not {pair!r}.")
         made[key] = value
     return made
-
-
-def _name_of(program: str, module: bool) -> str:
-    name = program if module else os.path.splitext(os.path.basename(program.rstrip("/")))[0]
-    return name.replace("/", "-") or "program"

@@ -12,6 +12,8 @@ from . import seeing  # noqa: F401
 from . import values  # noqa: F401
 from . import output  # noqa: F401
 from . import machine  # noqa: F401
+from . import history  # noqa: F401
+from . import records  # noqa: F401
 from . import house  # noqa: F401
 from ._registry import OPS
 # isort: on

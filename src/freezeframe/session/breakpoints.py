@@ -111,6 +111,12 @@ class Bindings:
         return self._bound.get(id)
 
 
+def describe_best(entry: Wanted, answers: Iterable[BoundBreakpoint | None]) -> Breakpoint:
+    """Return the breakpoint with what several debuggers made of it: the best news counts."""
+    bound = [answer for answer in answers if answer is not None]
+    return describe(entry, max(bound, key=lambda b: (b.verified, not b.rejected), default=None))
+
+
 def describe(entry: Wanted, bound: BoundBreakpoint | None) -> Breakpoint:
     """Return the breakpoint as the reader sees it: wanted and bound in one."""
     path, line, message = entry.location.file, entry.location.line, None

@@ -77,7 +77,8 @@ async def _pointer(moment: Moment, line: str | None, fault: int | None) -> str |
             return f"{expression} is NULL"
         if fault is not None and value and -_NEAR < fault - value < _NEAR:
             return f"{expression} = {value:#x} points to memory that cannot be used so"
-        if fault is None and not _canonical(value):
+        # The processor does not say which address it was that is none: 0 stands for it.
+        if not fault and not _canonical(value):
             return f"{expression} = {value:#x} is no address"
     return None
 

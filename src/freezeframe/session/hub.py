@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from freezeframe.backends.backend import Backend
+from freezeframe.backends.backend import Backend, Launch, Target
 from freezeframe.config import Config
 from freezeframe.errors import NoSession
 from freezeframe.model.answers import SessionInfo
 from freezeframe.model.stops import Breakpoint, ExceptionFilter
 
-from .breakpoints import Book, Wanted, describe
-from .session import MakeBackend, Session
+from .breakpoints import Book, Wanted, describe_best
+from .session import MakeBackend, Session, Witness
 from .sources import Sources
 
 #: What marks the root of a repository.
@@ -60,10 +60,7 @@ class Workspace:
 
     def describe(self, entry: Wanted) -> Breakpoint:
         """Return a breakpoint with what the debuggers here made of it: the best news counts."""
-        candidates = [s.bindings.get(entry.id) for s in self.live_sessions()]
-        bound = [b for b in candidates if b is not None]
-        best = max(bound, key=lambda b: (b.verified, not b.rejected), default=None)
-        return describe(entry, best)
+        return describe_best(entry, (s.bindings.get(entry.id) for s in self.live_sessions()))
 
 
 @dataclass(slots=True)
@@ -74,6 +71,8 @@ class Hub:
     sources: Sources = field(default_factory=Sources)
     workspaces: dict[str, Workspace] = field(default_factory=dict)
     on_change: Callable[[Session], None] = lambda session: None
+    #: sees every event of every session
+    witness: Witness = lambda session, event: None
     #: backends of programs that were detached from
     left: list[Backend] = field(default_factory=list)
 
@@ -154,6 +153,7 @@ class Hub:
             on_change=self.on_change,
             tell=workspace.apply,
             filters=lambda: workspace.filters,
+            witness=self.witness,
         )
         workspace.sessions[name] = session
         workspace.current = name
@@ -198,7 +198,7 @@ class Hub:
         """Return what `status` and `sessions` say of one session."""
         target, moment = session.target, session.moment
         frame = moment.thread.frame if moment is not None else None
-        program = " ".join(session.command) or getattr(target, "program", None) or ""
+        program = " ".join(session.command) or _program_of(target)
         here = self.workspace_of(session)
         current = here.session()
         return SessionInfo(
@@ -217,6 +217,12 @@ class Hub:
             age_s=now - session.created,
             command=session.command or (program, *getattr(target, "args", ())),
         )
+
+
+def _program_of(target: Target | None) -> str:
+    if isinstance(target, Launch):
+        return target.named
+    return getattr(target, "program", None) or ""
 
 
 def workspace_root(cwd: str) -> str:

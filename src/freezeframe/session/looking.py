@@ -39,14 +39,10 @@ async def _ask(session: Session, moment: Moment) -> None:
             moment.thread = replace(threads[0], current=True)
     frames = await moment.frames(FIRST_FRAMES)
     if moment.thread.id not in session.thread_names:
-        known = await moment.backend.threads()
-        session.thread_names = {thread.id: thread.name for thread in known}
-        # Debuggers that do not report threads as they come and go tell them now.
-        session.threads |= {thread.id for thread in known}
+        await _learn_threads(session, moment)
         if moment.thread.id not in session.thread_names:
             # lldb-dap 22 leaves out a thread that has only just begun, the first time.
-            known = await moment.backend.threads()
-            session.thread_names = {thread.id: thread.name for thread in known}
+            await _learn_threads(session, moment)
     moment.thread = Thread(
         moment.thread.id,
         session.thread_names.get(moment.thread.id, ""),
@@ -55,6 +51,8 @@ async def _ask(session: Session, moment: Moment) -> None:
     )
     if event.reason in (StopReason.EXCEPTION, StopReason.SIGNAL):
         moment.exception = await moment.backend.exception(moment.thread.id)
+    if event.watch is not None and event.watch.ended:
+        session.watchpoints.pop(event.watch.id, None)
     await _tell_passed(moment)
     for id in moment.event.breakpoints:
         if id in session.book.wanted:
@@ -71,6 +69,13 @@ async def _ask(session: Session, moment: Moment) -> None:
             line = session.sources.line(at.path, at.line) if at.path and at.line else None
             cause = await explain(moment, frames, line)
             moment.remarks += (cause,) if cause else ()
+
+
+async def _learn_threads(session: Session, moment: Moment) -> None:
+    known = await moment.backend.threads()
+    session.thread_names = {thread.id: thread.name for thread in known}
+    # Debuggers that do not report threads as they come and go tell them now.
+    session.threads |= {thread.id for thread in known}
 
 
 async def _tell_passed(moment: Moment) -> None:

@@ -267,4 +267,5 @@ def _frame(index: int, raw: RawFrame, handle: str | None) -> Frame:
         handle=handle,
         source_reference=raw.source_reference,
         arguments=raw.arguments,
+        waits=raw.waits,
     )

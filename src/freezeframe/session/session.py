@@ -27,19 +27,8 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.config import Config
-from freezeframe.errors import (
-    DebuggerError,
-    FreezeframeError,
-    NotRunning,
-    Unsupported,
-)
-from freezeframe.model.stops import (
-    ExceptionFilter,
-    Exit,
-    Frame,
-    Thread,
-    Watchpoint,
-)
+from freezeframe.errors import DebuggerError, FreezeframeError, NotRunning, Unsupported
+from freezeframe.model.stops import ExceptionFilter, Exit, Frame, Thread, Watchpoint
 
 from . import refusals
 from .bell import Bell
@@ -55,6 +44,8 @@ from .sources import Sources
 log = logging.getLogger(__name__)
 
 MakeBackend = Callable[[], Backend]
+#: told of every event of a session, after the session has taken it in; must not wait
+Witness = Callable[["Session", events.Event], None]
 
 
 class Session:
@@ -73,6 +64,7 @@ class Session:
         on_change: Callable[[Session], None] = lambda session: None,
         tell: Callable[[list[Wanted]], Awaitable[None]] | None = None,
         filters: Callable[[], list[ExceptionFilter] | None] = lambda: None,
+        witness: Witness = lambda session, event: None,
     ) -> None:
         self.name = name
         self.config = config
@@ -105,6 +97,7 @@ class Session:
         self._make_backend = make_backend
         self._filters = filters
         self._on_change = on_change
+        self._witness = witness
         #: tells every session that shares the breakpoints about changed ones
         self.tell = tell or self.apply
         self._lock = asyncio.Lock()
@@ -123,6 +116,10 @@ class Session:
         self.finishing = False
         #: of a root: the session of its tree that was reported last
         self.speaker: Session | None = None
+        #: the command that set the program in motion last, as it was typed
+        self.led_by = ""
+        #: of a root: its stops, and those of its children, are kept
+        self.recorded: bool = parent is None or parent.recorded
 
     # --- the tree
 
@@ -245,7 +242,7 @@ class Session:
             await backend.dispose()
             if self.live and generation == self._generation:
                 words = error.message if isinstance(error, FreezeframeError) else str(error)
-                self._end(Exit(how="lost", reason=words or type(error).__name__))
+                self._on_event(events.Ended(Exit(how="lost", reason=words or type(error).__name__)))
             if ends != self._ends and isinstance(error, FreezeframeError):
                 raise refusals.ended_early(self) from None
             raise
@@ -295,7 +292,7 @@ class Session:
             except DebuggerError as error:
                 log.info("%s: terminate: %s", self.name, error)
             if self.live and generation == self._generation:
-                self._end(Exit(how="killed"))
+                self._on_event(events.Ended(Exit(how="killed")))
         if backend is not None:
             await backend.dispose()
 
@@ -307,7 +304,7 @@ class Session:
         backend = self.require(Feature.DETACH)
         await backend.detach()
         if self.live:
-            self._end(Exit(how="detached"))
+            self._on_event(events.Ended(Exit(how="detached")))
 
     async def dispose(self) -> None:
         """Let go of everything. Never raises."""
@@ -347,6 +344,7 @@ class Session:
                 self._end(exit)
             case events.CapabilitiesChanged():
                 pass
+        self._witness(self, event)
 
     def _advance(self, occurrence: Occurrence) -> None:
         self.phase = advance(self.phase, occurrence)
@@ -398,6 +396,7 @@ class Session:
             on_change=self._on_change,
             tell=self.tell,
             filters=self._filters,
+            witness=self._witness,
         )
         child.pid = event.pid
         self.children.append(child)
@@ -466,7 +465,7 @@ class Session:
         """Send a resuming request; the debugger's `continued` may come with it or not at all."""
         await request
         if self.moment is moment and self.phase is Phase.STOPPED:
-            self._resumed()
+            self._on_event(events.Continued())
 
     async def select(self, index: int) -> FrameView:
         """Make a frame the current one and look at it."""

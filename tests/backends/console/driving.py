@@ -47,8 +47,8 @@ def backend(config: Config | None = None) -> Backend:
 class Driver:
     """A backend with everything that it reported, waited for in order."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        self.backend = backend(config)
+    def __init__(self, config: Config | None = None, made: Backend | None = None) -> None:
+        self.backend = made or backend(config)
         self.events: list[Event] = []
         self.bound: dict[int, BoundBreakpoint] = {}
         self._news = asyncio.Event()

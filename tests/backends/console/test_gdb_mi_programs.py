@@ -94,7 +94,7 @@ async def test_a_wild_pointer_is_a_signal_with_name_meaning_and_address(crash):
         await d.start(crash.launch("wild"))
         stop = await d.stop()
         assert stop.reason is StopReason.SIGNAL
-        assert stop.description == "SIGSEGV: Segmentation fault at address 0x10"
+        assert stop.description == "SIGSEGV: no memory at address 0x10"
         assert await d.place() == ("wild", crash.line("wild"))
         assert (await d.values(ScopeKind.ARGUMENTS))["where"].text == "0x10"
         assert await d.go() == ended(signal="SIGSEGV")
@@ -105,7 +105,7 @@ async def test_an_abort_shows_the_user_s_frame_behind_the_library_s(crash):
     async with Driver() as d:
         await d.start(crash.launch("abort"))
         stop = await d.stop()
-        assert stop.description == "SIGABRT: Aborted"
+        assert stop.description == "SIGABRT"
         frames = await d.frames()
         assert frames[0].library
         assert [f.function for f in frames if not f.library] == ["main"]
@@ -146,7 +146,7 @@ async def test_an_interrupt_that_is_not_ours_reaches_the_program(crash):
     async with Driver() as d:
         await d.start(crash.launch("int"))
         stop = await d.stop()
-        assert (stop.reason, stop.description) == (StopReason.SIGNAL, "SIGINT: Interrupt")
+        assert (stop.reason, stop.description) == (StopReason.SIGNAL, "SIGINT")
         assert await d.go() == ended(0)
         assert d.printed() == "handled\nafter\n"
 
@@ -377,7 +377,7 @@ async def test_an_uncaught_cpp_exception_stops_at_the_abort(programs):
     async with Driver() as d:
         await d.start(source.launch())
         stop = await d.stop()
-        assert stop.description == "SIGABRT: Aborted"
+        assert stop.description == "SIGABRT"
         assert "nobody" in d.printed("stderr")
 
 

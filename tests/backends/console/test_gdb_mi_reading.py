@@ -24,7 +24,7 @@ def test_an_end_is_read_in_octal_and_by_signal():
         (
             {"reason": "signal-received", "signal-name": "SIGSEGV", "signal-meaning": "Fault"},
             StopReason.SIGNAL,
-            "SIGSEGV: Fault",
+            "SIGSEGV",
         ),
         (
             {
@@ -106,3 +106,21 @@ def test_a_breakpoint_is_bound_where_its_first_place_is():
     assert bound(7, many, None).line == 4
     pending = bound(7, {"number": "1", "addr": "<PENDING>"}, "no such file")
     assert (pending.verified, pending.message) == (False, "no such file")
+
+
+@pytest.mark.parametrize(
+    ("file", "found", "path"),
+    [
+        ("app.c", "/home/me/app.c", "/home/me/app.c"),
+        ("src/app.c", "/home/me/src/app.c", "/home/me/src/app.c"),
+        ("../src/app.c", "/home/me/src/app.c", "/home/me/src/app.c"),
+        ("/home/me/app.c", "/home/you/app.c", "/home/you/app.c"),
+        # gdb finds another file of that name in the folder where it is.
+        ("./assert/assert.c", "/home/me/assert.c", "assert/assert.c"),
+        ("./nptl/pthread_kill.c", "./nptl/./nptl/pthread_kill.c", "nptl/pthread_kill.c"),
+        ("/build/glibc/assert.c", "/home/me/assert.c", "/build/glibc/assert.c"),
+        (None, "/home/me/app.c", "/home/me/app.c"),
+    ],
+)
+def test_a_source_is_the_file_that_the_compiler_named(file, found, path):
+    assert names.place({"file": file, "fullname": found}) == path

@@ -31,6 +31,7 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.backends.dap.adapters._descriptor import (
     Adapter,
+    Children,
     Found,
     Missing,
     Plan,
@@ -75,7 +76,7 @@ FAKE = Adapter(
     install=(),
     find=_find,
     plan=_plan,
-    child_event="fakeChild",
+    children=Children(event="fakeChild"),
 )
 
 

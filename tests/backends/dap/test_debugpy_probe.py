@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from freezeframe.backends.dap.adapters.debugpy import conditions
 from freezeframe.backends.dap.adapters.debugpy.conditions import Point
 from freezeframe.backends.dap.adapters.debugpy.cures_probe import CURES
+from freezeframe.backends.python import TEXT_PROBE
 from harness.facts import PATIENCE_S
 from harness.interpreters import interpreters
 
@@ -223,7 +224,7 @@ def test_installing_twice_cures_once(start):
 
 
 def test_the_probe_and_the_boot_script_are_written_in_the_oldest_python_s_words():
-    for file in HERE.glob("*_probe.py"):
+    for file in (*HERE.glob("*_probe.py"), TEXT_PROBE):
         ast.parse(file.read_text(), feature_version=(3, 8))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from freezeframe.backends import native as _native
 from freezeframe.backends.backend import Launch, RawFrame, RawValue, WantedBreakpoint
-from freezeframe.backends.dap.adapters import _lldb
+from freezeframe.backends.dap.adapters import _lldb, _lldb_exceptions
 from freezeframe.backends.dap.adapters._descriptor import Inquiry, Thrown
 from freezeframe.backends.dap.adapters.lldb_dap import ADAPTER
 from freezeframe.backends.dap.marks import passes
@@ -35,7 +35,8 @@ def frame(name: str, path: str | None = "/p/a.cpp") -> RawFrame:
 @pytest.mark.parametrize(
     ("reason", "description", "expected"),
     [
-        ("exception", "signal SIGSEGV: no (fault address=0x3)", "SIGSEGV: no (fault address=0x3)"),
+        ("exception", "signal SIGSEGV: no (fault address=0x3)", "SIGSEGV: no at address 0x3"),
+        ("exception", "signal SIGSEGV: sent by kernel (SI_KERNEL)", "SIGSEGV: no valid address"),
         ("exception", "signal SIGUSR1", "SIGUSR1"),
         ("entry", "SIGSEGV: in a core file", "SIGSEGV: in a core file"),
     ],
@@ -207,7 +208,7 @@ def test_an_exception_is_read_with_all_it_inherits_from():
             "… ---> typeinfo name for std::runtime_error\n"
         ),
     }
-    inquiry = _lldb.examine("C++ Throw")
+    inquiry = _lldb_exceptions.examine("C++ Throw")
     assert inquiry is not None
 
     thrown = answered(inquiry, memory)
@@ -225,11 +226,11 @@ def test_an_exception_is_read_with_all_it_inherits_from():
     ],
 )
 def test_an_exception_that_nobody_caught_is_read_from_the_last_words(words):
-    info = _lldb.read_last_words("SIGABRT", f"before\n{words}\n")
+    info = _native.read_last_words("SIGABRT", f"before\n{words}\n")
 
     assert info is not None
     assert (info.type, info.message) == ("app::Broken", "broken thing")
-    assert _lldb.read_last_words("SIGSEGV", words) is None
+    assert _native.read_last_words("SIGSEGV", words) is None
 
 
 # --- output -------------------------------------------------------------------------------------
@@ -266,11 +267,11 @@ def test_what_lldb_says_of_watchpoints_is_not_told_twice():
 def test_a_function_of_a_module_is_set_by_a_command():
     want = WantedBreakpoint(1, Location(module="lib.so", function="f"), condition='s == "x"')
 
-    command = _lldb.MODULE_BREAKPOINT.make(want)
+    command = _lldb.BREAKPOINTS.in_module.make(want)
 
     assert command == ('breakpoint set --shlib "lib.so" --name "f" --condition "s == \\"x\\""')
-    assert _lldb.MODULE_BREAKPOINT.read("Breakpoint 4: no locations (pending).\n") == (4, False)
-    assert _lldb.MODULE_BREAKPOINT.read("Breakpoint 5: where = x`f\n") == (5, True)
+    assert _lldb.BREAKPOINTS.in_module.read("Breakpoint 4: no locations (pending).\n") == (4, False)
+    assert _lldb.BREAKPOINTS.in_module.read("Breakpoint 5: where = x`f\n") == (5, True)
 
 
 @pytest.mark.parametrize(

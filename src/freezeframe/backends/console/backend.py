@@ -29,7 +29,7 @@ from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, NotRunning, Unsupported
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit
 
-from .streams import Streams
+from .streams import ProgramStreams
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class ConsoleBackend:
         self._config = config
         self.target: Target = Attach()
         self.pid: int | None = None
-        self.streams: Streams | None = None
+        self.streams: ProgramStreams | None = None
         self.ended = False
         self._sink: Sink = lambda event: None
         self._command: tuple[str, ...] = found.command

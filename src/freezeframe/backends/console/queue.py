@@ -14,11 +14,12 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.process import PIPE, Process
-from freezeframe.backends.transport.streams import StdioStream
+from freezeframe.backends.transport.streams import StdioStream, Stream
 from freezeframe.backends.transport.tap import Tap
 from freezeframe.errors import DebuggerLost, DebuggerTimeout
 
@@ -34,6 +35,13 @@ Answer = TypeVar("Answer")
 Notice = TypeVar("Notice")
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Bytes that a dialect sends at once, beside the commands: what it asks to know an end."""
+
+    data: bytes
+
+
 class Dialect(Protocol[A, N]):
     """How one kind of console is written and read. Pure."""
 
@@ -43,7 +51,7 @@ class Dialect(Protocol[A, N]):
     def spell(self, token: int, command: str) -> bytes:
         """Return the bytes of a command whose answer will be known by *token*."""
 
-    def feed(self, data: bytes) -> Sequence[tuple[int | None, A] | N]:
+    def feed(self, data: bytes) -> Sequence[tuple[int | None, A] | N | Reply]:
         """Return what has arrived: answers as (token, answer), anything else as a notice."""
 
 
@@ -80,7 +88,7 @@ class Console(Generic[Answer, Notice]):
         self._on_lost: Callable[[DebuggerLost], None] | None = on_lost
         self._timeout_s = timeout_s
         self._loop = asyncio.get_running_loop()
-        self._stream: StdioStream | None = None
+        self._stream: Stream | None = None
         self._stderr: Drain | None = None
         self._tap: Tap | None = None
         self._last_token = 0
@@ -98,12 +106,18 @@ class Console(Generic[Answer, Notice]):
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], tap: str | None
     ) -> None:
         """Start the debugger; *tap* is a file for the wire log. Raises LaunchFailed."""
+        process = Process.spawn(argv, cwd=cwd, env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+        self.open(process, StdioStream(process), tap=tap)
+
+    def open(self, process: Process, stream: Stream, *, tap: str | None) -> None:
+        """Speak through *stream* to a debugger that was started; takes what it says over."""
         self._tap = Tap(tap) if tap else None
-        self.process = Process.spawn(argv, cwd=cwd, env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE)
-        self._stderr = Drain(self.process.take_stderr(), self.words.feed)
-        self._stderr.start()
-        self._stream = StdioStream(self.process)
-        self._stream.open(self._data, self._eof)
+        self.process = process
+        if process.stderr is not None:
+            self._stderr = Drain(process.take_stderr(), self.words.feed)
+            self._stderr.start()
+        self._stream = stream
+        stream.open(self._data, self._eof)
 
     @property
     def alive(self) -> bool:
@@ -199,7 +213,13 @@ class Console(Generic[Answer, Notice]):
     def _data(self, data: bytes) -> None:
         if self._tap is not None:
             self._note("in", data.decode("utf-8", "replace"))
-        self._inbox.extend(self._dialect.feed(data))
+        for each in self._dialect.feed(data):
+            if isinstance(each, Reply):
+                assert self._stream is not None
+                self._note("out", each.data.decode("utf-8", "replace"))
+                self._stream.write(each.data)
+            else:
+                self._inbox.append(each)
         if self._turn is None:
             self._dispatch()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import logging
@@ -30,7 +29,6 @@ from freezeframe.config import Config
 from freezeframe.errors import (
     DebuggerError,
     DebuggerLost,
-    DebuggerTimeout,
     EvaluationFailed,
     Unsupported,
 )
@@ -41,6 +39,7 @@ from . import translate
 from .adapters._descriptor import Adapter
 from .link import Link
 from .messages import Refused
+from .valuing import ask_value, part, set_member
 from .watches import Watch
 
 log = logging.getLogger(__name__)
@@ -61,6 +60,10 @@ class DapBackend:
         self._frame_places: dict[int, tuple[str, int, str]] = {}
         #: where the thread that was looked at last stands
         self._pc: str | None = None
+        #: the innermost frames of the thread that was looked at last
+        self._stack: tuple[int, Sequence[RawFrame]] = (0, ())
+        #: the first of the threads, when they were asked for last
+        self._first_thread: int | None = None
 
     # --- who it is
 
@@ -137,16 +140,16 @@ class DapBackend:
 
     async def passed(self, breakpoints: Sequence[int]) -> Passed:
         adapter = self._adapter
-        if adapter.ask_passed is None or not self._link.marks.conditional(breakpoints):
+        if adapter.breakpoints.ask_passed is None or not self._link.marks.conditional(breakpoints):
             return Passed(tuple(breakpoints))
-        answer = await self.evaluate(adapter.ask_passed(breakpoints), None)
-        return adapter.read_passed(answer.text, breakpoints)
+        answer = await self.evaluate(adapter.breakpoints.ask_passed(breakpoints), None)
+        return adapter.breakpoints.read_passed(answer.text, breakpoints)
 
     def check_condition(self, expression: str, path: str | None) -> str | None:
-        return self._adapter.check_condition(expression)
+        return self._adapter.breakpoints.check_condition(expression)
 
     def check_log(self, message: str, path: str | None) -> str | None:
-        return self._adapter.check_log(message)
+        return self._adapter.breakpoints.check_log(message)
 
     # --- execution
 
@@ -154,8 +157,8 @@ class DapBackend:
         if not only and self._link.stops.tell_next():
             return
         arguments: dict[str, Any] = {"threadId": await self._thread(thread)}
-        if only and self._adapter.resume_only is not None:
-            await self._resume_only(arguments["threadId"], *self._adapter.resume_only)
+        if only and self._adapter.raw.resume_only is not None:
+            await self._resume_only(arguments["threadId"], *self._adapter.raw.resume_only)
             return
         if only:
             arguments["singleThread"] = True
@@ -165,7 +168,8 @@ class DapBackend:
         arguments: dict[str, Any] = {"threadId": thread}
         if instruction:
             arguments["granularity"] = "instruction"
-        await self._resuming(_STEPS[kind], arguments)
+        if not self._link.stops.tell_next():
+            await self._resuming(_STEPS[kind], arguments)
 
     async def _resuming(self, command: str, arguments: dict[str, Any]) -> None:
         # Frame ids and references die here, and some adapters use the numbers again.
@@ -193,8 +197,8 @@ class DapBackend:
         await self._request("pause", {"threadId": await self._thread(thread)})
 
     async def jump(self, thread: int, path: str, line: int) -> None:
-        if self._adapter.jump_command is not None:
-            await self._jump_by_command(thread, self._adapter.jump_command(path, line), line)
+        if self._adapter.raw.jump is not None:
+            await self._jump_by_command(thread, self._adapter.raw.jump(path, line), line)
             return
         body = await self._request("gotoTargets", {"source": {"path": path}, "line": line})
         targets = body.get("targets") or []
@@ -226,7 +230,13 @@ class DapBackend:
     async def _thread(self, thread: int | None) -> int:
         if thread is not None:
             return thread
-        threads = await self.threads()
+        try:
+            threads = await self.threads()
+        except Refused:
+            # lldb-dap 22 names the threads of a program that runs only until its first stop.
+            if self._first_thread is None:
+                raise
+            return self._first_thread
         if not threads:
             raise DebuggerError("the debugger names no thread.", code="no-thread")
         return threads[0].id
@@ -235,7 +245,11 @@ class DapBackend:
 
     async def threads(self) -> Sequence[Thread]:
         body = await self._request("threads")
-        return [Thread(t["id"], t.get("name") or "") for t in body.get("threads") or ()]
+        named = self._adapter.frames.thread_name
+        threads = [Thread(t["id"], named(t.get("name") or "")) for t in body.get("threads") or ()]
+        if threads:
+            self._first_thread = threads[0].id
+        return threads
 
     async def frames(
         self, thread: int, start: int, count: int
@@ -245,14 +259,17 @@ class DapBackend:
         )
         target, total = self._link.target, body.get("totalFrames")
         told = body.get("stackFrames") or ()
-        shown = [frame for frame in told if not self._adapter.is_no_frame(frame)]
-        if self._adapter.guesses_depth:
+        shown = [frame for frame in told if not self._adapter.frames.is_none(frame)]
+        if self._adapter.frames.guesses_depth:
             total = start + len(told) if len(told) < count else None
         if len(shown) < len(told):
             total = start + len(shown)
-        frames = [translate.frame(frame, self._adapter, target) for frame in shown]
+        frames = [
+            translate.frame(frame, self._adapter, target, self._link.modules) for frame in shown
+        ]
         if frames and start == 0:
             self._pc = frames[0].address
+            self._stack = (thread, frames)
         for frame in frames:
             if frame.path is not None and frame.line is not None:
                 self._frame_places[frame.id] = (frame.path, frame.line, frame.function)
@@ -265,47 +282,50 @@ class DapBackend:
     async def children(
         self, ref: int, *, start: int = 0, count: int | None = None
     ) -> Sequence[RawValue]:
-        body = await self._value_request("variables", {"variablesReference": ref})
-        shown = [v for v in body.get("variables") or () if not self._adapter.hides(v)]
-        end = None if count is None else start + count
-        return [translate.value(v, self._adapter) for v in shown[start:end]]
+        shown = await part(self._link.wire, ref, start, count)
+        return [translate.value(v, self._adapter) for v in shown]
 
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False
     ) -> RawValue:
         adapter = self._adapter
         # What a statement's context answers for an expression may be less than its value.
-        runs = statement and not adapter.is_expression(expression)
-        context = adapter.statement_context if runs else adapter.expression_context
+        runs = statement and not adapter.expressions.is_expression(expression)
+        context = adapter.expressions.statement_context if runs else adapter.expressions.context
         arguments: dict[str, Any] = {"expression": expression, "context": context}
         if frame is not None:
             arguments["frameId"] = frame
         try:
-            body = await self._value_request("evaluate", arguments, slow=statement)
+            body = await self._evaluated(arguments, slow=statement)
         except Refused as error:
-            raise EvaluationFailed(adapter.brief_error(error.message)) from None
-        value = translate.value(body, adapter, expression)
-        failed = adapter.looks_failed(value)
-        if failed is not None:
-            raise EvaluationFailed(failed)
-        return value
+            raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
+        return translate.value(body, adapter, expression)
+
+    async def _evaluated(self, arguments: dict[str, Any], *, slow: bool) -> dict[str, Any]:
+        try:
+            return await self._value_request("evaluate", arguments, slow=slow)
+        except Refused as error:
+            again = self._adapter.expressions.again(arguments["expression"], error.message)
+            if again is None:
+                raise
+        return await self._value_request("evaluate", {**arguments, "expression": again}, slow=True)
 
     async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
         adapter = self._adapter
-        if adapter.assignment is not None:
-            await self.evaluate(adapter.assignment(target, value), frame, statement=True)
+        assignment = adapter.expressions.assignment
+        if assignment is not None:
+            await self.evaluate(assignment(target, value), frame, statement=True)
             return await self.evaluate(target, frame)
         if not self._link.wire.capabilities.get("supportsSetExpression"):
-            raise Unsupported(
-                f"{self.tool} sets no expressions.", next=f"dbg eval '{target} = {value}'"
-            )
+            await set_member(self._link.wire, target, value, frame)
+            return await self.evaluate(target, frame)
         arguments: dict[str, Any] = {"expression": target, "value": value}
         if frame is not None:
             arguments["frameId"] = frame
         try:
             await self._request("setExpression", arguments)
         except Refused as error:
-            raise EvaluationFailed(adapter.brief_error(error.message)) from None
+            raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
         return await self.evaluate(target, frame)
 
     async def in_hex(
@@ -316,7 +336,7 @@ class DapBackend:
         adapter, format = self._adapter, {"hex": True}
         arguments: dict[str, Any] = {
             "expression": expression,
-            "context": adapter.expression_context,
+            "context": adapter.expressions.context,
             "format": format,
         }
         if frame is not None:
@@ -330,18 +350,18 @@ class DapBackend:
                 "variables", {"variablesReference": value.ref, "format": format}
             )
         except Refused as error:
-            raise EvaluationFailed(adapter.brief_error(error.message)) from None
+            raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
         return value, [translate.value(v, adapter) for v in body.get("variables") or ()]
 
     async def argument_names(self, frame: int) -> Sequence[str] | None:
-        command = self._adapter.arguments_command
+        command = self._adapter.raw.arguments
         if command is not None:
-            return self._adapter.read_arguments(await self.raw(command, frame))
+            return self._adapter.raw.read_arguments(await self.raw(command, frame))
         place = self._frame_places.get(frame)
-        return None if place is None else self._adapter.argument_names(*place)
+        return None if place is None else self._adapter.frames.argument_names(*place)
 
     def slice_expression(self, expression: str, start: int, end: int) -> str | None:
-        hook = self._adapter.slice_expression
+        hook = self._adapter.expressions.slice
         return None if hook is None else hook(expression, start, end)
 
     async def exception(self, thread: int) -> ExceptionInfo | None:
@@ -393,10 +413,10 @@ class DapBackend:
         try:
             body = await self._request("disassemble", arguments)
         except Refused:
-            if self._adapter.disassemble_command is None:
+            if self._adapter.raw.disassemble is None:
                 raise
-            command = self._adapter.disassemble_command(address, count)
-            found = self._adapter.read_disassembly(await self.raw(command, None))
+            command = self._adapter.raw.disassemble(address, count)
+            found = self._adapter.raw.read_disassembly(await self.raw(command, None))
             return translate.instructions(found, self._pc)
         return translate.instructions(body.get("instructions") or (), self._pc)
 
@@ -407,40 +427,52 @@ class DapBackend:
         value = await self.evaluate(expression, frame)
         how: dict[str, Any] = {"name": expression}
         again = None
-        if adapter.watch_by_address:
+        if adapter.breakpoints.watch_by_address:
             if value.address is None:
                 raise DebuggerError(f"{expression} has no address, so it cannot be watched.")
             size = await self.evaluate(f"sizeof({expression})", frame)
             how = {"name": value.address, "asAddress": True, "bytes": int(size.text, 0)}
-            again = adapter.value_at(value.type or "", value.address)
+            again = adapter.breakpoints.value_at(value.type or "", value.address)
         elif frame is not None:
             how["frameId"] = frame
         shown = None if value.opaque else value.text
         watch = Watch(expression, {"accessType": access}, again, shown)
-        return await self._link.watches.add(watch, how, condition)
+        bound = await self._link.watches.add(watch, how, condition)
+        if adapter.breakpoints.watch_by_address and value.address is not None:
+            await self._scope(bound.id, value.address)
+        return bound
+
+    async def _scope(self, watch: int, address: str) -> None:
+        """Let a watchpoint on a variable end with the function that it is in."""
+        thread, stack = self._stack
+        back = await self._link.watches.returns_to(watch, address, thread, stack)
+        if back is not None:
+            condition = self._adapter.breakpoints.stack_from(back[1])
+            await self._link.marks.set_scope(watch, back[0], condition)
 
     async def unwatch(self, id: int) -> None:
         await self._link.watches.remove(id)
+        await self._link.marks.forget_scope(id)
 
     async def save_core(self, path: str) -> None:
-        if self._adapter.save_core is None:
+        if self._adapter.raw.save_core is None:
             raise Unsupported(f"{self.tool} has no {Feature.SAVE_CORE.value}.")
-        await self.raw(self._adapter.save_core(path), None)
+        await self.raw(self._adapter.raw.save_core(path), None)
 
     async def raw(self, command: str, frame: int | None) -> str:
         adapter = self._adapter
         arguments: dict[str, Any] = {
-            "expression": adapter.raw_prefix + command,
-            "context": adapter.raw_context,
+            "expression": adapter.raw.prefix + command,
+            "context": adapter.raw.context,
         }
         if frame is not None:
             arguments["frameId"] = frame
         try:
             body = await self._value_request("evaluate", arguments, slow=True)
         except Refused as error:
-            raise EvaluationFailed(adapter.brief_error(error.message)) from None
+            raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
         text = str(body.get("result", ""))
-        failed = adapter.raw_failure(text)
+        failed = adapter.raw.failure(text)
         if failed is not None:
             raise EvaluationFailed(failed)
         return text
@@ -455,33 +487,4 @@ class DapBackend:
     async def _value_request(
         self, command: str, arguments: dict[str, Any], *, slow: bool = False
     ) -> dict[str, Any]:
-        """Ask for something that may run the program's own code, which may never end.
-
-        Past its time the adapter's way to interrupt it is tried once; *slow* requests, which the
-        user asked for as such, get the time of any request.
-        """
-        timeouts = self._config.timeouts
-        limit_s = timeouts.request_s if slow else timeouts.value_s
-        unstick = self._adapter.unstick
-        if unstick is None:
-            return await self._link.wire.request(command, arguments, timeout_s=timeouts.request_s)
-        waiting = self._link.wire.send(command, arguments)
-        done, _ = await asyncio.wait({waiting}, timeout=limit_s)
-        if not done:
-            log.info("%s takes longer than %g s; interrupting it", command, limit_s)
-            try:
-                await self._link.wire.request(
-                    "evaluate",
-                    {"expression": unstick(), "context": self._adapter.statement_context},
-                    timeout_s=limit_s,
-                )
-            except DebuggerTimeout:
-                pass
-            done, _ = await asyncio.wait({waiting}, timeout=limit_s)
-        if not done:
-            waiting.cancel()
-            raise DebuggerTimeout(
-                f"showing it took longer than {limit_s:g} s and could not be interrupted.",
-                next="dbg stop",
-            )
-        return waiting.result()
+        return await ask_value(self._link.wire, command, arguments, slow=slow)

@@ -21,7 +21,7 @@ from freezeframe.backends.transport.fifo import Fifo
 from freezeframe.backends.transport.process import PIPE, Process
 from freezeframe.backends.transport.pty import Terminal
 from freezeframe.backends.transport.streams import Stream
-from freezeframe.backends.transport.tcp import Listener
+from freezeframe.backends.transport.tcp import Listener, free_port
 from freezeframe.errors import DebuggerTimeout, LaunchFailed
 
 from .adapters._descriptor import Adapter, Endpoint, Spawn
@@ -42,6 +42,7 @@ class Ground:
         self.fifo: Fifo | None = None
         self.stdin: Feeder | None = None
         self.stdio: tuple[str, str, str] | None = None
+        self.port = 0
         self._terminal: Terminal | None = None
         #: the end of what the debugger wrote to its standard error
         self.words = Tail()
@@ -51,18 +52,22 @@ class Ground:
         self._holders = 1
         self._closed = False
         self._arrived: asyncio.Queue[Stream] = asyncio.Queue()
+        #: what comes from its standard streams is the debugger's: the program does not run yet
+        self._hosting = False
 
     @classmethod
     async def open(cls, adapter: Adapter, target: Target) -> Ground:
         ground = cls(adapter, paths.scratch())
-        if adapter.reverse(target):
+        if adapter.start.reverse(target):
             ground.listener = await Listener.open(ground._connected)
             ground.endpoint = Endpoint(
                 ground.listener.host, ground.listener.port, os.urandom(16).hex()
             )
-        if adapter.stdio_fifos and isinstance(target, Launch):
+        if adapter.start.needs_port(target):
+            ground.port = free_port()
+        if adapter.start.stdio_fifos and isinstance(target, Launch):
             ground._open_stdio(target)
-        if adapter.log_channel:
+        if adapter.output.log_channel:
             ground.fifo = Fifo(lambda text: ground.on_text("log", text))
             ground.fifo.start()
         return ground
@@ -100,7 +105,8 @@ class Ground:
 
     def spawn(self, spawn: Spawn, target: Target) -> Process:
         """Start the program, the adapter or the injector. Raises LaunchFailed."""
-        if spawn.role == "program":
+        self._hosting = spawn.role == "host"
+        if spawn.role in ("program", "host"):
             self.process = self._spawn_program(spawn, target)
         elif spawn.role == "injector":
             self.process = Process.spawn(
@@ -162,7 +168,16 @@ class Ground:
         self._drains.append(drain)
         drain.start()
 
+    def begin(self) -> None:
+        """The program is about to run: from now on its streams are its own."""
+        if self._hosting:
+            self.drain()
+            self._hosting = False
+
     def _text(self, stream: str, text: str) -> None:
+        if self._hosting:
+            self.words.feed(text)
+            stream = "console"
         if stream == "stderr":
             self.words.feed(text)
         self.on_text(stream, text)

@@ -13,7 +13,7 @@ from freezeframe.backends.transport.processes import command_line
 from freezeframe.backends.transport.streams import Stream
 from freezeframe.errors import DebuggerError, NotFound
 
-from .adapters._descriptor import ChildOffer, Dial, Plan, Reverse, Stdio
+from .adapters._descriptor import ChildOffer, Dial, Plan, Reverse, Socket, Stdio
 
 if TYPE_CHECKING:
     from .link import Link
@@ -45,7 +45,7 @@ class Kin:
         link = self._link
         if self.make_backend is None or link.plan is None:
             return
-        stream: Stdio | Reverse | Dial = link.plan.stream
+        stream: Stdio | Reverse | Dial | Socket = link.plan.stream
         if offer.host is not None and offer.port is not None:
             stream = Dial(offer.host, offer.port)
         spawn = link.plan.spawn if isinstance(stream, Stdio) else None

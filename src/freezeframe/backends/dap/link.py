@@ -35,7 +35,7 @@ from freezeframe.errors import (
 )
 from freezeframe.model.stops import Exit
 
-from . import startup
+from . import startup, study
 from .adapters._descriptor import Adapter, Plan, Spawn, Surroundings
 from .ground import Ground
 from .kin import Kin, MakeBackend
@@ -89,6 +89,8 @@ class Link:
         self.command: tuple[str, ...] = found.command
         self.interpreter: str | None = parent.interpreter if parent is not None else None
         self.pid: int | None = None
+        #: names of modules by the debugger's ids of them
+        self.modules: dict[str, str] = {}
         self.ppid: int | None = None
         self.wire = Wire(adapter, config)
         self.marks = Marks(self.wire, self._log_channel)
@@ -151,6 +153,7 @@ class Link:
             ground.endpoint,
             ground.directory,
             ground.stdio,
+            ground.port,
         )
         if self.plan is None:
             self.plan = self.adapter.plan(target, self.around)
@@ -188,12 +191,12 @@ class Link:
             return
         self._greeted = True
         ground = self.ground
-        for greeting in self.adapter.greet(ground.endpoint if ground is not None else None):
+        for greeting in self.adapter.start.greet(ground.endpoint if ground is not None else None):
             body = await self.wire.request(greeting.command, greeting.arguments)
             wrong = greeting.check(body)
             if wrong is not None:
                 raise DebuggerLost(wrong)
-            pid, ppid = self.adapter.read_identity(body)
+            pid, ppid = self.adapter.children.read_identity(body)
             self.pid = pid or self.pid
             self.ppid = ppid or self.ppid
 
@@ -208,6 +211,8 @@ class Link:
         self.wire.learn(capabilities, *((Feature.STDIN,) if stdin else ()))
         if isinstance(self.target, Core):
             self.wire.features &= _OF_THE_DEAD
+        elif not self.adapter.end.leaves(self.target):
+            self.wire.features -= {Feature.DETACH}
 
     def _log_channel(self) -> str | None:
         ground = self.ground
@@ -243,12 +248,20 @@ class Link:
                 self.stops.resumed()
                 self.emit(events.Continued(body.get("threadId"), bool(all_threads)))
             case "output":
+                self._learn_exit(self.adapter.end.read_output(str(body.get("output") or "")))
+                pid = self.adapter.start.read_pid(str(body.get("output") or ""))
+                if pid is not None:
+                    self.pid = pid
+                    self.emit(events.ProcessStarted(pid, None))
                 for stream, text in self.voices.hear(body):
                     self.emit(events.Printed(stream, text))
             case "process":
                 pid = body.get("systemProcessId")
                 self.pid = pid if pid is not None else self.pid
                 self.emit(events.ProcessStarted(self.pid, body.get("name")))
+            case "module":
+                module = body.get("module") or {}
+                self.modules[str(module.get("id"))] = str(module.get("name"))
             case "thread":
                 alive = body.get("reason") != "exited"
                 self.emit(events.ThreadChanged(body.get("threadId", -1), alive))
@@ -259,34 +272,24 @@ class Link:
                 self.learn(body.get("capabilities") or {})
                 self.emit(events.CapabilitiesChanged())
             case "exited":
-                if self.adapter.is_replaced(body):
+                if self.adapter.children.is_replaced(body):
                     self.replaced = True
                 else:
                     self.work(self._on_exited(int(body.get("exitCode", 0))))
             case "terminated":
                 self.work(self._after_terminated())
-            case name if name == self.adapter.child_event:
-                offer = self.adapter.read_child_offer(body)
+            case name if name == self.adapter.children.event:
+                offer = self.adapter.children.read_offer(body)
                 if offer is not None:
                     self.kin.offer(offer)
 
     async def _on_exited(self, code: int) -> None:
-        """Take in an exit code; ask what is behind it where the adapter file knows how."""
-        question = self.adapter.exit_question(code)
-        exit = None
-        if question is not None:
-            arguments = {
-                "expression": self.adapter.raw_prefix + question,
-                "context": self.adapter.raw_context,
-            }
-            with contextlib.suppress(DebuggerError):
-                body = await self.wire.request("evaluate", arguments, timeout_s=_EXIT_STATUS_S)
-                exit = self.adapter.read_exit(str(body.get("result", "")))
-        if exit is None:
-            signal_name = self.adapter.exit_signal(code, self.stops.last_signal)
-            exit = Exit(signal=signal_name) if signal_name else Exit(code=code)
-        self._exit = exit
-        self._exit_known.set()
+        self._learn_exit(await study.end(self.wire, code, self.stops.last_signal, _EXIT_STATUS_S))
+
+    def _learn_exit(self, exit: Exit | None) -> None:
+        if exit is not None:
+            self._exit = exit
+            self._exit_known.set()
 
     async def _run_in_terminal(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Start the program that the adapter asks for, on pipes that we own."""
@@ -359,6 +362,9 @@ class Link:
     async def _after_terminated(self) -> None:
         if self._owns_program or self.replaced:
             return
+        if self.adapter.end.told_at_leave and self._exit is None:
+            with contextlib.suppress(DebuggerError):
+                await self._disconnect(terminate=True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_EXIT_STATUS_S):
                 await self._exit_known.wait()
@@ -394,14 +400,14 @@ class Link:
         if self.ended:
             return
         self._detached = True
-        farewell = self.adapter.farewell(self.target)
+        farewell = self.adapter.end.farewell(self.target)
         if farewell is not None:
             with contextlib.suppress(DebuggerError):
                 await self.wire.request(
                     "evaluate",
                     {
                         "expression": farewell,
-                        "context": self.adapter.expression_context,
+                        "context": self.adapter.expressions.context,
                     },
                     timeout_s=_DISCONNECT_S,
                 )

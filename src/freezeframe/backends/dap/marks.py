@@ -28,6 +28,7 @@ from .wire import Wire
 
 #: Ids of breakpoints that are ours, not the user's and not those of `until`.
 _ENTRY = -1_000_000
+_FIRST_SCOPE = -1_500_000
 _FIRST_FILTER = -2_000_000
 
 
@@ -47,6 +48,8 @@ class Marks:
         self._own: dict[int, str] = {}
         #: where the program begins, when that is known by address only
         self._entry: int | None = None
+        #: where functions go on whose callees' variables are watched, by the watchpoint's id
+        self._scopes: dict[int, WantedBreakpoint] = {}
         #: breakpoints as they were wanted, by id
         self._wanted: dict[int, WantedBreakpoint] = {}
         #: breakpoints that share an entry of the adapter's with others
@@ -75,7 +78,7 @@ class Marks:
         adapter = self._wire.adapter
         filters = self._filters = configuration.filters_among(self.offered())
         if isinstance(target, Launch) and target.stop_on_entry:
-            entry = adapter.entry_function(target)
+            entry = adapter.start.entry_function(target)
             if entry is not None:
                 self._own[_ENTRY] = entry
         self._own.update(self._filter_functions(filters))
@@ -119,7 +122,7 @@ class Marks:
         if Feature.FUNCTION_BREAKPOINTS not in self._wire.features:
             return self._refused(wanted, Feature.FUNCTION_BREAKPOINTS)
         self._asked["function"] = wanted
-        command = self._wire.adapter.module_breakpoint
+        command = self._wire.adapter.breakpoints.in_module
         in_modules = [w for w in wanted if command is not None and w.location.module]
         own = [WantedBreakpoint(id, Location(function=name)) for id, name in self._own.items()]
         bound = await self._set(
@@ -128,7 +131,7 @@ class Marks:
             lambda entry: {"name": self._function_name(entry.wanted)},
         )
         if command is not None:
-            if self._wire.adapter.searches(self._target):
+            if self._wire.adapter.breakpoints.searches(self._target):
                 lost = {each.id for each in bound if not each.verified and not each.rejected}
                 in_modules += [w for w in wanted if w.id in lost]
             found = await self._set_by_command(in_modules, command)
@@ -153,7 +156,7 @@ class Marks:
                 continue
             if want.id in self._commanded:
                 continue
-            counted = want if self._wire.adapter.counts_hits else self._counted(want)
+            counted = want if self._wire.adapter.breakpoints.counts_hits else self._counted(want)
             made = command.read(await self._raw(command.make(counted)))
             if made is None:
                 bound.append(BoundBreakpoint(want.id, False, rejected=True))
@@ -166,7 +169,7 @@ class Marks:
 
     async def _raw(self, command: str) -> str:
         adapter = self._wire.adapter
-        arguments = {"expression": adapter.raw_prefix + command, "context": adapter.raw_context}
+        arguments = {"expression": adapter.raw.prefix + command, "context": adapter.raw.context}
         body = await self._wire.request("evaluate", arguments)
         return str(body.get("result", ""))
 
@@ -174,7 +177,7 @@ class Marks:
         if Feature.ADDRESS_BREAKPOINTS not in self._wire.features:
             return self._refused(wanted, Feature.ADDRESS_BREAKPOINTS)
         self._asked["address"] = wanted
-        own = []
+        own = list(self._scopes.values())
         if self._entry is not None:
             own.append(WantedBreakpoint(_ENTRY, Location(address=self._entry)))
         bound = await self._set(
@@ -182,11 +185,27 @@ class Marks:
             [*wanted, *own],
             lambda entry: {"instructionReference": f"{entry.wanted.location.address:#x}"},
         )
-        return [entry for entry in bound if entry.id != _ENTRY]
+        return [entry for entry in bound if entry.id > _ENTRY]
+
+    async def set_scope(self, watch: int, address: int, condition: str) -> None:
+        """Stop where a function goes on that called the one whose variable is watched."""
+        if Feature.ADDRESS_BREAKPOINTS in self._wire.features:
+            where = Location(address=address)
+            self._scopes[watch] = WantedBreakpoint(_FIRST_SCOPE - watch, where, condition)
+            await self.set_addresses(self._asked.get("address", ()))
+
+    async def forget_scope(self, watch: int) -> None:
+        if self._scopes.pop(watch, None) is not None:
+            await self.set_addresses(self._asked.get("address", ()))
+
+    @staticmethod
+    def without_scopes(stopped: Stopped) -> tuple[int, ...]:
+        """Return the breakpoints of a stop that are not where a watched variable ends."""
+        return tuple(id for id in stopped.breakpoints if not _FIRST_FILTER < id <= _FIRST_SCOPE)
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         self._filters = filters
-        names = self._wire.adapter.filter_names
+        names = self._wire.adapter.exceptions.names
         offered = {f.name for f in translate.filters(self._wire.capabilities)}
         wanted = [replace(f, name=names.get(f.name, f.name)) for f in filters]
         chosen = [f for f in wanted if f.name in offered]
@@ -196,9 +215,15 @@ class Marks:
         self._types = {
             labels[name]: frozenset(condition.split(", ")) for name, condition in narrowed.items()
         }
-        if self._wire.adapter.narrow is not None:
-            await self._narrow(self._wire.adapter.narrow, narrowed)
-        elif self._wire.adapter.examines:
+        by_function = self._wire.adapter.exceptions.functions
+        self._types |= {
+            f.name: frozenset(f.condition.split(", "))
+            for f in filters
+            if f.condition and f.name in by_function
+        }
+        if self._wire.adapter.exceptions.narrow is not None:
+            await self._narrow(self._wire.adapter.exceptions.narrow, narrowed)
+        elif self._wire.adapter.exceptions.examines:
             pass  # each is looked at when it is thrown
         elif narrowed and self._wire.capabilities.get("supportsExceptionFilterOptions"):
             arguments["filters"] = [f.name for f in chosen if not f.condition]
@@ -206,7 +231,7 @@ class Marks:
                 {"filterId": name, "condition": condition} for name, condition in narrowed.items()
             ]
         await self._wire.request("setExceptionBreakpoints", arguments)
-        for command in self._wire.adapter.filter_commands({f.name for f in filters}):
+        for command in self._wire.adapter.exceptions.commands({f.name for f in filters}):
             await self._raw(command)
         functions = self._filter_functions(filters)
         before = {id: name for id, name in self._own.items() if id <= _FIRST_FILTER}
@@ -223,17 +248,17 @@ class Marks:
             return
         self._narrowed = bool(narrowed)
         types = {name: condition.split(", ") for name, condition in narrowed.items()}
-        context = self._wire.adapter.expression_context
+        context = self._wire.adapter.expressions.context
         await self._wire.request("evaluate", {"expression": expression(types), "context": context})
 
     def offered(self) -> tuple[ExceptionFilter, ...]:
         """Return the exception filters there are, in our words."""
         own = translate.filters(self._wire.capabilities)
-        return tuple(self._wire.adapter.offered_filters(own, self._target))
+        return tuple(self._wire.adapter.exceptions.offered(own, self._target))
 
     def _filter_functions(self, filters: Sequence[ExceptionFilter]) -> dict[int, str]:
         """Return the functions to stop at for filters that the adapter has not."""
-        known = list(self._wire.adapter.function_filters.items())
+        known = list(self._wire.adapter.exceptions.functions.items())
         on = {f.name for f in filters}
         return {
             _FIRST_FILTER - index: each.function
@@ -243,7 +268,7 @@ class Marks:
 
     def filter_of(self, stopped: Stopped) -> str | None:
         """Return the filter that a stop at a function of ours means."""
-        names = list(self._wire.adapter.function_filters)
+        names = list(self._wire.adapter.exceptions.functions)
         found = [_FIRST_FILTER - id for id in stopped.breakpoints if id <= _FIRST_FILTER]
         return names[found[0]] if found else None
 
@@ -280,7 +305,7 @@ class Marks:
         # Watchpoints have ids of their own, and the same numbers.
         watched = body.get("reason") == "data breakpoint"
         stopped = translate.stopped(body, {} if watched else self._ids)
-        read = self._wire.adapter.read_stop(body)
+        read = self._wire.adapter.stops.read(body)
         if read is not None:
             stopped = replace(stopped, reason=read[0], description=read[1])
         return stopped
@@ -316,7 +341,11 @@ class Marks:
     def moved(self, answer: Mapping[str, Any]) -> list[BoundBreakpoint]:
         """Return what an event says about breakpoints of ours."""
         ids = self._ids.get(answer.get("id", -1), ())
-        return [translate.bound_one(id, answer) for id in ids]
+        check = self._wire.adapter.breakpoints.check_bound
+        return [
+            check(self._wanted[id], bound) if id in self._wanted else bound
+            for id, bound in ((id, translate.bound_one(id, answer)) for id in ids)
+        ]
 
     async def _set(
         self,
@@ -328,10 +357,10 @@ class Marks:
         usable, refused = self._usable(wanted)
         adapter = self._wire.adapter
         self._wanted.update((want.id, want) for want in usable)
-        if not adapter.counts_hits:
+        if not adapter.breakpoints.counts_hits:
             usable = [self._counted(want) for want in usable]
-        entries = adapter.wire_breakpoints(usable, self._log_channel())
-        if adapter.one_a_place:
+        entries = adapter.breakpoints.wire(usable, self._log_channel())
+        if adapter.breakpoints.one_a_place:
             entries = self._joined(entries)
         for entry in entries:
             (self._conditional.update if entry.fields else self._conditional.difference_update)(
@@ -376,7 +405,7 @@ class Marks:
         location = wanted.location
         if location.module:
             return f"{location.module}!{location.function}"
-        return self._wire.adapter.function_alias(self._target, location.function or "")
+        return self._wire.adapter.breakpoints.function_alias(self._target, location.function or "")
 
     def _usable(
         self, wanted: Sequence[WantedBreakpoint]
@@ -384,9 +413,9 @@ class Marks:
         """Tell breakpoints that can be set from those whose words can never be evaluated."""
         usable, refused = [], []
         for want in wanted:
-            adapter = self._wire.adapter
-            wrong = adapter.check_condition(want.condition) if want.condition else None
-            wrong = wrong or (adapter.check_log(want.log) if want.log is not None else None)
+            check = self._wire.adapter.breakpoints
+            wrong = check.check_condition(want.condition) if want.condition else None
+            wrong = wrong or (check.check_log(want.log) if want.log is not None else None)
             if wrong is None:
                 usable.append(want)
             else:

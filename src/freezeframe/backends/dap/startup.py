@@ -17,6 +17,8 @@ from freezeframe.backends.backend import BoundBreakpoint, Configuration
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
 
 from .adapters._descriptor import Dial
+from .messages import Refused
+from .study import evaluated
 
 if TYPE_CHECKING:
     from .link import Link
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Answer = asyncio.Future[dict[str, Any]]
+
+#: How long the answer to a start may come after the refusal of what followed it.
+_LATER_S = 0.3
 
 
 async def configure(
@@ -39,12 +44,15 @@ async def configure(
         link.emit(events.Initialized())
     priming = _prime(link)
     try:
+        await _prime_stopped(link)
         bound = await link.marks.set_all(configuration, link.target)
         if priming:
             # What they prepare must be there when the program begins; one that fails costs only
             # what it would have mended.
             await asyncio.wait(priming, timeout=timeouts.value_s)
             _introduce(link, priming[0])
+        if link.ground is not None:
+            link.ground.begin()
         if link.wire.capabilities.get("supportsConfigurationDoneRequest"):
             await link.wire.request("configurationDone")
         async with asyncio.timeout(timeouts.request_s):
@@ -57,13 +65,15 @@ async def configure(
     except (DebuggerLost, DebuggerTimeout):
         raise
     except DebuggerError as error:
-        raise _failed(link, _first_failure(launching) or error) from None
+        raise _failed(link, await _first_failure(launching) or error) from None
     link.configured = True
     return bound
 
 
-def _first_failure(launching: Answer) -> DebuggerError | None:
+async def _first_failure(launching: Answer) -> DebuggerError | None:
     """Return why the start itself failed; what failed after it only followed from that."""
+    # lldb-dap 22 answers the start last, whatever else it has refused.
+    await asyncio.wait({launching}, timeout=_LATER_S)
     if not launching.done() or launching.cancelled():
         return None
     error = launching.exception()
@@ -105,9 +115,9 @@ async def _initialize(link: Link) -> dict[str, Any]:
 def _start_request(link: Link) -> tuple[str, dict[str, Any]]:
     if link.plan is not None:
         return link.plan.request, link.plan.arguments
-    assert link.adapter.child_arguments is not None
+    assert link.adapter.children.arguments is not None
     assert link.around is not None
-    return "attach", link.adapter.child_arguments(link.target, link.around)
+    return "attach", link.adapter.children.arguments(link.target, link.around)
 
 
 async def _until_initialized(link: Link, launching: Answer) -> None:
@@ -135,7 +145,7 @@ async def _until_initialized(link: Link, launching: Answer) -> None:
 
 def _failed(link: Link, error: DebuggerError) -> LaunchFailed:
     """Return a failed start in the adapter's words, or in better ones."""
-    better = link.adapter.explain_failure(link.target, error.message)
+    better = link.adapter.start.explain_failure(link.target, error.message)
     if better is None:
         return LaunchFailed(error.message, next=error.next)
     return LaunchFailed(better[0], next=better[1])
@@ -146,20 +156,48 @@ def _prime(link: Link) -> list[Answer]:
     if link.around is None:
         return []
     priming = []
-    for expression in link.adapter.prime(link.target, link.around):
+    for expression in link.adapter.start.prime(link.target, link.around):
         primed = link.wire.send(
-            "evaluate", {"expression": expression, "context": link.adapter.expression_context}
+            "evaluate", {"expression": expression, "context": link.adapter.expressions.context}
         )
         primed.add_done_callback(_note_failure)
         priming.append(primed)
     return priming
 
 
+async def _prime_stopped(link: Link) -> None:
+    """Evaluate what must run in a process that joining stopped, before anything is set there.
+
+    In the innermost frame that can: one of a function in C may not.
+    """
+    expressions = link.adapter.start.prime_stopped(link.target)
+    if expressions:
+        # Most stop when they are joined.
+        await link.wire.request("pause", {"threadId": 1})
+    for expression in expressions:
+        for thread in (await link.wire.request("threads")).get("threads") or ():
+            if await _primed(link, expression, thread["id"]):
+                break
+        else:
+            raise DebuggerError("the program does not stand still, so it cannot be joined.")
+
+
+async def _primed(link: Link, expression: str, thread: int) -> bool:
+    try:
+        body = await link.wire.request("stackTrace", {"threadId": thread})
+    except Refused:
+        return False
+    for frame in body.get("stackFrames") or ():
+        if await evaluated(link.wire, expression, frame["id"]) == "true":
+            return True
+    return False
+
+
 def _introduce(link: Link, primed: Answer) -> None:
     """Tell the command line of a child, which nobody here knows."""
     if link.parent is None or not primed.done() or primed.cancelled() or primed.exception():
         return
-    command = link.adapter.read_command(str(primed.result().get("result", "")))
+    command = link.adapter.start.read_command(str(primed.result().get("result", "")))
     if command:
         link.emit(events.ProcessStarted(link.pid, command=command))
 

@@ -39,7 +39,7 @@ class Stops:
 
     def take(self, stopped: events.Stopped, watch: int | None) -> None:
         """Report a stop, or go on where nobody wants it."""
-        if self._standing and self._link.adapter.stops_together:
+        if self._standing and self._link.adapter.stops.together:
             # Another thread of the same stop: it is told when the program would go on.
             self._waiting.append((stopped, watch))
             return
@@ -57,6 +57,11 @@ class Stops:
             return False
         stopped, watch = self._waiting.pop(0)
         self._link.emit(events.Continued(stopped.thread))
+        if stopped.watch is not None:
+            self._link.emit(stopped)
+            return True
+        if stopped.description is None:
+            stopped = replace(stopped, description="at the same time, nothing has run")
         self._sort(stopped, watch)
         return True
 
@@ -102,12 +107,13 @@ class Stops:
         self.exception = None
         name = self._link.marks.filter_of(stopped)
         if name is not None:
-            self.exception = self._link.adapter.function_filters[name].read(self._said())
+            read = self._link.adapter.exceptions.functions[name].read
+            self.exception = read(self._said()) if read is not None else None
             stopped = replace(
                 stopped, reason=StopReason.EXCEPTION, description=name, breakpoints=()
             )
         if self._link.marks.is_entry(stopped):
-            address = self._link.adapter.entry_address(self._link.target)
+            address = self._link.adapter.start.entry_address(self._link.target)
             if address is not None and not self._redirected:
                 self._redirected = True
                 self._link.work(self._enter(address, stopped))
@@ -115,7 +121,8 @@ class Stops:
             stopped = replace(stopped, reason=StopReason.ENTRY, breakpoints=())
             self._link.work(self._link.marks.forget_entry())
         joining = isinstance(self._link.target, events.Attach) and not self._link.configured
-        if joining and stopped.description in ("SIGSTOP", "SIGTRAP"):
+        paused = stopped.reason is StopReason.PAUSE
+        if joining and (paused or stopped.description in ("SIGSTOP", "SIGTRAP")):
             # Joining a process stops it; it goes on once everything is in place.
             return
         pausing, self.pausing = self.pausing, False
@@ -124,7 +131,8 @@ class Stops:
         self._signalled = stopped.reason is StopReason.SIGNAL
         if stopped.reason is StopReason.SIGNAL and stopped.description:
             self.last_signal = stopped.description.split(":")[0]
-            self.exception = self._link.adapter.read_last_words(self.last_signal, self._said())
+            exceptions = self._link.adapter.exceptions
+            self.exception = exceptions.read_last_words(self.last_signal, self._said())
             if self.exception is not None:
                 # The signal is only how the runtime ends a program for an exception.
                 stopped = replace(stopped, reason=StopReason.EXCEPTION)
@@ -132,8 +140,38 @@ class Stops:
             self._link.work(self._on_watched(stopped, watch))
         elif stopped.reason is StopReason.EXCEPTION and self.exception is None:
             self._link.work(self._on_thrown(stopped))
+        elif self._link.watches.scoped:
+            self._link.work(self._tell(stopped))
         else:
             self._link.emit(stopped)
+
+    async def _tell(self, stopped: events.Stopped) -> None:
+        """Report a stop, with the watchpoint whose variable has gone since the last one."""
+        marks = self._link.marks
+        breakpoints = marks.without_scopes(stopped)
+        only_left = not breakpoints and bool(stopped.breakpoints)
+        left = await self._link.watches.leave(stopped.thread)
+        for hit in left:
+            await marks.forget_scope(hit.id)
+        if only_left and not left:
+            # Another call of the same function, or another thread in it.
+            await self._go_on(stopped.thread if stopped.thread is not None else 0)
+            return
+        stopped = replace(stopped, breakpoints=breakpoints)
+        watch = stopped.watch
+        if left and (only_left or (watch is not None and watch.id in [hit.id for hit in left])):
+            hit = left.pop(0)
+            stopped = replace(
+                stopped, reason=StopReason.WATCHPOINT, breakpoints=(hit.id,), watch=hit
+            )
+        elif left and watch is None:
+            stopped = replace(stopped, watch=left.pop(0))
+        # Of several that end together each is told.
+        self._waiting[:0] = [
+            (replace(stopped, reason=StopReason.WATCHPOINT, breakpoints=(hit.id,), watch=hit), None)
+            for hit in left
+        ]
+        self._link.emit(stopped)
 
     async def _enter(self, expression: str, stopped: events.Stopped) -> None:
         """Go on to where the program begins: an address that is known only now."""
@@ -150,14 +188,15 @@ class Stops:
 
     async def _on_watched(self, stopped: events.Stopped, id: int) -> None:
         watch = await self._link.watches.seen(id, stopped.thread)
-        if self._link.adapter.watches_after:
+        if self._link.adapter.stops.watches_after:
             place = await line_before(self._link.wire, stopped.thread)
             watch = replace(watch, path=place[0], line=place[1]) if place else watch
-        self._link.emit(replace(stopped, watch=watch, breakpoints=(watch.id,), description=None))
+        stopped = replace(stopped, watch=watch, breakpoints=(watch.id,), description=None)
+        await self._tell(stopped)
 
     async def _on_thrown(self, stopped: events.Stopped) -> None:
         """Look at an exception that was thrown; one of a type that nobody wants runs on."""
-        inquiry = self._link.adapter.examine(stopped.description or "")
+        inquiry = self._link.adapter.exceptions.examine(stopped.description or "")
         if inquiry is not None:
             thrown = await inquire(self._link.wire, inquiry, stopped.thread)
             label = stopped.description or ""

@@ -1,12 +1,15 @@
-"""What is found out about a stop before it is reported."""
+"""What is found out about a stop or an end before it is reported."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from freezeframe.errors import DebuggerError
+from freezeframe.model.stops import Exit
 
 from .adapters._descriptor import Ask, Inquiry, Thrown
 from .wire import Wire
@@ -43,16 +46,32 @@ async def inquire(wire: Wire, inquiry: Inquiry, thread: int | None) -> Thrown | 
         return None
 
 
+async def end(wire: Wire, code: int, last_signal: str | None, timeout_s: float) -> Exit:
+    """Return what is behind an exit code, given the last signal that the program stopped for."""
+    adapter = wire.adapter
+    exit = None
+    question = adapter.end.question(code)
+    if question is not None:
+        arguments = {"expression": adapter.raw.prefix + question, "context": adapter.raw.context}
+        with contextlib.suppress(DebuggerError):
+            body = await wire.request("evaluate", arguments, timeout_s=timeout_s)
+            exit = adapter.end.read(str(body.get("result", "")))
+    if exit is None:
+        signal = adapter.end.signal(code, last_signal)
+        exit = Exit(signal=signal) if signal else Exit(code=code)
+    return exit
+
+
 async def _answer(wire: Wire, asked: Ask, frame: int) -> str | None:
     if not asked.raw:
         return await evaluated(wire, asked.text, frame)
     adapter = wire.adapter
-    return await _evaluate(wire, adapter.raw_prefix + asked.text, adapter.raw_context, frame)
+    return await _evaluate(wire, adapter.raw.prefix + asked.text, adapter.raw.context, frame)
 
 
 async def evaluated(wire: Wire, expression: str, frame: int | None) -> str | None:
     """Return the text of an expression's value; None where it has none."""
-    return await _evaluate(wire, expression, wire.adapter.expression_context, frame)
+    return await _evaluate(wire, expression, wire.adapter.expressions.context, frame)
 
 
 async def _evaluate(wire: Wire, text: str, context: str, frame: int | None) -> str | None:
@@ -72,7 +91,22 @@ async def filled(wire: Wire, message: str, frame: int | None) -> str:
     for index in range(1, len(parts), 2):
         value = await evaluated(wire, parts[index], frame)
         parts[index] = value if value is not None else f"<{parts[index]} has no value>"
-    return wire.adapter.log_text("".join(parts))
+    return wire.adapter.output.log_text("".join(parts))
+
+
+async def _instructions_before(wire: Wire, address: str) -> Sequence[Mapping[str, Any]]:
+    arguments = {
+        "memoryReference": address,
+        "instructionOffset": -_LOOK_BACK,
+        "instructionCount": _LOOK_BACK,
+    }
+    try:
+        body = await wire.request("disassemble", arguments)
+    except DebuggerError as error:
+        log.info("the instruction before a stop could not be read: %s", error)
+        return ()
+    found: Sequence[Mapping[str, Any]] = body.get("instructions") or ()
+    return found
 
 
 async def line_before(wire: Wire, thread: int | None) -> tuple[str, int] | None:
@@ -84,24 +118,22 @@ async def line_before(wire: Wire, thread: int | None) -> tuple[str, int] | None:
         return None
     try:
         frame = await innermost(wire, thread)
-        if frame is None or frame.get("instructionPointerReference") is None:
-            return None
-        body = await wire.request(
-            "disassemble",
-            {
-                "memoryReference": frame["instructionPointerReference"],
-                "instructionOffset": -_LOOK_BACK,
-                "instructionCount": _LOOK_BACK,
-            },
-        )
     except DebuggerError as error:
-        log.info("the instruction before a stop could not be read: %s", error)
+        log.info("the frame of a stop could not be read: %s", error)
         return None
+    if frame is None or frame.get("instructionPointerReference") is None:
+        return None
+    here = ((frame.get("source") or {}).get("path"), frame.get("line"))
+    raw = wire.adapter.raw
+    if raw.line_at is not None:
+        # The byte before is the last one of the instruction before.
+        command = raw.line_at(int(frame["instructionPointerReference"], 0) - 1)
+        told = raw.read_line(await _evaluate(wire, raw.prefix + command, raw.context, None) or "")
+        return None if told == here else told
     # An instruction without a place belongs to that of the one before it.
     place = None
-    for instruction in body.get("instructions") or ():
+    for instruction in await _instructions_before(wire, frame["instructionPointerReference"]):
         path = (instruction.get("location") or {}).get("path")
         if path is not None and instruction.get("line") is not None:
             place = (path, instruction["line"])
-    here = ((frame.get("source") or {}).get("path"), frame.get("line"))
     return None if place == here else place

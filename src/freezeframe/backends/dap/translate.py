@@ -80,9 +80,9 @@ def features(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
     found = {feature for flag, feature in _FEATURES.items() if capabilities.get(flag)}
     if capabilities.get("exceptionBreakpointFilters"):
         found.add(Feature.EXCEPTIONS)
-    if adapter.narrow is not None or adapter.examines:
+    if adapter.exceptions.narrow is not None or adapter.exceptions.examines:
         found.add(Feature.EXCEPTION_TYPES)
-    if adapter.save_core is not None:
+    if adapter.raw.save_core is not None:
         found.add(Feature.SAVE_CORE)
     return frozenset((found | _ALWAYS | adapter.extra_features) - adapter.lacks)
 
@@ -116,25 +116,29 @@ def stopped(body: Body, ids: Mapping[int, tuple[int, ...]]) -> Stopped:
     )
 
 
-def frame(body: Body, adapter: Adapter, target: Target) -> RawFrame:
+def frame(
+    body: Body, adapter: Adapter, target: Target, modules: Mapping[str, str] | None = None
+) -> RawFrame:
+    """A frame; *modules* are the names of modules by their ids."""
     source = body.get("source") or {}
+    module = str(body["moduleId"]) if body.get("moduleId") is not None else None
     path = source.get("path")
     line = body.get("line") or None
     raw = RawFrame(
         id=body["id"],
-        function=adapter.function_name(body.get("name", "?")),
+        function=adapter.frames.function_name(body.get("name", "?")),
         path=path,
         line=line,
         column=body.get("column") or None,
-        module=str(body["moduleId"]) if body.get("moduleId") is not None else None,
+        module=(modules or {}).get(module, module) if module is not None else None,
         address=body.get("instructionPointerReference"),
         library=body.get("presentationHint") == "subtle"
         or source.get("presentationHint") == "deemphasize"
-        or (path is None and adapter.sourceless_is_library)
-        or (path is not None and adapter.is_library(path, target)),
+        or (path is None and adapter.frames.sourceless_is_library)
+        or (path is not None and adapter.frames.is_library(path, target)),
         source_reference=source.get("sourceReference") or 0,
     )
-    return adapter.read_frame(raw, body)
+    return adapter.frames.read(raw, body)
 
 
 def scope(body: Body) -> RawScope:
@@ -157,7 +161,7 @@ def value(body: Body, adapter: Adapter, name: str | None = None) -> RawValue:
     """Return a variable, or the result of an evaluation under *name*."""
     text = body.get("value") if "value" in body else body.get("result", "")
     label = name if name is not None else body.get("name", "")
-    returned = next((p for p in adapter.returned_prefixes if label.startswith(p)), None)
+    returned = next((p for p in adapter.values.returned_prefixes if label.startswith(p)), None)
     kind = body.get("type") or None
     raw = RawValue(
         name=label.removeprefix(returned) if returned is not None else label,
@@ -167,10 +171,10 @@ def value(body: Body, adapter: Adapter, name: str | None = None) -> RawValue:
         count=_count(body),
         expression=body.get("evaluateName") or name,
         address=body.get("memoryReference"),
-        opaque=adapter.is_opaque(text or "", kind),
+        opaque=adapter.values.is_opaque(text or "", kind),
         returned=returned is not None,
     )
-    return adapter.enrich(raw, body)
+    return adapter.values.enrich(raw, body)
 
 
 def _count(body: Body) -> int | None:
@@ -193,7 +197,7 @@ def bound(
         if answer.get("id") is not None:
             ids[answer["id"]] = entry.ids
         for id in entry.ids:
-            result.append(adapter.check_bound(entry.wanted, bound_one(id, answer)))
+            result.append(adapter.breakpoints.check_bound(entry.wanted, bound_one(id, answer)))
     return result
 
 
@@ -209,8 +213,8 @@ def bound_one(id: int, answer: Body) -> BoundBreakpoint:
 
 
 def exception(body: Body, adapter: Adapter) -> ExceptionInfo:
-    if adapter.read_exception is not None:
-        return adapter.read_exception(body)
+    if adapter.exceptions.read is not None:
+        return adapter.exceptions.read(body)
     details = body.get("details") or {}
     return ExceptionInfo(
         type=details.get("fullTypeName") or body.get("exceptionId") or "exception",

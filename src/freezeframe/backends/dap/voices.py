@@ -23,12 +23,12 @@ class Voices:
         """Yield the streams and texts that one output event stands for."""
         category = body.get("category") or "console"
         text = str(body.get("output") or "")
-        if not text or category in self._adapter.ignored_output:
+        if not text or category in self._adapter.output.ignored:
             return
-        if category in ("stdout", "stderr", "log"):
+        if category in ("stdout", "stderr", "log") and self._adapter.output.of_program:
             yield category, text
             return
-        marks = self._adapter.log_marks
+        marks = self._adapter.output.log_marks
         while marks is not None and text:
             if self._message is None:
                 words, mark, text = text.partition(marks[0])
@@ -41,14 +41,14 @@ class Voices:
             self._message += words
             if not mark:
                 return
-            yield "log", self._adapter.log_text(self._message) + "\n"
+            yield "log", self._adapter.output.log_text(self._message) + "\n"
             self._message = None
             text = text.removeprefix("\n")
         if text:
             yield from self._console(text)
 
     def _console(self, text: str) -> Iterator[tuple[str, str]]:
-        if self._adapter.chatter(text):
+        if self._adapter.output.chatter(text):
             log.debug("%s: %s", self._adapter.name, text.rstrip())
         else:
             yield "console", text

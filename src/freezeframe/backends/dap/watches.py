@@ -1,19 +1,27 @@
-"""Watchpoints: an adapter is always told all of them, and gives them new ids each time."""
+"""Watchpoints: an adapter is always told all of them, and gives them new ids each time.
+
+One on a variable in a function's frame ends when that function returns: from then on its memory
+is another's. The adapter does not know that, so the place where the caller goes on is a breakpoint
+of ours (`Marks.set_scope`), and the stack pointer tells whether the frame has gone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from freezeframe.backends.backend import BoundBreakpoint
+from freezeframe.backends.backend import BoundBreakpoint, RawFrame
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import WatchHit
 
 from . import translate
 from .messages import Refused
-from .study import innermost
+from .study import evaluated, innermost
 from .wire import Wire
+
+#: How far below its stack pointer a function that calls no other may keep variables.
+_RED_ZONE = 128
 
 
 @dataclass(slots=True)
@@ -26,6 +34,8 @@ class Watch:
     again: str | None = None
     #: its value when it was seen last
     text: str | None = None
+    #: of a variable that goes with its function: the thread, and where its stack ends then
+    scope: tuple[int, int] | None = None
 
 
 class Watches:
@@ -62,10 +72,58 @@ class Watches:
         return bound
 
     def _refused(self, expression: str, why: str) -> DebuggerError:
-        words = self._wire.adapter.brief_error(why).rstrip(".") if why else "no reason was given"
+        brief = self._wire.adapter.expressions.brief_error
+        words = brief(why).rstrip(".") if why else "no reason was given"
         return DebuggerError(
             f"{expression} cannot be watched: {words}.", code="no-watch", next="dbg watch list"
         )
+
+    async def returns_to(
+        self, id: int, address: str, thread: int, stack: Sequence[RawFrame]
+    ) -> tuple[int, int] | None:
+        """Return where the program goes on when the variable of a watchpoint is gone.
+
+        And where the stack ends then. None for what is in no frame of the *stack*: the thread's
+        frames from the innermost on.
+        """
+        where = int(address, 0)
+        for index, frame in enumerate(stack):
+            pointer = await self._stack_pointer(frame.id)
+            if pointer is None or (index == 0 and where < pointer - _RED_ZONE):
+                return None
+            if index and where < pointer:
+                self._watches[id].scope = (thread, pointer)
+                return (int(frame.address, 0), pointer) if frame.address is not None else None
+        return None
+
+    async def _stack_pointer(self, frame: int) -> int | None:
+        text = await evaluated(self._wire, "$sp", frame)
+        try:
+            return int((text or "").split()[0], 0)
+        except (IndexError, ValueError):
+            return None
+
+    @property
+    def scoped(self) -> bool:
+        """There are watchpoints that end with a function."""
+        return any(watch.scope is not None for watch in self._watches.values())
+
+    async def leave(self, thread: int | None) -> list[WatchHit]:
+        """Remove the watchpoints on frames that a thread, which has stopped, has left."""
+        here = {
+            id: watch.scope[1]
+            for id, watch in self._watches.items()
+            if watch.scope is not None and watch.scope[0] == thread
+        }
+        frame = await innermost(self._wire, thread) if here else None
+        pointer = await self._stack_pointer(frame["id"]) if frame is not None else None
+        if pointer is None:
+            return []
+        gone = [id for id, end in here.items() if end <= pointer]
+        left = [WatchHit(id, self._watches.pop(id).expression, ended=True) for id in gone]
+        if left:
+            await self._set()
+        return left
 
     async def remove(self, id: int) -> None:
         self._watches.pop(id, None)
@@ -77,9 +135,22 @@ class Watches:
         body = await self._wire.request("setDataBreakpoints", {"breakpoints": entries})
         answers = body.get("breakpoints") or []
         self._ids = {a["id"]: id for id, a in zip(ids, answers, strict=False) if "id" in a}
+        await self._set_conditions()
         bound = [translate.bound_one(id, a) for id, a in zip(ids, answers, strict=False)]
         # What is said of one in place is only that.
         return {b.id: replace(b, message=None) if b.verified else b for b in bound}
+
+    async def _set_conditions(self) -> None:
+        """Say the conditions again, in the debugger's own words, to one that heeds only those."""
+        raw = self._wire.adapter.raw
+        if raw.watch_condition is None:
+            return
+        for adapters_id, id in self._ids.items():
+            condition = self._watches[id].entry.get("condition")
+            if condition is not None:
+                command = raw.prefix + raw.watch_condition(adapters_id, condition)
+                arguments = {"expression": command, "context": raw.context}
+                await self._wire.request("evaluate", arguments)
 
     def hit(self, body: Mapping[str, Any]) -> int | None:
         """Return our id of the watchpoint that a `stopped` event names."""
@@ -100,7 +171,7 @@ class Watches:
     async def _now(self, expression: str, thread: int | None) -> str | None:
         arguments: dict[str, Any] = {
             "expression": expression,
-            "context": self._wire.adapter.expression_context,
+            "context": self._wire.adapter.expressions.context,
         }
         try:
             frame = await innermost(self._wire, thread)

@@ -16,10 +16,12 @@ _MAX_NOTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class CoreFile:
-    """The files that were mapped into the process, its executable among them, and its name."""
+    """The files that were mapped into the process, its executable among them, its name, and the
+    number of the signal that ended it."""
 
     name: str | None = None
     files: tuple[str, ...] = ()
+    signal: int | None = None
 
     def is_of(self, program: str) -> bool:
         """Whether the process ran *program*, as far as the file tells; yes where it does not.
@@ -64,6 +66,7 @@ def read(path: str) -> CoreFile | None:
 def _from_notes(notes: bytes, order: str) -> CoreFile:
     name: str | None = None
     files: tuple[str, ...] = ()
+    signal = 0
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from(order + "3I", notes, at)
@@ -71,9 +74,12 @@ def _from_notes(notes: bytes, order: str) -> CoreFile:
         body = notes[begin : begin + size]
         if kind == _NT_PRPSINFO and len(body) >= 56:
             name = body[40:56].split(b"\0")[0].decode("utf-8", "replace")
+        elif kind == _NT_PRSTATUS and not signal and len(body) >= 14:
+            # The thread that died is told first.
+            (signal,) = struct.unpack_from(order + "H", body, 12)
         elif kind == _NT_FILE and len(body) >= 16:
             (count,) = struct.unpack_from(order + "Q", body, 0)
             names = body[16 + 24 * count :].split(b"\0")
             files = tuple(dict.fromkeys(each.decode("utf-8", "replace") for each in names if each))
         at = begin + (size + 3 & ~3)
-    return CoreFile(name, files)
+    return CoreFile(name, files, signal or None)

@@ -115,10 +115,31 @@ def hindrance(pid: int) -> tuple[str, str] | None:
             scope = int(file.read())
     except (OSError, ValueError):
         scope = 0
-    if scope and os.getuid() != 0:
+    rights = _status(os.getpid()).get("CapEff")
+    return restriction(scope, rights is None or bool(int(rights, 16) >> _SYS_PTRACE & 1))
+
+
+#: the bit of the right to trace any process
+_SYS_PTRACE = 19
+#: who may trace what, by the number in Yama's ptrace_scope
+_SCOPES = {
+    1: "lets a process be traced by its parent only",
+    2: "lets only administrators trace",
+    3: "lets nobody trace until it is started anew",
+}
+
+
+def restriction(scope: int, may_trace: bool) -> tuple[str, str] | None:
+    """Return what the system forbids one who has the right to trace, or has not, and the fix."""
+    if scope in _SCOPES and (scope == 3 or not may_trace):
+        why = f"this system {_SCOPES[scope]} (kernel.yama.ptrace_scope is {scope})"
+        if scope == 3:
+            return why, "dbg start PROGRAM"
+        return why, "sudo sysctl kernel.yama.ptrace_scope=0"
+    if os.getuid() == 0 and not may_trace:
         return (
-            f"this system lets a process be traced by its parent only (ptrace_scope is {scope})",
-            "sudo sysctl kernel.yama.ptrace_scope=0",
+            "this container has not the right to trace (CAP_SYS_PTRACE)",
+            "docker run --cap-add=SYS_PTRACE …",
         )
     return None
 

@@ -51,22 +51,22 @@ class Stream(Protocol):
         """Let go of the other end. No callback follows. May be called twice."""
 
 
-class StdioStream:
-    """The standard input and output of a process that was spawned with pipes for both.
+class PairStream:
+    """Two descriptors, one to read and one to write: pipes, or two of one terminal.
 
-    Takes the two descriptors over. Closing ends the process's input; it does not end the process.
+    Takes both over. Closing ends the other side's input; it ends no process.
     """
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._reader = Reader(process.take_stdout(), self._data, self._end)
-        self._feeder = Feeder(process.take_stdin(), limit=WRITE_LIMIT)
+    def __init__(self, read: int, write: int, peer: str) -> None:
+        self._peer = peer
+        self._reader = Reader(read, self._data, self._end)
+        self._feeder = Feeder(write, limit=WRITE_LIMIT)
         self._on_data: OnData | None = None
         self._on_eof: OnEof | None = None
 
     @property
     def peer(self) -> str:
-        return f"{self._process.name} (pid {self._process.pid})"
+        return self._peer
 
     def open(self, on_data: OnData, on_eof: OnEof) -> None:
         self._on_data = on_data
@@ -101,6 +101,14 @@ class StdioStream:
         on_eof, self._on_eof, self._on_data = self._on_eof, None, None
         if on_eof is not None:
             on_eof(reason)
+
+
+class StdioStream(PairStream):
+    """The standard input and output of a process that was spawned with pipes for both."""
+
+    def __init__(self, process: Process) -> None:
+        peer = f"{process.name} (pid {process.pid})"
+        super().__init__(process.take_stdout(), process.take_stdin(), peer)
 
 
 class SocketStream(asyncio.Protocol):

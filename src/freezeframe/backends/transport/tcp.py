@@ -58,6 +58,16 @@ async def _dial_once(host: str, port: int) -> Stream:
     raise refusal or socket.gaierror(host)
 
 
+def free_port() -> int:
+    """Return a port of the loopback interface that nobody listens at now.
+
+    Somebody else may take it before it is used: for programs that cannot choose one themselves.
+    """
+    with socket.socket() as trial:
+        trial.bind((LOOPBACK, 0))
+        return int(trial.getsockname()[1])
+
+
 class Listener:
     """A port that debuggers connect to. Loopback only, chosen at random.
 

@@ -10,7 +10,19 @@ from freezeframe.render.budget import BYTES_PER_TOKEN, DEFAULT_TOKENS, LEAST_TOK
 from freezeframe.render.page import PLAIN, VALUE_CHARS, Line, Style, Tone, View
 from freezeframe.render.words import harmless
 
-from . import batch, breakpoints, frames, house, machine, output, sessions, source, stops, values
+from . import (
+    batch,
+    breakpoints,
+    frames,
+    history,
+    house,
+    machine,
+    output,
+    sessions,
+    source,
+    stops,
+    values,
+)
 from ._table import RENDERERS
 from ._table import sections as sections_of
 
@@ -21,6 +33,7 @@ _TOPICS = (
     batch,
     breakpoints,
     frames,
+    history,
     house,
     machine,
     output,

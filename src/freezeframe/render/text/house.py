@@ -109,7 +109,7 @@ def _adapter(info: AdapterInfo, width: int) -> list[Line]:
             clip(", ".join(info.languages), 80) if info.languages else "",
             one_line(info.kind),
             clip(info.path, width) if info.found and info.path else "",
-            "" if info.tested else "untested",
+            "yours" if info.yours else "" if info.tested else "untested",
             clip(info.note, width) if info.note else "",
             tone=Tone.PLAIN if info.found else Tone.QUIET,
         )

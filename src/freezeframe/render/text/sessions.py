@@ -11,6 +11,7 @@ from freezeframe.render.page import Line, Tone, View, row
 from freezeframe.render.words import clip, one_line, plural, relative, seconds
 
 from ._table import headline, next_step, renders, wrapped_in
+from .history import runs_table
 from .stops import exit_words
 
 
@@ -93,8 +94,12 @@ def _session_list(answer: SessionList, view: View) -> list[Section]:
     sections: list[Section] = []
     if answer.sessions:
         sections.append(_sessions(answer.sessions, 1, view, None))
-    else:
-        sections.append(headline("no sessions in this workspace"))
+    elif not answer.recorded:
+        what = "no sessions and no recorded runs" if answer.all else "no sessions"
+        sections.append(headline(f"{what} in this workspace"))
+    if answer.recorded:
+        sections.append(Fixed(1, (Line("recorded:", Tone.HEAD),)))
+        sections.append(runs_table(answer.recorded, 2, view))
     if answer.elsewhere:
         words = (
             f"{plural(answer.elsewhere, 'session')} in other workspaces (dbg sessions --everywhere)"

@@ -186,6 +186,9 @@ def _watched(stop: Stop, view: View) -> list[Section]:
     if hit is None:
         return []
     words = one_line(hit.expression)
+    if hit.ended:
+        words += f" is out of scope; watchpoint {hit.id} is gone with it"
+        return [wrapped_in(_CAUSE, words, Tone.CHANGED)]
     if hit.new is not None:
         words += f" = {clip(hit.new, 120)}"
     if hit.old is not None:
@@ -312,6 +315,8 @@ def _ended(answer: Ended, view: View) -> list[Section]:
     if answer.how == "detached":
         runs_on = ", which runs on" if answer.exit is None else ""
         sections = [headline(f"detached from {session}{pid}{runs_on}")]
+    elif answer.how == "closed":
+        sections = [headline(f"closed the core file of {session}")]
     else:
         verb = "had ended already" if answer.how == "ended already" else "ended"
         exit = answer.exit

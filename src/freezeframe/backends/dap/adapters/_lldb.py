@@ -7,16 +7,49 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Generator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends.backend import Core, Launch, RawFrame, RawValue, Target, WantedBreakpoint
-from freezeframe.backends.native import is_rust, is_stripped, plain_function, rust_main
+from freezeframe.backends.backend import (
+    Feature,
+    Launch,
+    RawFrame,
+    RawValue,
+    Target,
+    WantedBreakpoint,
+)
+from freezeframe.backends.native import (
+    explain_failure,
+    in_last_parentheses,
+    is_rust,
+    is_stripped,
+    panic_info,
+    plain_function,
+    read_last_words,
+    rust_main,
+    without_parameters,
+)
 from freezeframe.backends.transport.ask import answer
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
+from freezeframe.model.stops import Exit, StopReason
 
-from ._descriptor import Ask, Inquiry, ModuleBreakpoint, Thrown, Wired, as_dap
+from . import _lldb_exceptions as exceptions
+from ._descriptor import (
+    Breakpoints,
+    End,
+    Exceptions,
+    Expressions,
+    Frames,
+    FunctionFilter,
+    ModuleBreakpoint,
+    Output,
+    Raw,
+    Start,
+    Stops,
+    Values,
+    Wired,
+    as_dap,
+)
 
 # --- what it is told first ----------------------------------------------------------------------
 
@@ -84,7 +117,24 @@ def read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
         return None
     if body.get("reason") == "entry" and match[1] == "SIGSTOP":
         return StopReason.PAUSE, None
-    return StopReason.SIGNAL, f"{match[1]}: {match[2]}" if match[2] else match[1]
+    return StopReason.SIGNAL, f"{match[1]}: {_fault(match[2])}" if match[2] else match[1]
+
+
+#: LLDB's words for what a fault's code means → ours
+_FAULTS = {
+    "address not mapped to object": "no memory",
+    "invalid permissions for mapped object": "no permission",
+    "address access protected": "no permission",
+    "sent by kernel (SI_KERNEL)": "no valid address",
+    "illegal address": "nothing behind the mapping",
+    "illegal alignment": "not aligned",
+}
+
+
+def _fault(words: str) -> str:
+    what, _, address = words.partition(" (fault address=")
+    plain = _FAULTS.get(what, what)
+    return f"{plain} at address {address.rstrip(')')}" if address else plain
 
 
 #: between a frame's bare name and its name with arguments, in what we ask for
@@ -95,12 +145,15 @@ FRAME_FORMAT = f"${{function.name-without-args}}{_BETWEEN}${{function.name-with-
 def read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     """Take the arguments off the name, and the place off a frame that has only instructions."""
     name, between, full = str(body.get("name", "")).partition(_BETWEEN)
-    arguments = _in_last_parentheses(full) if between else None
+    arguments = in_last_parentheses(full) if between else None
     if arguments is not None:
         arguments = _ADDRESS.sub(lambda m: f"0x{m[1]}", arguments)
+        # What Rust's formatters say of a slice, and the environment of a closure.
+        arguments = re.sub(r"=size=(\d+)", r"=(\1 items)", arguments)
+        arguments = re.sub(r"(^|, )\(null\)=[^,]*", "", arguments).removeprefix(", ")
     if re.fullmatch(r"0x[0-9a-fA-F]+|___lldb_unnamed_symbol\w+", name):
         name = "??"
-    name = _without_parameters(name.removeprefix("::"))
+    name = without_parameters(name.removeprefix("::"))
     frame = replace(
         frame, function=plain_function(name) or frame.function, arguments=arguments or None
     )
@@ -111,27 +164,6 @@ def read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
         module = os.path.basename(frame.path.partition("`")[0])
         return replace(frame, path=None, line=None, column=None, module=module, source_reference=0)
     return replace(frame, module=None) if frame.path is not None else frame
-
-
-def _without_parameters(name: str) -> str:
-    """Return a C++ function's name without the types of its parameters."""
-    plain = re.sub(r"( const| volatile| &+)*$", "", name)
-    inside = _in_last_parentheses(plain)
-    if inside is None or plain.endswith(("operator()", "(anonymous namespace)")):
-        return name
-    return plain[: -len(inside) - 2] or name
-
-
-def _in_last_parentheses(text: str) -> str | None:
-    text = text.rstrip()
-    if not text.endswith(")"):
-        return None
-    depth = 0
-    for index in range(len(text) - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(text[index], 0)
-        if depth == 0:
-            return text[index + 1 : -1]
-    return None
 
 
 def is_library(path: str, target: Target) -> bool:
@@ -177,15 +209,19 @@ _COUNT = re.compile(r"size=(\d+)")
 #: of Rust's Rc, Arc and RefCell: who holds it, not what is in it
 _HELD = re.compile(r"strong=\d+, weak=\d+|borrow(_mut)?=\d+")
 _RUST_CHAR = re.compile(r"(?:U\+0x[0-9a-f]+ )+U('(?:\\.|.)[^']*')", re.DOTALL)
+_MEMBERS = re.compile(r"(?:(0x[0-9a-f]+) )?\{.*\}", re.DOTALL)
 _UNREADABLE = re.compile(r"read memory from (0x[0-9a-f]+) failed")
 #: pointers whose target says less than their own text
 _PLAIN_POINTER = re.compile(r"(char|void|uchar|signed char|unsigned char|wchar_t|\(.*)\W*\*")
-_OPTIMIZED_OUT = re.compile(r"not available|DW_OP|no location|optimized out")
+OPTIMIZED_OUT = re.compile(r"not available|DW_OP|no location|optimized out")
 
 
 def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
     """Shorten addresses; open what shows only its type, its size or the address of a struct."""
     text = value.text
+    if value.name == "<error>":
+        # In place of all variables, where the compiler wrote only lines (-g1).
+        return _failed(replace(value, name="variables"), text)
     if text.startswith(("<error:", "error:")):
         return _failed(value, text)
     before, quote, after = text.partition('"')
@@ -194,6 +230,9 @@ def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
     if (optional := re.fullmatch(r"\s*Has Value=(true|false)\s*", text)) is not None:
         text = "" if optional[1] == "true" else "nullopt"
     kind = value.type or ""
+    if value.ref and (members := _MEMBERS.fullmatch(text)) is not None:
+        # A few of its members, made for logpoints: what is opened shows them all.
+        text = members[1] or kind
     bare = re.sub(r"^(const |volatile |struct |class |union |enum )+", "", kind)
     count = _COUNT.fullmatch(text)
     pointer = re.fullmatch(r"0x[0-9a-f]+", text) is not None
@@ -218,7 +257,7 @@ def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
 
 def _failed(value: RawValue, text: str) -> RawValue:
     words = re.sub(r"^<?error: |>$", "", text).strip()
-    if _OPTIMIZED_OUT.search(words):
+    if OPTIMIZED_OUT.search(words):
         return replace(value, text="<optimized out>", ref=0)
     if (unreadable := _UNREADABLE.search(words)) is not None:
         words = f"no memory at {_ADDRESS.sub(lambda m: f'0x{m[1]}', unreadable[1])}"
@@ -227,7 +266,13 @@ def _failed(value: RawValue, text: str) -> RawValue:
 
 def hides(variable: Mapping[str, Any]) -> bool:
     """Values that the compiler made and gave no name."""
-    return str(variable.get("name", "")).startswith("<null>")
+    return str(variable.get("name", "")).startswith("<null>") and not nameless(variable)
+
+
+def nameless(variable: Mapping[str, Any]) -> bool:
+    """Unions and structs that the user wrote without a name, in another one or among locals."""
+    kind = str(variable.get("type", ""))
+    return variable.get("name") == "<null>" and ("(unnamed " in kind or "(anonymous " in kind)
 
 
 def brief_error(text: str) -> str:
@@ -262,6 +307,15 @@ def value_at(type: str, address: str) -> str | None:
     return f"*({type} *)({address})" if type and "[" not in type and "&" not in type else None
 
 
+_LINE_ENTRY = re.compile(r"LineEntry: .*?\): (/.+?):(\d+)(?::\d+)?$", re.MULTILINE)
+
+
+def read_line(text: str) -> tuple[str, int] | None:
+    """Return the place in what `image lookup --verbose` says of an address."""
+    match = _LINE_ENTRY.search(text)
+    return (match[1], int(match[2])) if match is not None else None
+
+
 def disassemble_command(address: str, count: int) -> str:
     return f"disassemble --bytes --start-address {address} --count {count}"
 
@@ -282,8 +336,8 @@ def read_disassembly(text: str) -> Sequence[Mapping[str, Any]]:
 
 # --- logpoints ----------------------------------------------------------------------------------
 
-LOG_MARKS = ("\x01", "\x02")
-_PADDED = re.compile(r"\b0x0{4}([0-9a-f]{12})\b")
+LOG_MARKS = ("\x01log\x01", "\x02log\x02")
+_PADDED = re.compile(r"\b0x[0-9a-f]{16}\b")
 _LOG_ERROR = re.compile(r"<error: (.*?)\n>", re.DOTALL)
 
 
@@ -300,7 +354,7 @@ def wire_breakpoints(wanted: Sequence[WantedBreakpoint], log_channel: str | None
 
 def log_text(text: str) -> str:
     text = _LOG_ERROR.sub(lambda m: f"<{brief_error(m[1])}>", text)
-    return _PADDED.sub(lambda m: f"0x{m[1]}", text)
+    return _PADDED.sub(lambda m: hex(int(m[0], 16)), text)
 
 
 # --- places -------------------------------------------------------------------------------------
@@ -346,133 +400,60 @@ def _made_breakpoint(text: str) -> tuple[int, bool] | None:
     return (int(match[1]), match[2] is None) if match else None
 
 
-MODULE_BREAKPOINT = ModuleBreakpoint(
-    _make_breakpoint, _made_breakpoint, lambda number: f"breakpoint delete {number}"
+# --- what its adapters share --------------------------------------------------------------------
+
+START = Start(
+    stdio_fifos=True,
+    entry_function=entry_function,
+    entry_address=entry_address,
+    explain_failure=explain_failure,
 )
-
-# --- exceptions ---------------------------------------------------------------------------------
-
-
-def offered_filters(
-    offered: Sequence[ExceptionFilter], target: Target
-) -> tuple[ExceptionFilter, ...]:
-    """C++'s own two under the names users know, and Rust's panics."""
-    if isinstance(target, Core):
-        return ()
-    kept = [f for f in offered if f.name in ("cpp_throw", "cpp_catch")]
-    renamed = [ExceptionFilter(f.name.removeprefix("cpp_"), f.label, default=False) for f in kept]
-    rust = target.program is not None and is_rust(target.program)
-    return (
-        *renamed,
-        ExceptionFilter("panic", "Rust panics", default=rust),
-        ExceptionFilter("signal", "signals that end a program", default=True),
-    )
-
-
-#: signals that end a program by themselves, and mean that it is broken
-_FATAL = "SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGSYS"
-
-
-def filter_commands(names: Set[str]) -> Sequence[str]:
-    stop = "true" if "signal" in names else "false"
-    return (f"process handle --stop {stop} --notify {stop} --pass true {_FATAL}",)
-
-
-#: the way from the unwinder's header back to the type in a C++ exception's own, on 64 bits
-_TYPE_BEFORE_HEADER, _OBJECT_AFTER_HEADER = 80, 32
-#: types that keep what they say behind their virtual table
-_SAYING = ("std::runtime_error", "std::logic_error")
-_MAX_BASES = 16
-
-
-def examine(description: str) -> Inquiry | None:
-    """Ask for the type and the words of a C++ exception, at the runtime's own functions."""
-    lower = description.lower()
-    if "throw" in lower:
-        return _thrown("$arg2", "$arg1")
-    if "catch" in lower:
-        return _thrown(
-            f"*(unsigned long*)($arg1 - {_TYPE_BEFORE_HEADER})",
-            f"$arg1 + {_OBJECT_AFTER_HEADER}",
-        )
-    return None
-
-
-def _thrown(type_expression: str, object_expression: str) -> Inquiry:
-    info = yield Ask(f"(unsigned long)({type_expression})")
-    where = yield Ask(f"(unsigned long)({object_expression})")
-    first = _number(info)
-    if not first:
-        return None
-    types = yield from _types(first)
-    if not types:
-        return None
-    message = ""
-    address = _number(where)
-    if address and any(name in _SAYING for name in types):
-        said = yield Ask(f"*(char**)({address + 8:#x})")
-        message = _quoted(said or "")
-    return Thrown(ExceptionInfo(types[0], message), tuple(types))
-
-
-def _types(first: int) -> Generator[Ask, str | None, list[str]]:
-    """Return the name of a type and of every one that it inherits from."""
-    names: list[str] = []
-    waiting = [first]
-    while waiting and len(names) < _MAX_BASES:
-        info = waiting.pop(0)
-        mangled = _quoted((yield Ask(f"*(char**)({info + 8:#x})")) or "").lstrip("*")
-        if not mangled:
-            continue
-        told = yield Ask(f"language cplusplus demangle _ZTS{mangled}", raw=True)
-        name = (told or "").partition("typeinfo name for ")[2].strip()
-        if not name or name in names:
-            continue
-        names.append(name)
-        table = _number((yield Ask(f"*(unsigned long*)({info:#x})")))
-        kind = (yield Ask(f"image lookup --address {table:#x}", raw=True)) if table else None
-        if kind and "__si_class_type_info" in kind:
-            waiting.append(_number((yield Ask(f"*(unsigned long*)({info + 16:#x})"))) or 0)
-        elif kind and "__vmi_class_type_info" in kind:
-            count = _number((yield Ask(f"*(unsigned int*)({info + 20:#x})"))) or 0
-            for index in range(min(count, _MAX_BASES)):
-                base = yield Ask(f"*(unsigned long*)({info + 24 + 16 * index:#x})")
-                waiting.append(_number(base) or 0)
-        waiting = [each for each in waiting if each]
-    return names
-
-
-def _number(text: str | None) -> int | None:
-    try:
-        return int((text or "").split()[0], 0)
-    except (IndexError, ValueError):
-        return None
-
-
-def _quoted(text: str) -> str:
-    """Return the string behind a pointer's address."""
-    inside = text.partition('"')[2]
-    return inside.removesuffix('"').replace('\\"', '"')
-
-
-_TERMINATE = re.compile(
-    r"terminate called after throwing an instance of '(?P<type>.+)'"
-    r"(?:\n\s*what\(\): +(?P<what>.*(?:\n(?! ).*)*))?"
+END = End(signal=exit_signal, question=exit_question, read=read_exit)
+STOPS = Stops(read=read_stop, together=True, watches_after=True)
+BREAKPOINTS = Breakpoints(
+    wire=wire_breakpoints,
+    one_a_place=True,
+    counts_hits=False,
+    function_alias=function_alias,
+    in_module=ModuleBreakpoint(
+        _make_breakpoint, _made_breakpoint, lambda number: f"breakpoint delete {number}"
+    ),
+    searches=searches,
+    watch_by_address=True,
+    value_at=value_at,
 )
-_TERMINATING = re.compile(
-    r"libc\+\+abi: terminating.*? exception of type (?P<type>[^:\n]+(?:::[^:\n]+)*)"
-    r"(?:: (?P<what>.*))?"
+EXCEPTIONS = Exceptions(
+    offered=exceptions.offered,
+    names={"throw": "cpp_throw", "catch": "cpp_catch"},
+    commands=exceptions.commands,
+    functions={"panic": FunctionFilter("rust_panic", panic_info)},
+    examines=True,
+    examine=exceptions.examine,
+    read_last_words=read_last_words,
 )
-
-
-def read_last_words(signal_name: str, words: str) -> ExceptionInfo | None:
-    """Return the C++ exception that nobody caught, as the runtime told it before it aborted."""
-    if signal_name != "SIGABRT":
-        return None
-    for pattern in (_TERMINATE, _TERMINATING):
-        found = list(pattern.finditer(words))
-        if found:
-            return ExceptionInfo(
-                found[-1]["type"], (found[-1]["what"] or "").strip(), mode="unhandled"
-            )
-    return None
+FRAMES = Frames(
+    read=read_frame, is_library=is_library, sourceless_is_library=True, guesses_depth=True
+)
+VALUES = Values(
+    hides=hides, nameless=nameless, enrich=enrich, returned_prefixes=("(Return Value)",)
+)
+EXPRESSIONS = Expressions(
+    statement_context="watch",
+    brief_error=brief_error,
+    assignment=lambda target, value: f"{target} = {value}",
+)
+RAW = Raw(
+    failure=raw_failure,
+    save_core=lambda path: f'process save-core --style full "{path}"',
+    jump=jump_command,
+    resume_only=("thread list", thread_to_resume),
+    arguments="frame variable --no-locals --depth 0 --ptr-depth 0",
+    read_arguments=read_arguments,
+    line_at=lambda address: f"image lookup --verbose --address {address:#x}",
+    read_line=read_line,
+    disassemble=disassemble_command,
+    read_disassembly=read_disassembly,
+)
+OUTPUT = Output(log_marks=LOG_MARKS, log_text=log_text)
+#: what they do not advertise but can, by what stands above
+FEATURES = frozenset({Feature.REGISTERS, Feature.SET, Feature.JUMP, Feature.SINGLE_THREAD})

@@ -5,6 +5,7 @@ Measured with 1.11.8. It brings an LLDB of its own, which must be named to it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,18 +19,14 @@ from freezeframe.backends.backend import (
     Core,
     Feature,
     RawFrame,
+    RawValue,
     Target,
     WantedBreakpoint,
 )
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.native import (
-    binary_kind,
-    check_program,
-    explain_failure,
-    panic_info,
-    plain_function,
-)
+from freezeframe.backends.native import binary_kind, check_program, plain_function
 from freezeframe.config import AdapterConfig
+from freezeframe.errors import Unsupported
 
 from . import _lldb
 from ._descriptor import Adapter, FunctionFilter, Plan, Spawn, Stdio, Surroundings
@@ -56,7 +53,18 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
         if library is None:
             return Missing(f"{path} has no liblldb beside it; name it in its args (--liblldb PATH)")
         command = (path, "--liblldb", library, *config.args)
-    return Found(path, None, command)
+    return Found(path, _version(here), command)
+
+
+def _version(here: str) -> str | None:
+    """Return what the extension says of itself; the adapter has no option for it."""
+    for name in ("package.json", "version.json"):
+        try:
+            with open(os.path.join(here, "..", name), encoding="utf-8") as file:
+                return str(json.load(file)["version"])
+        except (OSError, ValueError, KeyError):
+            continue
+    return None
 
 
 def _plan(target: Target, around: Surroundings) -> Plan:
@@ -68,19 +76,24 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         ],
         # Expressions as the language has them, not CodeLLDB's own.
         "expressions": "native",
-        "_adapterSettings": {"consoleMode": "commands", "evaluateForHovers": True},
+        # Pointers as addresses, as LLDB itself shows them.
+        "_adapterSettings": {"consoleMode": "commands", "dereferencePointers": False},
     }
     if isinstance(target, Core):
         create = f'target create "{target.program}" --core "{target.core}"'
         custom = {"targetCreateCommands": [create], "processCreateCommands": []}
+        common["terminal"] = "console"
         return Plan(Stdio(), "launch", {**common, **custom}, spawn)
     common["preRunCommands"] = [*_lldb.SIGNALS]
     if isinstance(target, Attach):
-        where: dict[str, Any] = {"pid": target.pid}
         if target.host is not None:
-            remote = f"gdb-remote {target.host}:{target.port}"
-            where = {"processCreateCommands": [remote], "targetCreateCommands": []}
-        elif target.program is not None and binary_kind(target.program):
+            # It takes the process for running, and leaves it standing.
+            raise Unsupported(
+                "codelldb joins no debug servers, only processes.",
+                next="dbg adapters",
+            )
+        where: dict[str, Any] = {"pid": target.pid}
+        if target.program is not None and binary_kind(target.program):
             where["program"] = target.program
         return Plan(Stdio(), "attach", {**common, **where, **target.options}, spawn)
     check_program(target)
@@ -94,24 +107,33 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         **target.options,
     }
     if around.stdio is not None:
-        arguments["stdio"] = list(around.stdio)
+        # Its own `stdio` counts only where it opens a terminal.
+        names = ("input", "output", "error")
+        arguments["preRunCommands"] += [
+            f'settings set target.{name}-path "{path}"'
+            for name, path in zip(names, around.stdio, strict=True)
+        ]
     return Plan(Stdio(), "launch", arguments, spawn)
 
 
-_CHATTER = re.compile(
-    r"Console is in '|Launching: |Launched process|Process exited with code|Executing |Attached to"
-    r"|Loading Rust formatters|Stop reason|Detached|Resolved|\(lldb\) |=+  =+|NAME +PASS"
-    r"|SIG\w+ +(true|false) |\s*Watchpoint \d+ hit|(old|new)? ?value: |\s*$"
-    r"|error: \S+ 0x[0-9a-f]+: DW_TAG"
-)
-
-
 def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreakpoint:
-    """Its message tells in how many places a breakpoint is; none is a breakpoint that waits."""
-    places = re.fullmatch(r"Resolved locations: (\d+)", bound.message or "")
-    if places is None:
-        return bound
-    return replace(bound, verified=bound.verified and places[1] != "0", message=None)
+    """Its message counts the places that are in memory, and says no more than `verified`."""
+    counted = re.fullmatch(r"Resolved locations: \d+", bound.message or "")
+    return replace(bound, message=None) if counted is not None else bound
+
+
+def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
+    """Its complaints about a value stand in angle brackets, as other texts may."""
+    if _lldb.OPTIMIZED_OUT.search(value.text) and value.text.startswith("<"):
+        value = replace(value, text="error: " + value.text.strip("<>"))
+    return _lldb.enrich(value, variable)
+
+
+def _log_text(text: str) -> str:
+    words = re.sub(
+        r"\{Error: (.*?)\n\}", lambda m: f"<{_lldb.brief_error(m[1])}>", text, flags=re.DOTALL
+    )
+    return _lldb.log_text(words)
 
 
 def _hides(variable: Mapping[str, Any]) -> bool:
@@ -120,7 +142,34 @@ def _hides(variable: Mapping[str, Any]) -> bool:
 
 def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     frame = _lldb.read_frame(frame, body)
+    if frame.path is None:
+        # Its "source" is a listing of the instructions.
+        frame = replace(frame, line=None, column=None, source_reference=0)
+        if re.fullmatch("[0-9A-F]+", frame.module or ""):
+            frame = replace(frame, module=None)
     return replace(frame, function=plain_function(frame.function))
+
+
+def _again(expression: str, error: str) -> str | None:
+    """Its other evaluator knows the elements of containers, whose functions are not compiled in."""
+    return f"/se {expression}" if "look up symbols" in error else None
+
+
+def _thread_name(name: str) -> str:
+    """It says `3: tid=8173 "worker"`."""
+    match = re.fullmatch(r'\d+: tid=\d+(?: "(.*)")?', name)
+    return (match[1] or "") if match is not None else name
+
+
+def _watch_condition(id: int, condition: str) -> str:
+    """It takes a condition and forgets it. Its own ids of watchpoints begin at a million."""
+    quoted = condition.replace("\\", "\\\\").replace('"', '\\"')
+    return f'watchpoint modify --condition "{quoted}" {id % 1_000_000}'
+
+
+def _read_pid(text: str) -> int | None:
+    match = re.match(r"(?:Launched|Attached to) process (\d+)", text)
+    return int(match[1]) if match is not None else None
 
 
 ADAPTER = Adapter(
@@ -128,53 +177,43 @@ ADAPTER = Adapter(
     adapter_id="lldb",
     languages=("C", "C++", "Rust"),
     patterns=(),
-    binaries=("elf", "mach-o"),
-    rank=40,
     shebangs=(),
     install=("codelldb comes with the extension vadimcn.vscode-lldb: dbg config adapters",),
     find=_find,
     plan=_plan,
-    explain_failure=explain_failure,
-    stdio_fifos=True,
-    entry_function=_lldb.entry_function,
-    entry_address=_lldb.entry_address,
-    function_alias=_lldb.function_alias,
-    one_a_place=True,
-    filter_commands=_lldb.filter_commands,
-    read_stop=_lldb.read_stop,
-    read_frame=_read_frame,
-    guesses_depth=True,
-    stops_together=True,
-    counts_hits=False,
-    chatter=lambda text: _CHATTER.match(text) is not None,
-    log_marks=_lldb.LOG_MARKS,
-    log_text=_lldb.log_text,
-    wire_breakpoints=_lldb.wire_breakpoints,
-    watch_by_address=True,
-    value_at=_lldb.value_at,
-    watches_after=True,
-    sourceless_is_library=True,
-    statement_context="watch",
-    # In `repl` a command answers on the console, after its answer.
-    raw_context="_command",
-    raw_failure=_lldb.raw_failure,
-    extra_features=frozenset({Feature.REGISTERS, Feature.SET}),
+    binaries=("elf", "mach-o"),
+    rank=40,
+    extra_features=_lldb.FEATURES,
     lacks=frozenset({Feature.RESTART}),
-    offered_filters=_lldb.offered_filters,
-    filter_names={"throw": "cpp_throw", "catch": "cpp_catch"},
-    function_filters={"panic": FunctionFilter("rust_panic", panic_info)},
-    read_last_words=_lldb.read_last_words,
-    enrich=_lldb.enrich,
-    hides=_hides,
-    check_bound=_check_bound,
-    # The program's own streams go another way; on those of DAP it speaks itself.
-    ignored_output=frozenset({"telemetry", "stdout", "stderr"}),
-    returned_prefixes=("[return value]",),
-    is_library=_lldb.is_library,
-    brief_error=_lldb.brief_error,
-    assignment=lambda target, value: f"{target} = {value}",
-    exit_signal=_lldb.exit_signal,
-    exit_question=_lldb.exit_question,
-    read_exit=_lldb.read_exit,
+    hints={Feature.STEP_BACK: "dbg restart"},
     tested=False,
+    start=replace(_lldb.START, read_pid=_read_pid),
+    end=_lldb.END,
+    stops=_lldb.STOPS,
+    breakpoints=replace(_lldb.BREAKPOINTS, check_bound=_check_bound),
+    # Its own filters are breakpoints whose ids it keeps to itself.
+    exceptions=replace(
+        _lldb.EXCEPTIONS,
+        names={},
+        functions={
+            **_lldb.EXCEPTIONS.functions,
+            "throw": FunctionFilter("__cxa_throw"),
+            "catch": FunctionFilter("__cxa_begin_catch"),
+        },
+    ),
+    frames=replace(_lldb.FRAMES, read=_read_frame, thread_name=_thread_name),
+    values=replace(
+        _lldb.VALUES, hides=_hides, enrich=_enrich, returned_prefixes=("[return value]",)
+    ),
+    expressions=replace(_lldb.EXPRESSIONS, again=_again),
+    # In `repl` a command answers on the console, after its answer.
+    raw=replace(_lldb.RAW, context="_command", watch_condition=_watch_condition),
+    output=replace(
+        _lldb.OUTPUT,
+        # The program's own streams go another way; on those of DAP it speaks itself.
+        ignored=frozenset({"telemetry", "stdout", "stderr"}),
+        # What any command prints comes here too, in pieces.
+        chatter=lambda text: True,
+        log_text=_log_text,
+    ),
 )

@@ -22,6 +22,7 @@ from freezeframe.backends.native import (
     is_rust,
     panic_info,
     plain_function,
+    read_last_words,
     rust_main,
 )
 from freezeframe.backends.transport.ask import answer
@@ -29,7 +30,23 @@ from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, StopReason
 
 from . import _lldb
-from ._descriptor import Adapter, FunctionFilter, Plan, Spawn, Stdio, Surroundings
+from ._descriptor import (
+    Adapter,
+    Breakpoints,
+    End,
+    Exceptions,
+    Expressions,
+    Frames,
+    FunctionFilter,
+    Output,
+    Plan,
+    Raw,
+    Spawn,
+    Start,
+    Stdio,
+    Stops,
+    Surroundings,
+)
 
 _FIRST_WITH_DAP = 14
 
@@ -118,28 +135,46 @@ ADAPTER = Adapter(
     install=("apt-get install gdb",),
     find=_find,
     plan=_plan,
-    explain_failure=explain_failure,
-    stdio_fifos=True,
-    entry_function=lambda target: rust_main(target.program),
-    function_alias=_lldb.function_alias,
-    one_a_place=True,
-    read_stop=_read_stop,
-    counts_hits=False,
-    # What the program prints goes another way: on its standard output GDB speaks itself.
-    ignored_output=frozenset({"telemetry", "stdout"}),
-    log_marks=_lldb.LOG_MARKS,
-    wire_breakpoints=_lldb.wire_breakpoints,
-    sourceless_is_library=True,
-    statement_context="watch",
-    raw_context="repl",
     extra_features=frozenset({Feature.REGISTERS, Feature.SET}),
-    offered_filters=_filters,
-    function_filters={"panic": FunctionFilter("rust_panic", panic_info)},
-    read_last_words=_lldb.read_last_words,
-    save_core=lambda path: f"gcore {path}",
-    is_library=_lldb.is_library,
-    function_name=plain_function,
-    assignment=lambda target, value: f"{target} = {value}",
-    exit_signal=_exit_signal,
     tested=False,
+    start=Start(
+        explain_failure=explain_failure,
+        stdio_fifos=True,
+        entry_function=lambda target: rust_main(target.program),
+    ),
+    end=End(
+        signal=_exit_signal,
+    ),
+    stops=Stops(
+        read=_read_stop,
+    ),
+    breakpoints=Breakpoints(
+        function_alias=_lldb.function_alias,
+        one_a_place=True,
+        counts_hits=False,
+        wire=_lldb.wire_breakpoints,
+    ),
+    exceptions=Exceptions(
+        offered=_filters,
+        functions={"panic": FunctionFilter("rust_panic", panic_info)},
+        read_last_words=read_last_words,
+    ),
+    frames=Frames(
+        sourceless_is_library=True,
+        is_library=_lldb.is_library,
+        function_name=plain_function,
+    ),
+    expressions=Expressions(
+        statement_context="watch",
+        assignment=lambda target, value: f"{target} = {value}",
+    ),
+    raw=Raw(
+        context="repl",
+        save_core=lambda path: f"gcore {path}",
+    ),
+    output=Output(
+        # What the program prints goes another way: on its standard output GDB speaks itself.
+        ignored=frozenset({"telemetry", "stdout"}),
+        log_marks=_lldb.LOG_MARKS,
+    ),
 )

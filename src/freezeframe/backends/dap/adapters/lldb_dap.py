@@ -13,16 +13,17 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends.backend import Attach, Core, Feature, Target
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.native import binary_kind, check_program, explain_failure, panic_info
+from freezeframe.backends.native import binary_kind, check_program
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
 
 from . import _lldb
-from ._descriptor import Adapter, FunctionFilter, Plan, Spawn, Stdio, Surroundings
+from ._descriptor import Adapter, Plan, Spawn, Stdio, Surroundings
 
 _NAMES = (
     "lldb-dap",
@@ -73,6 +74,8 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     common: dict[str, Any] = {
         "initCommands": _lldb.first_commands(target),
         "customFrameFormat": _lldb.FRAME_FORMAT,
+        # Arrays and structs in the message of a logpoint are shown with what is in them.
+        "enableAutoVariableSummaries": True,
         "timeout": 30,
     }
     if isinstance(target, Core):
@@ -125,62 +128,24 @@ ADAPTER = Adapter(
     adapter_id="lldb-dap",
     languages=("C", "C++", "Rust", "Swift", "Objective-C"),
     patterns=(),
-    binaries=("elf", "mach-o"),
-    rank=10,
     shebangs=(),
     install=("apt-get install lldb-22", "brew install llvm"),
     find=_find,
     plan=_plan,
+    binaries=("elf", "mach-o"),
     servers=("gdbserver", "lldb-server", "debugserver"),
-    explain_failure=explain_failure,
-    save_core=lambda path: f'process save-core --style full "{path}"',
-    stdio_fifos=True,
-    entry_function=_lldb.entry_function,
-    entry_address=_lldb.entry_address,
-    one_a_place=True,
-    function_alias=_lldb.function_alias,
-    searches=_lldb.searches,
-    module_breakpoint=_lldb.MODULE_BREAKPOINT,
-    filter_commands=_lldb.filter_commands,
-    read_stop=_lldb.read_stop,
-    read_frame=_lldb.read_frame,
-    guesses_depth=True,
-    stops_together=True,
-    counts_hits=False,
-    chatter=lambda text: _CHATTER.match(text) is not None,
-    log_marks=_lldb.LOG_MARKS,
-    log_text=_lldb.log_text,
-    wire_breakpoints=_lldb.wire_breakpoints,
-    watch_by_address=True,
-    value_at=_lldb.value_at,
-    watches_after=True,
-    sourceless_is_library=True,
-    statement_context="watch",
-    raw_context="repl",
-    raw_prefix="`",
-    raw_failure=_lldb.raw_failure,
-    extra_features=frozenset({Feature.REGISTERS, Feature.SET, Feature.JUMP, Feature.SINGLE_THREAD}),
+    rank=10,
+    extra_features=_lldb.FEATURES,
     lacks=frozenset({Feature.RESTART}),
     hints={Feature.STEP_BACK: "dbg restart"},
-    jump_command=_lldb.jump_command,
-    resume_only=("thread list", _lldb.thread_to_resume),
-    arguments_command="frame variable --no-locals --depth 0 --ptr-depth 0",
-    read_arguments=_lldb.read_arguments,
-    disassemble_command=_lldb.disassemble_command,
-    read_disassembly=_lldb.read_disassembly,
-    offered_filters=_lldb.offered_filters,
-    filter_names={"throw": "cpp_throw", "catch": "cpp_catch"},
-    function_filters={"panic": FunctionFilter("rust_panic", panic_info)},
-    examines=True,
-    examine=_lldb.examine,
-    read_last_words=_lldb.read_last_words,
-    enrich=_lldb.enrich,
-    hides=_lldb.hides,
-    returned_prefixes=("(Return Value)",),
-    is_library=_lldb.is_library,
-    brief_error=_lldb.brief_error,
-    assignment=lambda target, value: f"{target} = {value}",
-    exit_signal=_lldb.exit_signal,
-    exit_question=_lldb.exit_question,
-    read_exit=_lldb.read_exit,
+    start=_lldb.START,
+    end=_lldb.END,
+    stops=_lldb.STOPS,
+    breakpoints=_lldb.BREAKPOINTS,
+    exceptions=_lldb.EXCEPTIONS,
+    frames=_lldb.FRAMES,
+    values=_lldb.VALUES,
+    expressions=_lldb.EXPRESSIONS,
+    raw=replace(_lldb.RAW, prefix="`"),
+    output=replace(_lldb.OUTPUT, chatter=lambda text: _CHATTER.match(text) is not None),
 )

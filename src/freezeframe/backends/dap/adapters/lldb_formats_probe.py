@@ -64,7 +64,30 @@ def unique_pointer(value: Any, _: Any) -> str:
     return f"{pointer:#x}" if error.Success() else ""
 
 
+def _element_type(provider: Any) -> Any:
+    """Return the type of what is in a `std::unordered_map` or one of its kin.
+
+    LLDB 19 and 20 ask the allocator, whose arguments g++ 12 does not describe, and show a map that
+    holds something as an empty one.
+    """
+    kind = provider.valobj.GetNonSyntheticValue().GetChildMemberWithName("_M_h").GetType()
+    return kind.GetCanonicalType().GetTemplateArgumentType(1)
+
+
+def _mend_unordered() -> None:
+    try:
+        from lldb.formatters.cpp import (  # type: ignore[import-not-found]
+            gnu_libstdcpp as formatters,
+        )
+    except ImportError:
+        return
+    provider = getattr(formatters, "StdUnorderedMapSynthProvider", None)
+    if provider is not None:
+        provider.extract_type = _element_type
+
+
 def __lldb_init_module(debugger: Any, _: Any) -> None:
+    _mend_unordered()
     debugger.HandleCommand(
         f'type synthetic add -w default -x "{_UNIQUE}" -l {__name__}.UniquePointer'
     )

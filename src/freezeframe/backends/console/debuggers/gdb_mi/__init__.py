@@ -10,9 +10,11 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from freezeframe.backends.backend import (
     BoundBreakpoint,
+    Configuration,
     Core,
     Feature,
     Passed,
@@ -34,7 +36,7 @@ from freezeframe.errors import (
 from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
 
-from . import exceptions, machine, names, stops
+from . import machine, names
 from .life import GdbLife
 from .line import Answered, GdbRefused, at, rows
 from .marks import FILTERS
@@ -91,9 +93,10 @@ class GdbMi(GdbLife):
 
     @property
     def filters(self) -> tuple[ExceptionFilter, ...]:
+        if isinstance(self.target, Core):
+            return ()  # the dead throw nothing
         return tuple(
-            ExceptionFilter(f.name, f.label, default=f.name == "panic" and self._rust)
-            for f in FILTERS
+            replace(f, default=f.default or (f.name == "panic" and self._rust)) for f in FILTERS
         )
 
     @property
@@ -130,7 +133,8 @@ class GdbMi(GdbLife):
         if isinstance(self.target, Core):
             return  # the dead throw nothing
         async with self._motion.standing(self._config.timeouts.request_s):
-            await self._marks.set_filters(self._chosen(filters))
+            chosen = Configuration(filters=filters).filters_among(self.filters)
+            await self._marks.set_filters(chosen)
 
     async def passed(self, breakpoints: Sequence[int]) -> Passed:
         failures = {id: why for id, why in self._motion.failures.items() if id in breakpoints}
@@ -141,11 +145,11 @@ class GdbMi(GdbLife):
     ) -> BoundBreakpoint:
         place = self._place(frame)
         thread, level = (place.thread, place.level) if place is not None else (None, 0)
-        return await self._marks.watch(expression, access, condition, thread, level)
+        return await self._watches.add(expression, access, condition, thread, level)
 
     async def unwatch(self, id: int) -> None:
         async with self._motion.standing(self._config.timeouts.request_s):
-            await self._marks.unwatch(id)
+            await self._watches.remove(id)
 
     # --- execution
 
@@ -190,9 +194,10 @@ class GdbMi(GdbLife):
         self, thread: int, start: int, count: int
     ) -> tuple[Sequence[RawFrame], int | None]:
         end = start + count
-        listed, depth = await self._line.together(
+        listed, called, depth = await self._line.together(
             [
                 f"-stack-list-frames --thread {thread} {start} {end - 1}",
+                f"-stack-list-arguments --thread {thread} --simple-values {start} {end - 1}",
                 # Bounded: an endless recursion has more frames than anyone waits for.
                 f"-stack-info-depth --thread {thread} {end + 1}",
             ]
@@ -205,11 +210,16 @@ class GdbMi(GdbLife):
             if total is not None and start >= total:
                 return [], total
             raise listed
+        told: dict[str, str | None] = {}
+        if isinstance(called, Answered):
+            stack = rows(called.result.fields.get("stack-args"))
+            told = {each["level"]: names.arguments(each, self._rust) for each in stack}
         frames = []
         for each in rows(listed.result.fields.get("stack")):
             self._last_frame += 1
             self._frames[self._last_frame] = Place(thread, int(each["level"]))
-            frames.append(names.frame(each, self._last_frame))
+            arguments = told.get(each["level"])
+            frames.append(names.frame(each, self._last_frame, arguments, self._debug))
         return frames, total
 
     def _place(self, frame: int | None) -> Place | None:
@@ -239,14 +249,12 @@ class GdbMi(GdbLife):
         return await self._values.assign(target, value, self._place(frame))
 
     async def exception(self, thread: int) -> ExceptionInfo | None:
-        filter = self._motion.filter
-        if filter is None:
-            return None
-        if filter == "panic":
-            self.drain()
-            words = "\n".join(self.streams.words.lines(400)) if self.streams is not None else ""
-            return ExceptionInfo("panic", stops.panic_message(words) or "", mode=filter)
-        return await exceptions.thrown(self._line, thread, filter, self._config.timeouts.value_s)
+        return self._motion.exception
+
+    async def in_hex(
+        self, expression: str, frame: int | None
+    ) -> tuple[RawValue, Sequence[RawValue]] | None:
+        return await self._values.in_hex(expression, self._place(frame))
 
     # --- machine level
 

@@ -3,73 +3,73 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from freezeframe.backends.console.reader import quote
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo
 
 from .line import Line, at
+from .texts import tidy
 
 #: an exception whose type cannot be told
 UNKNOWN = "exception"
 #: registers of the first and second argument of a function: object and type of `__cxa_throw`
 _ARGUMENTS = {"x86-64": ("$rdi", "$rsi"), "aarch64": ("$x0", "$x1"), "riscv": ("$a0", "$a1")}
-
 #: bases between a class and std::exception
 _DEEPEST = 8
+#: they keep what they say behind their virtual table
+_SAYING = frozenset({"std::runtime_error", "std::logic_error"})
 
 
-async def thrown(line: Line, thread: int, mode: str, value_s: float) -> ExceptionInfo:
+@dataclass(frozen=True, slots=True)
+class Thrown:
+    """An exception, and its type with every one that it inherits from."""
+
+    info: ExceptionInfo
+    types: tuple[str, ...] = ()
+
+
+async def thrown(line: Line, thread: int, mode: str, value_s: float, python: bool) -> Thrown:
     """Return type and message, as far as they can be told."""
     where = at(thread, 0)
     try:
-        type, said = await _by_probe(line, where)
+        if not python:
+            raise DebuggerError("gdb has no Python.")
+        types, object = await _by_probe(line, where)
     except DebuggerError:
         try:
-            type, said = await _by_arguments(line, where)
+            types, object = await _by_arguments(line, where)
         except DebuggerError:
-            return ExceptionInfo(UNKNOWN, "", mode=mode)
-    for expression in said:
-        try:
-            body = await line.ask(
-                f"-data-evaluate-expression{where} {quote(expression)}", timeout_s=value_s
-            )
-        except DebuggerError:
-            continue
-        text = str(body.get("value", ""))
-        words = re.search(r'"(.*)"$', text, re.DOTALL)
-        return ExceptionInfo(type, words[1] if words else text, mode=mode)
-    return ExceptionInfo(type, "", mode=mode)
+            return Thrown(ExceptionInfo(UNKNOWN, "", mode=mode))
+    message = await _message(line, where, types, object, value_s)
+    return Thrown(ExceptionInfo(types[0], message, mode=mode), tuple(types))
 
 
-async def _by_probe(line: Line, where: str) -> tuple[str, list[str]]:
+async def _by_probe(line: Line, where: str) -> tuple[list[str], str]:
     """gdb's own variable; it needs probes in the C++ library."""
-    made = await line.ask(f"-var-create{where} - * $_exception")
-    await line.ask(f"-var-delete {made['name']}")
-    type = str(made.get("type") or UNKNOWN).rstrip(" &")
-    return type, ["$_exception.what()", "$_exception"]
+    said = await line.cli("python freezeframe_thrown()", where=where)
+    address, *types = said.strip().split("\x1f")
+    if not types:
+        raise DebuggerError("gdb knows no exception here.")
+    return types, address
 
 
-async def _by_arguments(line: Line, where: str) -> tuple[str, list[str]]:
+async def _by_arguments(line: Line, where: str) -> tuple[list[str], str]:
     """The arguments of the function that throws, which the program stands at the beginning of."""
     machine = await line.cli("show architecture")
     object, info = next(
         (regs for name, regs in _ARGUMENTS.items() if name in machine), ("$rdi", "$rsi")
     )
-    type = await _type_at(line, where, info)
-    base, way = type, f"(char*){info}"
-    for _ in range(_DEEPEST):
-        if base == "std::exception":
-            # By its place in the table of virtual functions (Itanium ABI), behind two
-            # destructors: programs seldom have debug information about std::exception itself.
-            call = f"((char*(*)(void*))(*(void***){object})[2])({object})"
-            return type, [call, f"*({type}*){object}"]
+    types = [await _type_at(line, where, info)]
+    way = f"(char*){info}"
+    while types[-1] != "std::exception" and len(types) < _DEEPEST:
         way = f"*(char**)({way}+2*sizeof(void*))"
         try:
-            base = await _type_at(line, where, way)
+            types.append(await _type_at(line, where, way))
         except DebuggerError:
             break
-    return type, [f"*({type}*){object}"]
+    return types, object
 
 
 async def _type_at(line: Line, where: str, address: str) -> str:
@@ -78,3 +78,24 @@ async def _type_at(line: Line, where: str, address: str) -> str:
     if match is None:
         raise DebuggerError("that is no type of C++.")
     return match[1]
+
+
+async def _message(line: Line, where: str, types: list[str], object: str, value_s: float) -> str:
+    ways = [f"*({types[0]}*){object}"]
+    if _SAYING & set(types):
+        ways.insert(0, f"*(char**)((char*){object}+sizeof(void*))")
+    elif "std::exception" in types:
+        # By its place in the table of virtual functions (Itanium ABI), behind two destructors:
+        # programs seldom have debug information about std::exception itself.
+        ways.insert(0, f"((char*(*)(void*))(*(void***){object})[2])({object})")
+    for way in ways:
+        try:
+            body = await line.ask(
+                f"-data-evaluate-expression{where} {quote(way)}", timeout_s=value_s
+            )
+        except DebuggerError:
+            continue
+        text = str(body.get("value", ""))
+        words = re.fullmatch(r'0x[0-9a-f]+ (?:<[^"]*> )?"(.*)"', text, re.DOTALL)
+        return words[1].replace('\\"', '"') if words else tidy(text)
+    return ""

@@ -20,13 +20,19 @@ _COMPARE = {
 }
 
 
+def _tell(text):
+    # Without its end a line would be kept back, and come out with the next answer.
+    gdb.write(text + "\n")
+
+
 def _show(expression):
     try:
         value = gdb.parse_and_eval(expression)
-        try:
-            text = value.format_string(max_elements=200, address=False)
-        except TypeError:  # before gdb 11
-            text = value.format_string(max_elements=200)
+        text = value.format_string(max_elements=200)
+        kind = value.type.strip_typedefs()
+        if kind.code == gdb.TYPE_CODE_PTR and '"' in text:
+            # Of a string the text is meant, not where it is.
+            text = text[text.index('"') :]
         return text if isinstance(text, str) else str(text)
     except Exception as error:
         return "<" + str(error).strip() + ">"
@@ -66,7 +72,7 @@ def freezeframe_log(packed):
     made = FreezeframeLog(**spec["place"])
     made.begin(spec)
     gdb.flush()
-    gdb.write(f"freezeframe {made.number}\n")
+    _tell(f"freezeframe {made.number}")
 
 
 def freezeframe_globals():
@@ -81,4 +87,53 @@ def freezeframe_globals():
                 seen.add(symbol.name)
                 name = symbol.print_name
                 way = name if "::" in name else f"'{function.symtab.filename}'::{name}"
-                gdb.write("\t".join((name, str(symbol.type), way)) + "\n")
+                _tell("\t".join((name, str(symbol.type), way)))
+
+
+def freezeframe_lines():
+    """Print the name and the line of each variable of the frame's function."""
+    block = gdb.selected_frame().block()
+    while block is not None:
+        for symbol in block:
+            if symbol.is_variable or symbol.is_argument:
+                _tell(f"{symbol.line}\t{symbol.print_name}")
+        if block.function is not None:
+            return
+        block = block.superblock
+
+
+def freezeframe_behind(packed):
+    """Print what a pointer, a smart one too, points to, as the type that it really has."""
+    value = gdb.parse_and_eval("*(" + bytes.fromhex(packed).decode("utf-8") + ")")
+    if value.type.strip_typedefs().code == gdb.TYPE_CODE_REF:
+        value = value.referenced_value()
+    name = ""
+    real = value.dynamic_type
+    if str(real) != str(value.type) and value.address is not None:
+        value = value.address.cast(real.pointer()).dereference()
+        name = str(real) + " "
+    text = value.format_string(max_elements=200)
+    _tell((name if text.startswith("{") else "") + text)
+
+
+def freezeframe_before():
+    """Print line and file of the instruction before the one where the frame stands."""
+    place = gdb.find_pc_line(gdb.selected_frame().pc() - 1)
+    if place.symtab is not None and place.line:
+        _tell(f"{place.line}\t{place.symtab.fullname()}")
+
+
+def freezeframe_thrown():
+    """Print where the exception at hand lies, its type and those that it inherits from."""
+    value = gdb.parse_and_eval("$_exception")
+    if value.type.strip_typedefs().code == gdb.TYPE_CODE_REF:
+        value = value.referenced_value()
+    names, waiting = [], [value.type.strip_typedefs().unqualified()]
+    while waiting:
+        each = waiting.pop(0)
+        names.append(str(each))
+        if each.code == gdb.TYPE_CODE_STRUCT:
+            waiting += [
+                field.type.strip_typedefs() for field in each.fields() if field.is_base_class
+            ]
+    _tell("\x1f".join([hex(int(value.address)), *names]))

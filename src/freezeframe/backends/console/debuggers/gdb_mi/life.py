@@ -24,16 +24,25 @@ from freezeframe.backends.console.backend import ConsoleBackend
 from freezeframe.backends.console.reader import Fields, quote
 from freezeframe.backends.console.streams import Streams
 from freezeframe.backends.debugger import Found
+from freezeframe.backends.native import (
+    binary_kind,
+    explain_failure,
+    has_debug_info,
+    is_of_type,
+    is_rust,
+    panic_info,
+)
 from freezeframe.backends.transport.process import Process
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
-from freezeframe.model.stops import DEFAULT_FILTERS, ExceptionFilter, Exit, StopReason
+from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
 from . import exceptions, names, start
 from .line import Answered, GdbRefused, Happened, Line, Wrote, rows, tap_of
 from .marks import Marks
 from .motion import Motion
 from .values import Place, Values
+from .watches import Watches
 
 _NAME = "gdb-mi"
 _PROBE = str(Path(__file__).with_name("inner_probe.py"))
@@ -44,18 +53,30 @@ _VERSION = re.compile(r"^GNU gdb.* (\d+(?:\.\d+)+)", re.MULTILINE)
 class GdbLife(ConsoleBackend):
     """The start and the ends of one program under gdb."""
 
+    streams: Streams | None
+
     def __init__(self, found: Found, config: Config) -> None:
         super().__init__(_NAME, found, config)
         timeouts = config.timeouts
         self._line = Line(_NAME, timeouts, self._hear, self.lost)
         self._marks = Marks(self._line)
+        self._watches = Watches(self._line)
         self._values = Values(self._line, timeouts.value_s)
         self._motion = Motion(
-            self._line, self._marks, self._values, self.emit, self.drain, self.finish, self.work
+            self._line,
+            self._marks,
+            self._watches,
+            self._values,
+            self.emit,
+            self.drain,
+            self.finish,
+            self.work,
         )
         self._advertised: list[str] = []
         self._rust = False
-        self._meanings: dict[str, str] = {}
+        #: the program itself has debug information
+        self._debug = False
+        self._meanings: dict[str, list[str]] = {}
         self._group_gone = False
         self._frames: dict[int, Place] = {}
         self._last_frame = 0
@@ -74,8 +95,7 @@ class GdbLife(ConsoleBackend):
         options = self._config.adapter(_NAME)
         argv = (self._found.path, "-q", "-nx", "-i=mi3", *options.args)
         self._command = argv
-        program = target.program
-        self._rust = program is not None and names.is_rust(program)
+        self._know(target.program)
         if isinstance(target, Launch):
             self.streams = Streams(self.emit_text, target.stdin, self.fell_silent)
         if self._disposed:
@@ -90,6 +110,10 @@ class GdbLife(ConsoleBackend):
         if isinstance(target, Core):
             return await self._open_core(target)
         return await self._attach(target, configuration)
+
+    def _know(self, program: str | None) -> None:
+        self._rust = self._values.rust = program is not None and is_rust(program)
+        self._debug = program is not None and has_debug_info(program)
 
     async def _prepare(self, printers: Sequence[str]) -> None:
         version, listed, *_ = await self._line.together(
@@ -109,11 +133,12 @@ class GdbLife(ConsoleBackend):
         if "python" in self._advertised:
             try:
                 await self._line.cli(f"python exec(open({_PROBE!r}).read())")
-                self._marks.python = self._values.python = True
+                self._marks.python = self._values.python = self._watches.python = True
             except GdbRefused:
-                self._marks.python = False
+                pass
         self._marks.meaning = self._meaning
-        self._motion.wants = self._wants
+        self._motion.examine = self._examine
+        self._motion.last_words = self._last_words
 
     async def _launch(
         self, target: Launch, configuration: Configuration
@@ -162,7 +187,7 @@ class GdbLife(ConsoleBackend):
 
     async def _entry(self) -> str | None:
         """Set the breakpoint that holds the program at its beginning; returns gdb's number."""
-        place = await self._meaning("main")
+        [place, *_] = await self._meaning("main")
         try:
             body = await self._line.ask(f"-break-insert -t --function {quote(place)}")
         except GdbRefused:
@@ -229,7 +254,7 @@ class GdbLife(ConsoleBackend):
     async def _attach(
         self, target: Attach, configuration: Configuration
     ) -> Sequence[BoundBreakpoint]:
-        if target.program is not None and names.is_native(target.program):
+        if target.program is not None and binary_kind(target.program) is not None:
             await self._load(target.program)
         waiter = self._motion.next_stop()
         if target.pid is not None:
@@ -249,9 +274,8 @@ class GdbLife(ConsoleBackend):
             raise DebuggerTimeout(
                 f"the program did not stop within {limit_s:g} s of being joined.", next="dbg logs"
             ) from None
-        if not self._rust:
-            executable = await self._executable()
-            self._rust = executable is not None and names.is_rust(executable)
+        if executable := self._executable():
+            self._know(executable)
         bound = await self._set_all(configuration.breakpoints)
         await self._set_default_filters(configuration)
         self.emit(events.ProcessStarted(self.pid))
@@ -259,7 +283,7 @@ class GdbLife(ConsoleBackend):
         await self._motion.go_on()
         return bound
 
-    async def _executable(self) -> str | None:
+    def _executable(self) -> str | None:
         pid = self.pid
         try:
             return os.readlink(f"/proc/{pid}/exe") if pid is not None else None
@@ -270,13 +294,9 @@ class GdbLife(ConsoleBackend):
         try:
             await self._line.ask(command)
         except GdbRefused as error:
-            words = error.message
-            if "peration not permitted" in words:
-                raise LaunchFailed(
-                    f"process {target.pid} may not be debugged: {words}",
-                    next="sudo sysctl kernel.yama.ptrace_scope=0",
-                ) from None
-            raise LaunchFailed(words, next="dbg doctor") from None
+            why = explain_failure(target, error.message)
+            message, next = why if why is not None else (error.message, None)
+            raise LaunchFailed(message, next=next or "dbg doctor") from None
 
     async def _open_core(self, target: Core) -> Sequence[BoundBreakpoint]:
         await self._load(target.program)
@@ -382,49 +402,43 @@ class GdbLife(ConsoleBackend):
         return bound
 
     async def _set_default_filters(self, configuration: Configuration) -> None:
-        await self._marks.set_filters(self._chosen(configuration.filters))
+        await self._marks.set_filters(configuration.filters_among(self.filters))
 
-    async def _wants(self, filter: str, thread: int | None) -> bool:
-        """Whether an exception is of the type that its filter names."""
+    def _last_words(self) -> str:
+        self.drain()
+        return "\n".join(self.streams.words.lines(400)) if self.streams is not None else ""
+
+    async def _examine(self, filter: str, thread: int | None) -> ExceptionInfo | None:
+        """Return what a filter caught; None where it is of no type that the filter names."""
+        if filter == "panic":
+            return replace(panic_info(self._last_words()), mode=filter)
+        if thread is None:
+            return ExceptionInfo(exceptions.UNKNOWN, "", mode=filter)
+        value_s = self._config.timeouts.value_s
+        found = await exceptions.thrown(
+            self._line, thread, filter, value_s, python=self._values.python
+        )
         wanted = self._marks.only.get(filter)
-        if wanted is None or thread is None:
-            return True
-        info = await exceptions.thrown(self._line, thread, filter, self._config.timeouts.value_s)
-        return info.type == exceptions.UNKNOWN or re.search(wanted, info.type) is not None
+        if wanted is not None and found.types and not is_of_type(found.types, wanted):
+            return None
+        return found.info
 
-    def _chosen(self, filters: Sequence[ExceptionFilter] | None) -> list[ExceptionFilter]:
-        """Return the filters that are meant, the defaults put in for what stands for them."""
-        chosen = list(filters or ())
-        if filters is None or DEFAULT_FILTERS in chosen:
-            named = {f.name for f in chosen}
-            chosen += [f for f in self.filters if f.default and f.name not in named]
-        return chosen
-
-    async def _meaning(self, function: str) -> str:
-        """Return the function that a name means: Rust's `main` is the crate's, not C's.
-
-        gdb knows Rust's functions by their whole path only.
-        """
-        if not self._rust or "::" in function:
-            return function
+    async def _meaning(self, function: str) -> list[str]:
+        """Return the functions that a name means: gdb knows Rust's by their whole path only."""
+        if not self._rust:
+            return [function]
         if function not in self._meanings:
             self._meanings[function] = await self._find_rust(function)
         return self._meanings[function]
 
-    async def _find_rust(self, function: str) -> str:
+    async def _find_rust(self, function: str) -> list[str]:
+        last = re.escape(function.rpartition("::")[2])
         try:
-            body = await self._line.ask(
-                f"-symbol-info-functions --name {quote(f'::{re.escape(function)}$')}"
-            )
+            body = await self._line.ask(f"-symbol-info-functions --name {quote(f'::{last}')}")
         except GdbRefused:
-            return function
-        found = [
-            str(each["name"])
-            for file in rows((body.get("symbols") or {}).get("debug"))
-            if not names.is_library(names.place(file), None, "")
-            for each in rows(file.get("symbols"))
-        ]
-        return min(found, key=lambda name: name.count("::"), default=function)
+            return [function]
+        files = rows((body.get("symbols") or {}).get("debug"))
+        return names.rust_functions(function, files) or [function]
 
 
 async def _nothing() -> list[str]:

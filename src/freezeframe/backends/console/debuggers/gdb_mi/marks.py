@@ -20,7 +20,7 @@ from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter
 
 from . import names
-from .line import GdbRefused, Line, at, rows
+from .line import GdbRefused, Line, rows
 
 _HITS = re.compile(r"\s*(==|>=|<=|>|<|%|=)?\s*(\d+)\s*")
 #: gdb's words when a place has no code (yet); anything else it says is about the condition
@@ -32,19 +32,22 @@ _NO_PLACE = re.compile(
 )
 _NO_LINE = re.compile(r"No line |No compiled code")
 _CATCHES = {"throw": "-catch-throw", "catch": "-catch-catch", "rethrow": "-catch-rethrow"}
-_PANIC = "panic"
+_PANIC, _SIGNAL = "panic", "signal"
 
 FILTERS = (
     ExceptionFilter("throw", "C++: when an exception is thrown"),
     ExceptionFilter("catch", "C++: when an exception is caught"),
     ExceptionFilter("rethrow", "C++: when an exception is thrown again"),
     ExceptionFilter(_PANIC, "Rust: when a thread panics"),
+    ExceptionFilter(_SIGNAL, "signals that end a program", default=True),
 )
+#: signals that end a program by themselves, and mean that it is broken
+_FATAL = "SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGSYS"
 
 
 @dataclass(slots=True)
 class Mark:
-    """One breakpoint of gdb's that is there for one of ours."""
+    """What is there in gdb for one of our breakpoints."""
 
     number: str
     wanted: WantedBreakpoint
@@ -53,12 +56,8 @@ class Mark:
     times: int = 0
     #: `%N`: the ignore count to set again after each stop
     again: int | None = None
-
-
-@dataclass(slots=True)
-class Watch:
-    number: str
-    expression: str
+    #: further breakpoints of gdb's: its name means several functions
+    others: tuple[str, ...] = ()
 
 
 class Marks:
@@ -69,17 +68,17 @@ class Marks:
         #: by group: a file, `function` or `address`
         self._groups: dict[str, dict[int, Mark]] = {}
         self._by_number: dict[str, Mark] = {}
-        self.watches: dict[int, Watch] = {}
-        self._last_watch = 0
         self._catches: dict[str, str] = {}
+        #: the program stops for a signal that would end it, as gdb has it by itself
+        self._heeding = True
         #: by filter: the type, as an expression, that alone is meant
         self.only: dict[str, str] = {}
         self._hit: list[str] = []
         self.python = False
         #: the program's file: of what lies in it gdb may name no module
         self.program = ""
-        #: what a function's name means in this program (`main` in Rust)
-        self.meaning: Callable[[str], Awaitable[str]] = _as_it_is
+        #: the functions that a name means in this program (`main` in Rust)
+        self.meaning: Callable[[str], Awaitable[list[str]]] = _as_it_is
 
     # --- setting
 
@@ -89,11 +88,12 @@ class Marks:
         keep = {want.id: want for want in wanted}
         gone = [mark for id, mark in have.items() if keep.get(id) != mark.wanted]
         if gone:
-            numbers = " ".join(mark.number for mark in gone)
-            await self._line.ask(f"-break-delete {numbers}")
+            numbers = [number for mark in gone for number in (mark.number, *mark.others)]
+            await self._line.ask(f"-break-delete {' '.join(numbers)}")
             for mark in gone:
                 del have[mark.wanted.id]
-                self._by_number.pop(mark.number, None)
+            for number in numbers:
+                self._by_number.pop(number, None)
         return [
             have[want.id].bound if want.id in have else await self._add(have, want)
             for want in wanted
@@ -102,11 +102,11 @@ class Marks:
     async def _add(self, have: dict[int, Mark], want: WantedBreakpoint) -> BoundBreakpoint:
         try:
             hits = None if want.hit_count is None else read_hits(want.hit_count)
-            body, trouble = await self._insert(want, hits)
+            body, trouble, others = await self._insert(want, hits)
             number = str(body["number"])
-            mark = Mark(number, want, bound(want.id, body, trouble))
+            mark = Mark(number, want, bound(want.id, body, trouble), others=others)
             have[want.id] = mark
-            self._by_number[number] = mark
+            self._by_number |= dict.fromkeys((number, *others), mark)
             if hits is not None and want.log is None:
                 await self._count(mark, *hits)
             if want.location.module is not None:
@@ -118,8 +118,8 @@ class Marks:
 
     async def _insert(
         self, want: WantedBreakpoint, hits: tuple[str, int] | None
-    ) -> tuple[Fields, str | None]:
-        """Return gdb's breakpoint, and why it has no code yet."""
+    ) -> tuple[Fields, str | None, tuple[str, ...]]:
+        """Return gdb's breakpoint, why it has no code yet, and further ones that it needs."""
         condition = f" -c {quote(want.condition)}" if want.condition else ""
         trouble = None
         places = await self._places(want.location)
@@ -137,11 +137,17 @@ class Marks:
             body = await self._line.ask(f"-break-insert -f{condition} {spell(places[0])}")
             place = places[0]
         made: Fields = rows(body.get("bkpt"))[0]
-        if want.log is None:
-            return made, trouble.rstrip(".") if trouble else None
-        # Now that gdb has taken place and condition, the probe's kind goes in instead.
-        await self._line.ask(f"-break-delete {made['number']}")
-        return await self._insert_log(want, place, hits), trouble
+        trouble = trouble.rstrip(".") if trouble else None
+        if want.log is not None:
+            # Now that gdb has taken place and condition, the probe's kind goes in instead.
+            await self._line.ask(f"-break-delete {made['number']}")
+            return await self._insert_log(want, place, hits), trouble, ()
+        others = []
+        if want.location.function is not None:
+            for another in places[1:]:
+                body = await self._line.ask(f"-break-insert{condition} {spell(another)}")
+                others.append(str(rows(body.get("bkpt"))[0]["number"]))
+        return made, trouble, tuple(others)
 
     async def _insert_log(
         self, want: WantedBreakpoint, place: Mapping[str, str], hits: tuple[str, int] | None
@@ -164,14 +170,17 @@ class Marks:
         if location.address is not None:
             return [{"spec": f"*{location.address:#x}"}]
         if location.function is not None:
-            return [{"function": await self.meaning(location.function)}]
+            return [{"function": each} for each in await self.meaning(location.function)]
         assert location.file is not None
         path, line = location.file, str(location.line)
         candidates = [path, os.path.realpath(path), "/".join(path.split("/")[-2:])]
         return [{"source": each, "line": line} for each in dict.fromkeys(candidates)]
 
     async def _count(self, mark: Mark, compare: str, n: int) -> None:
-        number = mark.number
+        for number in (mark.number, *mark.others):
+            await self._count_one(mark, number, compare, n)
+
+    async def _count_one(self, mark: Mark, number: str, compare: str, n: int) -> None:
         if compare in ("==", ">=", "%", ">"):
             mark.ignore = n if compare == ">" else max(n - 1, 0)
             if mark.ignore:
@@ -208,45 +217,13 @@ class Marks:
             message=f"no {mark.wanted.location.function} in {module} yet",
         )
 
-    # --- watchpoints
-
-    async def watch(
-        self, expression: str, access: str, condition: str | None, thread: int | None, level: int
-    ) -> BoundBreakpoint:
-        option = {"read": " -r", "readWrite": " -a"}.get(access, "")
-        where = at(thread, level)
-        body = await self._line.ask(f"-break-watch{where}{option} {quote(expression)}")
-        made = next(v for key, v in body.items() if key.endswith("wpt"))
-        number = str(made["number"])
-        if condition is not None:
-            try:
-                await self._line.ask(f"-break-condition {number} {condition}")
-            except GdbRefused:
-                await self._line.ask(f"-break-delete {number}")
-                raise
-        self._last_watch += 1
-        self.watches[self._last_watch] = Watch(number, expression)
-        return BoundBreakpoint(self._last_watch, True)
-
-    async def unwatch(self, id: int) -> None:
-        watch = self.watches.pop(id, None)
-        if watch is not None:
-            await self._line.ask(f"-break-delete {watch.number}")
-
-    def out_of_scope(self, number: str) -> str:
-        """Forget a watchpoint that gdb has removed; returns what it watched."""
-        for id, watch in list(self.watches.items()):
-            if watch.number == number:
-                del self.watches[id]
-                return watch.expression
-        return f"watchpoint {number}"
-
     # --- exceptions
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         for number in self._catches:
             await self._line.ask(f"-break-delete {number}")
         self._catches.clear()
+        await self._heed_signals(any(each.name == _SIGNAL for each in filters))
         self.only = {each.name: each.condition for each in filters if each.condition}
         for each in filters:
             if each.name in _CATCHES:
@@ -258,9 +235,11 @@ class Marks:
                 continue  # another language's
             self._catches[str(rows(body["bkpt"])[0]["number"])] = each.name
 
-    def catches(self, number: str) -> str | None:
-        """Return the name of the filter behind one of gdb's numbers."""
-        return self._catches.get(number)
+    async def _heed_signals(self, heed: bool) -> None:
+        if heed is not self._heeding:
+            how = "stop print pass" if heed else "nostop noprint pass"
+            await self._line.cli(f"handle {_FATAL} {how}")
+            self._heeding = heed
 
     # --- what happens to them
 
@@ -400,5 +379,5 @@ def _is_module(owner: str, module: str) -> bool:
     return base == module or base.split(".so")[0] in (module, f"lib{module}")
 
 
-async def _as_it_is(name: str) -> str:
-    return name
+async def _as_it_is(name: str) -> list[str]:
+    return [name]

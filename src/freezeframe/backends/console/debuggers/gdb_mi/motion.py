@@ -12,19 +12,23 @@ from typing import Any
 
 from freezeframe.backends.backend import Continued, Event, StepKind, Stopped
 from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.backends.native import fault_words, read_last_words
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
-from freezeframe.model.stops import Exit, StopReason
+from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
 from . import names, stops
 from .line import GdbRefused, Happened, Line, at
 from .marks import Marks
 from .values import Returned, Values
+from .watches import Watches
 
 log = logging.getLogger(__name__)
 
 #: after this a program that does not heed SIGINT (it blocks it) gets the signal that none can block
 _HEEDS_S = 1.0
 _OUTERMOST = "not meaningful in the outermost frame"
+#: times that a step goes on because it came back to the line where it began
+_MOST_REPEATS = 4
 _STEPS = {StepKind.OVER: "next", StepKind.INTO: "step", StepKind.OUT: "finish"}
 
 
@@ -35,6 +39,7 @@ class Motion:
         self,
         line: Line,
         marks: Marks,
+        watches: Watches,
         values: Values,
         emit: Callable[[Event], None],
         drain: Callable[[], None],
@@ -44,6 +49,7 @@ class Motion:
         self._line = line
         line.on_nudge = self._nudged
         self._marks = marks
+        self._watches = watches
         self._values = values
         self._emit = emit
         self._drain = drain
@@ -52,8 +58,10 @@ class Motion:
         self.running = False
         #: the process that signals go to; None for a remote one
         self.pid: int | None = None
-        #: whether an exception that a filter caught in a thread is one that the user wants
-        self.wants: Callable[[str, int | None], Awaitable[bool]] = _always
+        #: what a filter caught in a thread; None where it is not of a type that is wanted
+        self.examine: Callable[[str, int | None], Awaitable[ExceptionInfo | None]] = _nothing_known
+        #: the end of what the program wrote to its standard error
+        self.last_words: Callable[[], str] = str
         #: gdb's number of the breakpoint that a jump runs to
         self._landing: str | None = None
         #: who waits for the next stop instead of the user
@@ -68,8 +76,12 @@ class Motion:
         self._function = ""
         #: by our ids: conditions that could not be evaluated at the current stop
         self.failures: dict[int, str] = {}
-        #: the exception filter that the current stop is due to
+        #: the exception filter that the current stop is due to, and the exception
         self.filter: str | None = None
+        self.exception: ExceptionInfo | None = None
+        #: a step that is under way, and where it began: function, file, line, stack pointer
+        self._step: tuple[str, tuple[str, ...]] | None = None
+        self._repeats = 0
 
     # --- resuming
 
@@ -85,26 +97,55 @@ class Motion:
         if instruction and kind is not StepKind.OUT:
             word += "-instruction"
         frame = " --frame 0" if kind is StepKind.OUT else ""
+        command = f"-exec-{word} --thread {thread}{frame}"
+        self._step = None
+        if kind is not StepKind.OUT and not instruction:
+            self._repeats = 0
+            self._step = command, await self._spot(thread)
         try:
-            await self._go(f"-exec-{word} --thread {thread}{frame}")
+            await self._go(command)
         except GdbRefused as error:
             if _OUTERMOST not in error.message:
                 raise
             # Out of `main` means: to the end of the program.
             await self._go("-exec-continue")
 
+    async def _spot(self, thread: int) -> tuple[str, ...]:
+        """Return what tells a line of one call of a function from all others."""
+        frame, pointer = await self._line.together(
+            [
+                f"-stack-info-frame --thread {thread} --frame 0",
+                f"-data-evaluate-expression --thread {thread} --frame 0 $sp",
+            ]
+        )
+        if isinstance(frame, GdbRefused) or isinstance(pointer, GdbRefused):
+            return ()
+        body = frame.result.fields.get("frame") or {}
+        told = (body.get("func"), body.get("fullname"), body.get("line"))
+        return () if None in told else (*map(str, told), str(pointer.result.fields.get("value")))
+
+    async def _stays(self, fields: Fields, thread: int | None) -> bool:
+        """Whether a step has ended where it began: the line has code in several places."""
+        if self._step is None or stops.reason(fields) != "end-stepping-range" or thread is None:
+            return False
+        frame = fields.get("frame") or {}
+        _, spot = self._step
+        if (frame.get("func"), frame.get("fullname"), frame.get("line")) != spot[:3]:
+            return False
+        self._repeats += 1
+        return self._repeats <= _MOST_REPEATS and await self._spot(thread) == spot
+
     async def jump(self, thread: int, path: str, line: int) -> None:
         place = f"--source {quote(path)} --line {line}"
         body = await self._line.ask(f"-break-insert -t {place}")
         landing = body["bkpt"]
         self._landing = str(landing["number"])
-        function = landing.get("func", "")
-        if function and self._function and function != self._function:
+        function = names.function_name(str(landing.get("func", "")))
+        here = names.function_name(self._function)
+        if function and here and function != here:
             await self._line.ask(f"-break-delete {self._landing}")
             self._landing = None
-            raise DebuggerError(
-                f"line {line} lies in {function}, not in {self._function}.", code="bad-jump"
-            )
+            raise DebuggerError(f"line {line} lies in {function}, not in {here}.", code="bad-jump")
         # By address: a line that begins a loop has code in more than one place.
         await self._go(f"-exec-jump --thread {thread} *{landing['addr']}")
 
@@ -116,7 +157,7 @@ class Motion:
         released = self._values.forget()
         self._marks.resumed()
         self.failures = {}
-        self.filter = None
+        self.filter = self.exception = None
         if released:
             await self._line.together(released)
         # From now on: a stop may come with the answer.
@@ -270,8 +311,14 @@ class Motion:
         if await self._marks.strange(ids):
             await self._go("-exec-continue")
             return
-        if self.filter is not None and not ids and not await self.wants(self.filter, thread):
-            await self._go("-exec-continue")
+        if self.filter is not None and not ids:
+            self.exception = await self.examine(self.filter, thread)
+            if self.exception is None:
+                await self._go("-exec-continue")
+                return
+        if await self._stays(fields, thread):
+            assert self._step is not None
+            await self._go(self._step[0])
             return
         self._note_failures(happened, ids)
         self._take_returned(fields)
@@ -279,29 +326,34 @@ class Motion:
         if reason is None:
             reason = StopReason.PAUSE if pausing and mine else self._kind(fields, ids)
         description = None if reason is StopReason.PAUSE else await self._describe(fields)
+        watch = await self._watches.seen(fields, thread, self._values.rust)
         self._drain()
-        self._emit(Stopped(reason, thread, description, None, ids))
+        ids = (watch.id,) if watch is not None and not ids else ids
+        self._emit(Stopped(reason, thread, description, None, ids, watch=watch))
 
     def _kind(self, fields: Fields, ids: tuple[int, ...]) -> StopReason:
         number = stops.number(fields)
         if number is not None and number == self._landing:
             self._landing = None
             return StopReason.JUMP
-        if self.filter is not None:
-            return StopReason.EXCEPTION
-        return stops.kind(fields)
+        if self.exception is None:
+            # A signal that is only how the runtime ends a program for an exception.
+            self.exception = read_last_words(stops.signal(fields) or "", self.last_words())
+        return stops.kind(fields) if self.exception is None else StopReason.EXCEPTION
 
     async def _describe(self, fields: Fields) -> str | None:
-        words = stops.describe(fields)
-        if stops.reason(fields) == "watchpoint-scope":
-            gone = self._marks.out_of_scope(str(fields.get("wpnum", "")))
-            return f"{gone} went out of scope, and its watchpoint with it"
-        if stops.signal(fields) in ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"):
-            with contextlib.suppress(DebuggerError):
-                body = await self._line.ask(
-                    "-data-evaluate-expression $_siginfo._sifields._sigfault.si_addr"
-                )
-                words = f"{words} at address {str(body.get('value', '')).split()[0]}"
+        words, name = stops.describe(fields), stops.signal(fields)
+        if name in ("SIGSEGV", "SIGBUS", "SIGFPE"):
+            with contextlib.suppress(DebuggerError, ValueError):
+                code, address = [
+                    int((await self._line.ask(f"-data-evaluate-expression {each}"))["value"], 0)
+                    for each in (
+                        "$_siginfo.si_code",
+                        "(long)$_siginfo._sifields._sigfault.si_addr",
+                    )
+                ]
+                meaning = fault_words(name, code, address)
+                return f"{name}: {meaning}" if meaning else words
         return words
 
     def _note_failures(self, happened: Happened, ids: tuple[int, ...]) -> None:
@@ -320,5 +372,5 @@ class Motion:
             )
 
 
-async def _always(filter: str, thread: int | None) -> bool:
-    return True
+async def _nothing_known(filter: str, thread: int | None) -> ExceptionInfo | None:
+    return ExceptionInfo(filter, "")

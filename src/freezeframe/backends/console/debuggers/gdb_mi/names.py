@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import mmap
 import os
-import re
 from collections.abc import Sequence
 
 from freezeframe.backends.backend import RawFrame
 from freezeframe.backends.console.reader import Fields
+from freezeframe.backends.native import plain_function, without_parameters
+
+from .line import rows
+from .texts import tidy
 
 #: where systems, distributions and toolchains keep what is not the user's own
 _LIBRARY_PLACES = ("/usr/", "/lib/", "/lib64/", "/build/", "/rustc/", "/opt/rh/", "/nix/store/")
 #: what stands around a program in its own file
 _STARTERS = frozenset({"_start", "__libc_start_main", "__libc_start_call_main", "__libc_csu_init"})
-_RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
-_RUST_MARKS = (b"gdb_load_rust_pretty_printers.py", b"rust_eh_personality", b"rust_panic")
 
 
 def function_name(name: str) -> str:
-    """Return a function's name without what a compiler adds to it."""
-    return _RUST_HASH.sub("", name)
+    """Return a function's name without what a compiler adds to it, and without parameters."""
+    return plain_function(without_parameters(name))
 
 
-def frame(body: Fields, id: int) -> RawFrame:
-    """Return one frame of a stack listing or of a stop."""
+def frame(body: Fields, id: int, arguments: str | None, debug: bool) -> RawFrame:
+    """Return one frame of a stack listing. *debug*: the program itself has debug information."""
     path = place(body)
     line = body.get("line")
     module = body.get("from")
+    address = body.get("addr")
     return RawFrame(
         id,
         function_name(str(body.get("func") or "??")),
@@ -35,24 +36,51 @@ def frame(body: Fields, id: int) -> RawFrame:
         int(line) if line is not None and path is not None else None,
         None,
         os.path.basename(module) if module else None,
-        body.get("addr"),
-        is_library(path, module, str(body.get("func", ""))),
+        f"{int(address, 0):#x}" if address and address.startswith("0x") else None,
+        is_library(path, module, str(body.get("func", "")), debug),
+        arguments=arguments,
     )
+
+
+def arguments(body: Fields, rust: bool) -> str | None:
+    """Return `n=3, name="x"` of one frame in a listing of arguments; structs are left out."""
+    told = [
+        f"{each['name']}={tidy(str(each['value']), rust=rust)}"
+        for each in rows(body.get("args"))
+        if "value" in each
+    ]
+    return ", ".join(told) or None
 
 
 def place(body: Fields) -> str | None:
     """Return the path of a frame's or breakpoint's source; None where gdb knows none."""
-    path = body.get("fullname") or body.get("file")
+    file, found = body.get("file"), body.get("fullname")
+    path = found if found and (not file or _is_that(found, file)) else file
     return os.path.normpath(path) if path else None
 
 
-def is_library(path: str | None, module: str | None, function: str) -> bool:
+def _is_that(found: str, file: str) -> bool:
+    """Whether a file is the one that the compiler named.
+
+    gdb takes any file in the current folder that is called the same: the C library's `assert.c`
+    is not the user's.
+    """
+    if os.path.isabs(file):
+        return not file.startswith(_LIBRARY_PLACES)
+    named = os.path.normpath(file).split(os.sep)
+    while named[0] == os.pardir:
+        del named[0]
+    return os.path.isabs(found) and os.path.normpath(found).split(os.sep)[-len(named) :] == named
+
+
+def is_library(path: str | None, module: str | None, function: str, debug: bool = False) -> bool:
     """Whether a frame is not of the user's own code."""
     if function in _STARTERS:
         return True
     if path is None:
-        # A program without debug information is still the user's; a library without is not.
-        return module is not None
+        # A program without debug information is still the user's; a library without is not, nor
+        # is what was linked to a program that has it.
+        return module is not None or debug
     if not os.path.isabs(path):
         return True
     if "/.cargo/registry/" in path or "/rustlib/src/" in path:
@@ -60,30 +88,26 @@ def is_library(path: str | None, module: str | None, function: str) -> bool:
     return path.startswith(_LIBRARY_PLACES)
 
 
-def is_elf(program: str) -> bool:
-    return _begins(program, (b"\x7fELF",))
+def rust_functions(name: str, files: Sequence[Fields]) -> list[str]:
+    """Return the whole paths of the user's functions that are meant by *name*.
+
+    `shift` and `Point::shift` mean `shop::Point::shift`, `first` means each `shop::first<T>`.
+    """
+    found = []
+    for file in files:
+        if is_library(place(file), None, ""):
+            continue
+        for each in rows(file.get("symbols")):
+            path = str(each.get("name", ""))
+            plain = _without_types(path)
+            if plain == name or plain.endswith(f"::{name}"):
+                found.append(path)
+    # The outermost of several is what a name without a path means: `main` is the crate's.
+    if "::" not in name and name == "main":
+        found = sorted(found, key=lambda path: path.count("::"))[:1]
+    return found
 
 
-def is_native(program: str) -> bool:
-    """Whether a file is machine code: ELF or Mach-O."""
-    return _begins(
-        program,
-        (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe"),
-    )
-
-
-def _begins(program: str, magics: Sequence[bytes]) -> bool:
-    try:
-        with open(program, "rb") as file:
-            return file.read(4) in magics
-    except OSError:
-        return False
-
-
-def is_rust(program: str) -> bool:
-    """Whether a program was made by rustc, by names that stand in its file."""
-    try:
-        with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as m:
-            return any(m.find(mark) >= 0 for mark in _RUST_MARKS)
-    except (OSError, ValueError):
-        return False
+def _without_types(path: str) -> str:
+    """Return `shop::first` for `shop::first<i32>`."""
+    return path[: path.index("<")] if path.endswith(">") and "<" in path else path

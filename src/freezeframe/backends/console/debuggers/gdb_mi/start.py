@@ -59,8 +59,13 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     return {**own, "SHELL": _SHELL, "LC_ALL": "C.UTF-8", "TERM": "dumb"}
 
 
+#: functions that a step does not go into: those of the standard libraries
+_SKIPPED = "^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::"
+
+
 def settings() -> list[str]:
-    return [f"-gdb-set {each}" for each in SETTINGS]
+    skip = f"-interpreter-exec console {quote(f'skip -rfunction {_SKIPPED}')}"
+    return [*(f"-gdb-set {each}" for each in SETTINGS), skip]
 
 
 def launch(target: Launch, redirections: str, terminal: str) -> list[str]:

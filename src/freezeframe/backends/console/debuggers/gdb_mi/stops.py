@@ -78,20 +78,21 @@ def describe(fields: Fields) -> str | None:
     """Return the words of a stop that its reason does not say."""
     what = reason(fields)
     if what == "signal-received":
-        name, meaning = signal(fields), fields.get("signal-meaning")
-        return f"{name}: {meaning}" if meaning and meaning != name else name
-    if what in ("watchpoint-trigger", "read-watchpoint-trigger", "access-watchpoint-trigger"):
-        return _watched(fields)
+        return signal(fields)
     return _WORDS.get(what, what or None) if kind(fields) is StopReason.OTHER else None
 
 
-def _watched(fields: Fields) -> str:
+def watch_number(fields: Fields) -> str | None:
+    """Return gdb's number of the watchpoint that a stop is due to."""
     watch: Fields = next((v for key, v in fields.items() if key.endswith("wpt")), {})
-    value = fields.get("value") or {}
-    title = watch.get("exp", "value")
-    if "old" in value and "new" in value:
-        return f"{title}: {value['old']} → {value['new']}"
-    return f"{title} was read: {value.get('value', value.get('new', '?'))}"
+    number = watch.get("number", fields.get("wpnum"))
+    return None if number is None else str(number)
+
+
+def watch_values(fields: Fields) -> tuple[str | None, str | None]:
+    """Return what the expression was and is; what was only read is what it is."""
+    value: Fields = fields.get("value") or {}
+    return value.get("old"), value.get("new", value.get("value"))
 
 
 def failed_conditions(complaint: str) -> dict[str, str]:
@@ -104,17 +105,3 @@ def failed_conditions(complaint: str) -> dict[str, str]:
             words = match[2].strip() or (lines[index + 1].strip() if index + 1 < len(lines) else "")
             found[match[1] or ""] = words.rstrip(".")
     return found
-
-
-def panic_message(stderr: str) -> str | None:
-    """Return what the last panic said, from what the program wrote to standard error."""
-    found = list(
-        re.finditer(r"thread '[^\n]*?' (?:\(\d+\) )?panicked at ([^\n]*)\n?([^\n]*)", stderr)
-    )
-    if not found:
-        return None
-    where, message = found[-1][1], found[-1][2]
-    old = re.match(r"'(.*)', \S+:\d+:\d+$", where)
-    if old is not None:  # before Rust 1.73 the message stood in the same line
-        return old[1]
-    return message.strip() or None

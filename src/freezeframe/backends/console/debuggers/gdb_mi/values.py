@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass, replace
 
@@ -11,7 +10,10 @@ from freezeframe.backends.console.reader import Fields, quote
 from freezeframe.errors import EvaluationFailed
 from freezeframe.model.values import ScopeKind
 
+from . import machine
 from .line import Answered, GdbRefused, Line, at, rows
+from .shapes import POINTER, first_address, has_parts, lines_of, opens, plain_path, types_of
+from .texts import tidy
 
 #: children fetched at once when nobody says how many
 _PAGE = 200
@@ -19,9 +21,6 @@ _PAGE = 200
 _FOLDED = re.compile(r"\{\.\.\.\}|\[\d+\]|\{\}")
 #: an expression that may do something: evaluated once and never again
 _ACTS = re.compile(r"[\w\])]\s*\(|\+\+|--|(?<![=!<>])=(?!=)")
-_POINTER = re.compile(r"\*( const| volatile| restrict)*$")
-#: what it points to is shown with it, or cannot be shown
-_FLAT_POINTER = re.compile(r"(^|\s)(char|void)( const)? \*( const| volatile| restrict)*$")
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _UNREADABLE = re.compile(r"<error(?: reading variable)?: (.*)>", re.DOTALL)
 #: pointers of one scope that are followed for a first look
@@ -41,6 +40,13 @@ class Place:
 class _Variables:
     place: Place
     kind: ScopeKind
+
+
+@dataclass(frozen=True, slots=True)
+class _Registers:
+    """One group of a frame's registers."""
+
+    values: tuple[RawValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +75,26 @@ class Values:
     def __init__(self, line: Line, value_s: float) -> None:
         self._line = line
         self._value_s = value_s
-        self._refs: dict[int, _Variables | _Object] = {}
+        self._refs: dict[int, _Variables | _Registers | _Object] = {}
         self._made: list[str] = []
         self._last = 0
-        self._registers: list[str] | None = None
-        #: gdb can run the probe, which lists globals
+        #: gdb can run the probe
         self.python = False
+        #: the program was made by rustc
+        self.rust = False
         self.returned: Returned | None = None
+        #: arguments or locals that were listed with the others and not asked for yet
+        self._kept: dict[tuple[Place, bool], list[RawValue]] = {}
 
     def forget(self) -> list[str]:
         """Let every reference die; returns the commands that release what gdb holds for them."""
         made, self._made = self._made, []
         self._refs.clear()
+        self._kept.clear()
         self.returned = None
         return [f"-var-delete {handle}" for handle in made]
 
-    def _ref(self, what: _Variables | _Object) -> int:
+    def _ref(self, what: _Variables | _Registers | _Object) -> int:
         self._last += 1
         self._refs[self._last] = what
         return self._last
@@ -109,53 +119,75 @@ class Values:
             return []
         if isinstance(what, _Object):
             return await self._open(ref, what, start, count)
-        if what.kind is ScopeKind.REGISTERS:
-            values = await self.registers(what.place)
+        if isinstance(what, _Registers):
+            values = list(what.values)
+        elif what.kind is ScopeKind.REGISTERS:
+            values = await self._register_groups(what.place)
         elif what.kind is ScopeKind.GLOBALS:
             values = await self._global_values(what.place)
         else:
             values = await self._variables(what.place, what.kind is ScopeKind.ARGUMENTS)
         return values[start : None if count is None else start + count]
 
+    async def _register_groups(self, place: Place) -> list[RawValue]:
+        groups = await machine.registers(self._line, at(place.thread, place.level))
+        return [
+            RawValue(title, "", None, self._ref(_Registers(tuple(values))), len(values))
+            for title, values in groups.items()
+            if values
+        ]
+
     async def _variables(self, place: Place, arguments: bool) -> list[RawValue]:
         where = at(place.thread, place.level)
-        # One listing has the types and no structs, the other the structs and no types.
-        typed, valued = await self._line.together(
-            [
-                f"-stack-list-variables{where} --simple-values",
-                f"-stack-list-variables{where} --all-values",
-            ],
-            timeout_s=self._value_s * 4,
-        )
-        types = {} if isinstance(typed, GdbRefused) else _types(typed)
-        if isinstance(valued, GdbRefused):
-            if "No symbol table" in valued.message or "no locals" in valued.message.lower():
-                return []
-            raise valued
-        seen: set[str] = set()
-        values = []
-        for index, each in enumerate(rows(valued.result.fields.get("variables"))):
-            title = str(each.get("name", ""))
-            # gdb lists inner blocks first: a name that comes again is shadowed.
-            if title in seen or bool(int(each.get("arg") or 0)) is not arguments:
-                seen.add(title)
-                continue
-            seen.add(title)
-            text = str(each.get("value", ""))
-            type = types.get((index, title))
-            values.append(self._value(title, text, type, place, title))
+        values = await self._listed(place, arguments)
         values = await self._follow(values, where)
         if not arguments and self.returned is not None and place.level == 0:
             values.append(self._returned(self.returned, place))
         return values
 
+    async def _listed(self, place: Place, arguments: bool) -> list[RawValue]:
+        """Return arguments or locals. Both are asked for at once, and one waits for its turn."""
+        if (kept := self._kept.pop((place, arguments), None)) is not None:
+            return kept
+        where = at(place.thread, place.level)
+        asked = [
+            # One listing has the types and no structs, the other the structs and no types.
+            f"-stack-list-variables{where} --simple-values",
+            f"-stack-list-variables{where} --all-values",
+        ]
+        if self.python:
+            probe = quote("python freezeframe_lines()")
+            asked.append(f"-interpreter-exec{where} console {probe}")
+        typed, valued, *ordered = await self._line.together(asked, timeout_s=self._value_s * 4)
+        types = {} if isinstance(typed, GdbRefused) else types_of(typed)
+        if isinstance(valued, GdbRefused):
+            if "No symbol table" in valued.message or "no locals" in valued.message.lower():
+                return []
+            raise valued
+        lines = lines_of(ordered[0].said) if ordered and isinstance(ordered[0], Answered) else {}
+        seen: set[str] = set()
+        found: dict[bool, list[RawValue]] = {True: [], False: []}
+        for index, each in enumerate(rows(valued.result.fields.get("variables"))):
+            title = str(each.get("name", ""))
+            # gdb lists inner blocks first: a name that comes again is shadowed.
+            if title in seen:
+                continue
+            seen.add(title)
+            text = str(each.get("value", ""))
+            type = types.get((index, title))
+            value = self._value(title, text, type, place, title)
+            found[bool(int(each.get("arg") or 0))].append(value)
+        found[False].sort(key=lambda value: lines.get(value.name, 0))
+        self._kept = {(place, not arguments): found[not arguments]}
+        return found[arguments]
+
     def _returned(self, returned: Returned, place: Place) -> RawValue:
         ref = 0
-        if returned.variable is not None and _has_parts(returned.text, None):
+        if returned.variable is not None and has_parts(returned.text, None):
             ref = self._ref(_Object(place, returned.variable))
         return RawValue(
             returned.function,
-            returned.text,
+            self._tidy(returned.text),
             None,
             ref,
             expression=returned.variable,
@@ -166,18 +198,21 @@ class Values:
         self, title: str, text: str, type: str | None, place: Place, expression: str | None
     ) -> RawValue:
         ref = 0
-        if expression is not None and _has_parts(text, type):
+        if expression is not None and has_parts(text, type):
             ref = self._ref(_Object(place, expression))
         error = _UNREADABLE.fullmatch(text)
         return RawValue(
             title,
-            error[1] if error else text,
+            error[1] if error else self._tidy(text),
             type,
             ref,
             expression=expression,
             opaque=bool(ref) and bool(_FOLDED.fullmatch(text)),
             failed=error is not None,
         )
+
+    def _tidy(self, text: str) -> str:
+        return tidy(text, rust=self.rust)
 
     async def _follow(self, values: list[RawValue], where: str) -> list[RawValue]:
         """Add to pointers what they point to, where it can be read: `0x7ffe10 → {qty = 1}`."""
@@ -187,18 +222,26 @@ class Values:
             if value.ref and value.expression and _ADDRESS.fullmatch(value.text)
         ][:_FOLLOWED]
         answers = await self._line.together(
-            [
-                f"-data-evaluate-expression{where} {quote(f'*({value.expression})')}"
-                for _, value in pointers
-            ],
+            [self._behind(str(value.expression), where) for _, value in pointers],
             timeout_s=self._value_s * 3,
         )
         for (index, value), answer in zip(pointers, answers, strict=True):
             if isinstance(answer, Answered):
-                behind = str(answer.result.fields.get("value", ""))
+                behind = (
+                    answer.said.strip()
+                    if self.python
+                    else str(answer.result.fields.get("value", ""))
+                )
                 if behind and not _FOLDED.fullmatch(behind):
-                    values[index] = replace(value, text=f"{value.text} → {behind}")
+                    text = f"{value.text} → {self._tidy(behind)}"
+                    values[index] = replace(value, text=text)
         return values
+
+    def _behind(self, expression: str, where: str) -> str:
+        if self.python:
+            probe = f"python freezeframe_behind('{expression.encode().hex()}')"
+            return f"-interpreter-exec{where} console {quote(probe)}"
+        return f"-data-evaluate-expression{where} {quote(f'*({expression})')}"
 
     # --- opening
 
@@ -212,7 +255,7 @@ class Values:
             handle = str(made["name"])
             self._refs[ref] = _Object(what.place, what.expression, handle)
         stop = start + (_PAGE if count is None else count)
-        return await self._list(handle, what.expression, what.place, start, stop)
+        return await self._list(handle, what.place, start, stop)
 
     async def _create(self, expression: str, place: Place | None) -> Fields:
         where = "" if place is None else at(place.thread, place.level)
@@ -222,9 +265,7 @@ class Values:
         self._made.append(str(made["name"]))
         return made
 
-    async def _list(
-        self, handle: str, expression: str, place: Place, start: int, stop: int
-    ) -> list[RawValue]:
+    async def _members(self, handle: str, start: int, stop: int) -> list[Fields]:
         body = await self._line.ask(
             f"-var-list-children --all-values {handle} {start} {stop}",
             timeout_s=self._value_s * 3,
@@ -232,10 +273,12 @@ class Values:
         found = rows(body.get("children"))
         if found and all(not each.get("type") and each.get("exp") in _SYNTHETIC for each in found):
             # A class without a pretty-printer: its members lie behind their access.
-            inner = [
-                await self._list(str(each["name"]), expression, place, 0, stop) for each in found
-            ]
-            return [value for values in inner for value in values][start:stop]
+            inner = [await self._members(str(each["name"]), 0, stop) for each in found]
+            return [member for members in inner for member in members][start:stop]
+        return found
+
+    async def _list(self, handle: str, place: Place, start: int, stop: int) -> list[RawValue]:
+        found = await self._members(handle, start, stop)
         paths = await self._line.together(
             [f"-var-info-path-expression {each['name']}" for each in found]
         )
@@ -259,10 +302,10 @@ class Values:
             or (body.get("dynamic") == "1" and _FOLDED.fullmatch(text))
         ):
             ref = self._ref(_Object(place, path or title, str(body["name"])))
-        path = None if path is None else _tidy(path)
+        path = None if path is None else plain_path(path)
         return RawValue(
             title,
-            text,
+            self._tidy(text),
             body.get("type") or None,
             ref,
             int(body["numchild"]) if body.get("numchild") and not body.get("dynamic") else None,
@@ -287,12 +330,13 @@ class Values:
         for (index, value), answer in zip(folded, answers, strict=True):
             if isinstance(answer, Answered):
                 text = str(answer.result.fields.get("value", value.text))
-                values[index] = replace(value, text=text, opaque=bool(_FOLDED.fullmatch(text)))
+                folded_still = bool(_FOLDED.fullmatch(text))
+                values[index] = replace(value, text=self._tidy(text), opaque=folded_still)
         return values
 
     def _where(self, ref: int) -> str:
         what = self._refs[ref]
-        return at(what.place.thread, what.place.level)
+        return "" if isinstance(what, _Registers) else at(what.place.thread, what.place.level)
 
     # --- expressions
 
@@ -316,21 +360,21 @@ class Values:
                 raise whole
             made = object.result.fields if isinstance(object, Answered) else {}
             text = str(whole.result.fields.get("value", ""))
-            address = None if isinstance(lies, GdbRefused) else _address(lies)
+            address = None if isinstance(lies, GdbRefused) else first_address(lies)
         except GdbRefused as error:
             raise EvaluationFailed(error.message) from None
         type = made.get("type") or None
         handle = made.get("name")
         ref = 0
-        if handle and place is not None and _opens(made):
+        if handle and place is not None and opens(made):
             ref = self._ref(_Object(place, expression, str(handle)))
-        if type and _POINTER.search(type):
+        if type and POINTER.search(type):
             address = None  # what it points to is meant, and that is its text
         elif (match := re.match(r"\{[^}]*\} (0x[0-9a-f]+)", text)) is not None:
             address = match[1]  # a function
         value = RawValue(
             expression,
-            text,
+            self._tidy(text),
             type,
             ref,
             None,
@@ -363,34 +407,32 @@ class Values:
             raise EvaluationFailed(error.message) from None
         return await self.evaluate(target, place)
 
-    # --- registers and globals
-
-    async def registers(self, place: Place) -> list[RawValue]:
-        """Return the general registers, then the others, by name."""
-        where = at(place.thread, place.level)
-        if self._registers is None:
-            body = await self._line.ask("-data-list-register-names")
-            self._registers = [str(each) for each in rows(body.get("register-names"))]
-        general, listed = await asyncio.gather(
-            self._line.cli("info registers", where=where),
-            self._line.ask(f"-data-list-register-values{where} --skip-unavailable N"),
+    async def in_hex(
+        self, expression: str, place: Place | None
+    ) -> tuple[RawValue, list[RawValue]] | None:
+        """Return a value and its children as bits in hexadecimal."""
+        where = "" if place is None else at(place.thread, place.level)
+        try:
+            text = (await self._line.cli(f"output/x {expression}", where=where)).strip()
+            whole = RawValue(expression, self._tidy(text), expression=expression)
+            if _ADDRESS.fullmatch(text) or place is None:
+                return whole, []
+            made = await self._create(expression, place)
+            members = await self._members(str(made["name"]), 0, _PAGE)
+        except GdbRefused:
+            return None
+        shown = await self._line.together(
+            [f"-var-set-format {each['name']} hexadecimal" for each in members]
         )
-        values = []
-        first: set[str] = set()
-        for line in general.splitlines():
-            words = line.split(None, 2)
-            if len(words) >= 2:
-                first.add(words[0])
-                # The raw value, then the natural one: said once, unless it says more.
-                note = words[2] if len(words) > 2 else ""
-                plain = not note or note == words[1] or re.fullmatch(r"-?\d+", note)
-                text = words[1] if plain else note if words[1] in note else f"{words[1]} {note}"
-                values.append(RawValue(words[0], text, expression=f"${words[0]}"))
-        for each in rows(listed.get("register-values")):
-            title = self._registers[int(each["number"])]
-            if title and title not in first:
-                values.append(RawValue(title, str(each["value"]), expression=f"${title}"))
-        return values
+        children = [self._child(each, None, place) for each in members]
+        return whole, [
+            replace(child, text=str(answer.result.fields.get("value", "")))
+            if isinstance(answer, Answered)
+            else child
+            for child, answer in zip(children, shown, strict=True)
+        ]
+
+    # --- globals
 
     async def _global_values(self, place: Place) -> list[RawValue]:
         """Return the variables outside of functions in the file of the frame.
@@ -409,51 +451,3 @@ class Values:
                 text = str(answer.result.fields.get("value", ""))
                 values.append(self._value(title, text, type, place, expression))
         return values
-
-
-# --- reading ------------------------------------------------------------------------------------
-
-
-def _types(answered: Answered) -> dict[tuple[int, str], str]:
-    listed = rows(answered.result.fields.get("variables"))
-    return {
-        (index, str(each.get("name", ""))): str(each["type"])
-        for index, each in enumerate(listed)
-        if each.get("type")
-    }
-
-
-def _has_parts(text: str, type: str | None) -> bool:
-    """Whether a value can be opened, judged by what gdb prints for it."""
-    if text.startswith("<") or not text:
-        return False
-    if type is not None and _POINTER.search(type):
-        return not _FLAT_POINTER.search(type) and text != "0x0"
-    return "{" in text or text.endswith("]")
-
-
-def _opens(made: Fields) -> bool:
-    type = str(made.get("type", ""))
-    if _FLAT_POINTER.search(type):
-        return False
-    if _POINTER.search(type) and str(made.get("value", "")).split()[:1] == ["0x0"]:
-        return False
-    return (
-        int(made.get("numchild") or 0) > 0
-        or made.get("has_more") == "1"
-        or (made.get("dynamic") == "1" and made.get("displayhint") in ("array", "map"))
-    )
-
-
-def _address(answered: Answered) -> str | None:
-    match = re.search(r"0x[0-9a-f]+", str(answered.result.fields.get("value", "")))
-    return match[0] if match else None
-
-
-def _tidy(path: str) -> str:
-    """Return `items[0].name` for gdb's `((items)[0]).name`."""
-    previous = None
-    while previous != path:
-        previous = path
-        path = re.sub(r"(?<![\w*&)])\(([\w.$:]+(?:\[\d+\]|->\w+|\.\w+)*)\)", r"\1", path)
-    return path

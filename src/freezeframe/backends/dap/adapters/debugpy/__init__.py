@@ -8,45 +8,51 @@ debugpy 1.8.22 on Python 3.11 to 3.13.
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from freezeframe import paths
+from freezeframe.backends import python
 from freezeframe.backends.backend import (
     Attach,
     Core,
     Feature,
     Launch,
     Passed,
-    RawValue,
     Target,
     WantedBreakpoint,
 )
 from freezeframe.backends.dap.adapters._descriptor import (
     Adapter,
+    Breakpoints,
     ChildOffer,
+    Children,
     Dial,
+    End,
     Endpoint,
+    Exceptions,
+    Expressions,
+    Frames,
     Greeting,
+    Output,
     Plan,
     Reverse,
     Spawn,
+    Start,
     Surroundings,
+    Values,
     Wired,
 )
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
-from freezeframe.errors import DebuggerMissing, Insecure, Unsupported
+from freezeframe.errors import Insecure, Unsupported
 
-from . import conditions, exceptions, joining
+from . import conditions, exceptions, joining, values
 
 # --- finding it, and the interpreter to run -----------------------------------------------------
 
@@ -74,47 +80,6 @@ def _version(path: str) -> str | None:
         if match := re.fullmatch(r"debugpy-(.+)\.(?:dist|egg)-info", entry):
             return match[1]
     return None
-
-
-def _interpreter(target: Launch | Attach, around: Surroundings) -> str:
-    """Return the caller's own interpreter: named, venv that is active, .venv, PATH."""
-    named = target.interpreter or around.config.interpreter
-    path = target.env.get("PATH", os.defpath)
-    if named is not None:
-        found = shutil.which(os.path.expanduser(named), path=path)
-        if found is None:
-            raise DebuggerMissing(
-                f"there is no interpreter {named}.", next="dbg start PROGRAM --interpreter PATH"
-            )
-        return found
-    bin_directory = "Scripts" if sys.platform == "win32" else "bin"
-    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        if prefix := target.env.get(variable):
-            candidate = os.path.join(prefix, bin_directory, "python")
-            if os.access(candidate, os.X_OK):
-                return candidate
-    for directory in _upwards(target):
-        for name in (".venv", "venv"):
-            candidate = os.path.join(directory, name, bin_directory, "python")
-            if os.access(candidate, os.X_OK):
-                return candidate
-    found = shutil.which("python3", path=path) or shutil.which("python", path=path)
-    return found or sys.executable
-
-
-def _upwards(target: Launch | Attach) -> list[str]:
-    """The program's directory, the working directory, and what lies above it up to a repository."""
-    found = []
-    if isinstance(target, Launch) and not target.module:
-        found.append(os.path.dirname(target.program))
-    directory = target.cwd
-    while directory not in found or directory == target.cwd:
-        found.append(directory)
-        parent = os.path.dirname(directory)
-        if parent == directory or os.path.exists(os.path.join(directory, ".git")):
-            break
-        directory = parent
-    return found
 
 
 # --- how it is started --------------------------------------------------------------------------
@@ -162,7 +127,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     if isinstance(target, Attach):
         spawn = joining.injector(target, around.found.path, _bytecode_directory(), around.endpoint)
         return Plan(Reverse(), "attach", _options(target), spawn, spawn.argv[0])
-    interpreter = _interpreter(target, around)
+    interpreter = python.interpreter(target, around.config.interpreter)
     connect = (
         "--connect",
         f"{around.endpoint.host}:{around.endpoint.port}",
@@ -351,80 +316,6 @@ def _check_condition(expression: str) -> str | None:
     return None
 
 
-# --- values -------------------------------------------------------------------------------------
-
-_GROUPS = frozenset(
-    {"special variables", "function variables", "class variables", "protected variables"}
-)
-_RETURNED = "(return) "
-_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-fA-F]+>")
-
-
-def _hides(variable: Mapping[str, Any]) -> bool:
-    name = variable.get("name", "")
-    # pytest's rewritten assertions keep their parts in variables such as `@py_assert4`.
-    return name in _GROUPS or name == "len()" or name.startswith("@")
-
-
-def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
-    """Add what `values_probe.py` tells of a variable."""
-    facts = (variable.get("presentationHint") or {}).get("freezeframe")
-    if facts is None:
-        return value
-    return replace(
-        value,
-        count=facts.get("count"),
-        definition=bool(facts.get("definition")),
-        failed=bool(facts.get("failed")),
-        changed=facts.get("changed"),
-        was=facts.get("was"),
-        parts=tuple(
-            RawValue(path, text or "", changed=True, was=was, gone=text is None)
-            for path, text, was in facts.get("parts", ())
-        ),
-        more_parts=facts.get("more", 0),
-        gone=bool(facts.get("gone")),
-    )
-
-
-def _is_opaque(text: str, type: str | None) -> bool:
-    if type in ("function", "method", "module", "type", "builtin_function_or_method", "generator"):
-        return False
-    return _ADDRESS.fullmatch(text) is not None
-
-
-def _brief_error(text: str) -> str:
-    """Return the last line of a traceback: `NameError: name 'x' is not defined`."""
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    for line in reversed(lines):
-        if not line.startswith((" ", "\t")):
-            return line.strip()
-    return text.strip()
-
-
-def _argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
-    """Return the argument names of the innermost function around a line."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            tree = ast.parse(file.read())
-    except (OSError, SyntaxError, ValueError):
-        return None
-    found: list[str] | None = None
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        if (
-            node.lineno <= line <= (node.end_lineno or line)
-            and node.name == function.split(".")[-1]
-        ):
-            given = node.args
-            found = [a.arg for a in (*given.posonlyargs, *given.args)]
-            found += [given.vararg.arg] if given.vararg else []
-            found += [a.arg for a in given.kwonlyargs]
-            found += [given.kwarg.arg] if given.kwarg else []
-    return found
-
-
 def _is_library(path: str, target: Target) -> bool:
     return exceptions.is_foreign(path)
 
@@ -440,16 +331,6 @@ ADAPTER = Adapter(
     plan=_plan,
     modules=True,
     rank=5,
-    reverse=_reverse,
-    greet=_greet,
-    read_identity=_identity,
-    prime=_prime,
-    read_command=_read_command,
-    child_arguments=_child_arguments,
-    child_event="debugpyAttach",
-    read_child_offer=_read_child_offer,
-    is_replaced=lambda body: body.get("pydevdReason") == "processReplaced",
-    ignored_output=frozenset({"telemetry"}),
     extra_features=frozenset(
         {Feature.FUNCTION_BREAKPOINTS, Feature.CONDITIONS, Feature.HIT_COUNTS, Feature.LOGPOINTS}
     ),
@@ -464,28 +345,56 @@ ADAPTER = Adapter(
         Feature.SINGLE_THREAD: "dbg continue",
         Feature.STEP_BACK: "dbg restart",
     },
-    wire_breakpoints=_wire,
-    log_channel=hasattr(os, "mkfifo"),
-    ask_passed=_ask_passed,
-    read_passed=_read_passed,
-    check_condition=_check_condition,
-    check_log=_check_log,
-    is_expression=_is_expression,
-    hides=_hides,
-    is_opaque=_is_opaque,
-    enrich=_enrich,
-    function_name=lambda name: name.removesuffix(" (Current frame)"),
-    returned_prefixes=(_RETURNED,),
-    unstick=conditions.unstick,
-    slice_expression=conditions.page,
-    is_library=_is_library,
-    read_exception=exceptions.read,
-    narrow=conditions.narrow,
-    is_no_frame=exceptions.is_chained,
-    brief_error=_brief_error,
-    assignment=lambda target, value: f"{target} = {value}",
-    argument_names=_argument_names,
     probe_program=(".py", "print('probe')\n"),
-    farewell=_farewell,
-    read_failure=joining.failure,
+    start=Start(
+        reverse=_reverse,
+        greet=_greet,
+        prime=_prime,
+        read_command=_read_command,
+        read_failure=joining.failure,
+    ),
+    end=End(
+        farewell=_farewell,
+    ),
+    breakpoints=Breakpoints(
+        wire=_wire,
+        ask_passed=_ask_passed,
+        read_passed=_read_passed,
+        check_condition=_check_condition,
+        check_log=_check_log,
+    ),
+    exceptions=Exceptions(
+        read=exceptions.read,
+        narrow=conditions.narrow,
+    ),
+    frames=Frames(
+        function_name=lambda name: name.removesuffix(" (Current frame)"),
+        is_library=_is_library,
+        is_none=exceptions.is_chained,
+        argument_names=values.argument_names,
+    ),
+    values=Values(
+        hides=values.hides,
+        is_opaque=values.is_opaque,
+        enrich=values.enrich,
+        returned_prefixes=(values.RETURNED,),
+    ),
+    expressions=Expressions(
+        is_expression=_is_expression,
+        unstick=conditions.unstick,
+        slice=conditions.page,
+        brief_error=values.brief_error,
+        assignment=lambda target, value: f"{target} = {value}",
+    ),
+    output=Output(
+        ignored=frozenset({"telemetry"}),
+        log_channel=hasattr(os, "mkfifo"),
+    ),
+    children=Children(
+        read_identity=_identity,
+        arguments=_child_arguments,
+        event="debugpyAttach",
+        read_offer=_read_child_offer,
+        is_replaced=lambda body: body.get("pydevdReason") == "processReplaced",
+    ),
 )

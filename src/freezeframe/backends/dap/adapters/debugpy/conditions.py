@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from freezeframe.backends.python import TEXT_PROBE
+
 _PROBE = "__import__('sys').modules['_freezeframe']"
 _VALUES = "__import__('sys').modules['_freezeframe_values']"
 #: module → file, in the order in which they need one another: what every process gets, and what
@@ -24,7 +26,7 @@ _AT_ONCE = (
     ("_freezeframe", "main_probe.py"),
 )
 _LATER = (
-    ("_freezeframe_text", "text_probe.py"),
+    ("_freezeframe_text", str(TEXT_PROBE)),
     ("_freezeframe_changes", "changes_probe.py"),
     ("_freezeframe_values", "values_probe.py"),
 )
@@ -213,5 +215,5 @@ def page(expression: str, start: int, end: int) -> str:
 
 @cache
 def _texts(files: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    here = Path(__file__)
-    return tuple((module, here.with_name(file).read_text("utf-8")) for module, file in files)
+    here = Path(__file__).parent
+    return tuple((module, (here / file).read_text("utf-8")) for module, file in files)

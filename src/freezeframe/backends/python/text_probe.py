@@ -1,7 +1,7 @@
-"""What a value says of itself and holds; runs inside the debuggee.
+"""What a value says of itself and holds; runs inside the debuggee, as `_freezeframe_text`.
 
-Under the rules of `main_probe.py`; it becomes the module `_freezeframe_text`. Texts are bounded
-whatever the value is. The only code of the program's own that runs is a `__repr__` written in
+Written in the words of Python 3.8, with nothing of this package. Texts are bounded whatever the
+value is. The only code of the program's own that runs is a `__repr__` written in
 Python; no property, no iterator, no method of a container is touched.
 """
 
@@ -313,7 +313,7 @@ def shown_fields(value: Any) -> list[tuple[str, Any]]:
 
 
 def children(value: Any, start: int, end: int) -> list[tuple[str, Any, str | None]] | None:
-    """Return name, value and path of what *value* holds; None where pydevd knows better."""
+    """Return name, value and path of what *value* holds; None where only its class could tell."""
     kind = type(value)
     if issubclass(kind, _DICTS):
         return [

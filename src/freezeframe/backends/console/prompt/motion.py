@@ -1,0 +1,316 @@
+"""The program in motion: resuming, stepping, pausing, and what each stop comes down to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any
+
+from freezeframe.backends.backend import Continued, Event, Printed, StepKind, Stopped
+from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
+from freezeframe.model.stops import Exit, StopReason
+
+from .marks import Marks, Verdict
+from .spelling import At, Halt, Spelling
+from .talk import Talk
+from .values import Values
+
+#: deeper stacks are not counted: a step that is interrupted that deep ends where it is
+_DEEPEST = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a step began."""
+
+    kind: StepKind
+    depth: int
+    path: str | None
+    line: int | None
+
+
+class Motion:
+    """Whether the program runs, and everything that changes it."""
+
+    def __init__(
+        self,
+        talk: Talk,
+        marks: Marks,
+        values: Values,
+        spelling: Spelling,
+        *,
+        emit: Callable[[Event], None],
+        drain: Callable[[], None],
+        finish: Callable[[Exit], None],
+        work: Callable[[Coroutine[Any, Any, None]], None],
+        interrupt: Callable[[], None],
+    ) -> None:
+        self._talk = talk
+        self._marks = marks
+        self._values = values
+        self._spelling = spelling
+        self._emit = emit
+        self._drain = drain
+        self._finish = finish
+        self._work = work
+        self._interrupt = interrupt
+        self.running = False
+        self.thread = 1
+        #: what the debugger printed at the current stop
+        self.halt = Halt()
+        #: by our ids: conditions that could not be evaluated at the current stop
+        self.failures: dict[int, str] = {}
+        self._kind: StepKind | None = None
+        self._start: _Start | None = None
+        self._detoured = False
+        self._pausing = False
+        #: an interrupt was sent and another stop came first: its own may still come
+        self._late = False
+        self._heard = ""
+        #: what the breakpoints at the program's first line have said already
+        self._first: Verdict | None = None
+        self._waiter: asyncio.Future[Halt] | None = None
+
+    # --- resuming
+
+    async def resume(self, thread: int | None, *, only: bool = False) -> None:
+        self._kind, self._start = None, None
+        command = self._spelling.resume(thread)
+        if only and thread is not None:
+            command = self._spelling.resume_only(thread) or command
+        self.go(command)
+
+    async def step(self, kind: StepKind, thread: int, *, instruction: bool) -> None:
+        command = self._spelling.step(kind, thread)
+        if instruction:
+            command = self._spelling.step_instruction(kind, thread) or command
+        start = None
+        if self._marks.silent and not instruction:
+            depth = await self._depth(thread)
+            start = _Start(kind, depth, self.halt.path, self.halt.line)
+        self._kind, self._start, self._detoured = kind, start, False
+        self.go(command)
+
+    def go(self, command: str) -> None:
+        """Send a command that lets the program run."""
+        self._values.forget()
+        self.failures = {}
+        self._heard = ""
+        # From now on: a stop may come with the answer.
+        self.running = True
+        self._work(self._arrive(self._talk.console.send(command)))
+
+    async def _arrive(self, answer: asyncio.Future[str]) -> None:
+        text = await answer
+        if self._spelling.asynchronous:
+            self.hear(text)
+            return
+        self._tell_output(text)
+        halt = self._spelling.read_stop(text)
+        if halt is None:
+            # It was refused: the program stands where it stood.
+            words = text.strip().splitlines()
+            halt = replace(self.halt, reason=StopReason.OTHER, numbers=())
+            halt = replace(halt, description=words[-1] if words else None, returned=None)
+        self.running = False
+        await self._came(halt)
+
+    def hear(self, text: str) -> None:
+        """Words of a debugger that speaks while the program runs: they may tell of a stop."""
+        if not self.running or not self._spelling.asynchronous:
+            return
+        self._heard += text
+        self._tell_output(text)
+        halt = self._spelling.read_stop(self._heard)
+        if halt is not None:
+            self._heard = ""
+            self.running = False
+            self._work(self._came(halt))
+
+    def _tell_output(self, text: str) -> None:
+        """Tell what the program has printed among the debugger's words."""
+        printed = self._spelling.output_of(text)
+        if printed:
+            self._emit(Printed("stdout", printed))
+
+    async def jump(self, at: At, path: str, line: int) -> bool:
+        asked = self._spelling.jump(at, path, line)
+        if asked is None:
+            return False
+        await self._talk.ask(asked, at)
+        self._values.forget()
+        self.halt = Halt(path=path, line=line, thread=at.thread)
+        # No event tells of it, for nothing ran.
+        self._emit(Continued(at.thread))
+        self._emit(Stopped(StopReason.JUMP, at.thread))
+        return True
+
+    # --- holding
+
+    async def pause(self) -> None:
+        if not self.running:
+            return
+        self._pausing = True
+        await self._hold()
+
+    async def _hold(self) -> None:
+        command = self._spelling.pause()
+        if command is None:
+            self._interrupt()
+            return
+        text = await self._talk.tell(command)
+        if self.running:
+            self.running = False
+            halt = self._spelling.read_stop(text) or Halt(thread=self.thread)
+            await self._came(replace(halt, reason=StopReason.PAUSE))
+
+    @contextlib.asynccontextmanager
+    async def standing(self, timeout_s: float) -> AsyncIterator[None]:
+        """Hold the program still for a moment, unseen; one that stands already is left alone.
+
+        A stop of its own that comes meanwhile is reported afterwards.
+        """
+        if not self.running:
+            yield
+            return
+        halt = await self.held(timeout_s)
+        try:
+            yield
+        finally:
+            if halt.reason is StopReason.PAUSE and not self._pausing:
+                self._take_up()
+            else:
+                # Another stop came first; that of our interrupt may still come.
+                self._late = halt.reason is not StopReason.PAUSE
+                await self._report(halt)
+
+    async def held(self, timeout_s: float) -> Halt:
+        """Make the program stand still, unseen. Raises DebuggerTimeout, and DebuggerLost."""
+        waiter = self.next_stop()
+        await self._hold()
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await waiter
+        except TimeoutError:
+            self._waiter = None
+            raise DebuggerTimeout("the program could not be held.", next="dbg stop") from None
+
+    def next_stop(self) -> asyncio.Future[Halt]:
+        """Take the next stop instead of the user."""
+        self._waiter = asyncio.get_running_loop().create_future()
+        return self._waiter
+
+    def _take_up(self) -> None:
+        """Go on after a stop that nobody saw."""
+        if self._start is not None or self._kind is None:
+            self.go(self._spelling.resume(self.thread))
+        else:
+            self.go(self._spelling.step(self._kind, self.thread))
+
+    # --- what each stop comes down to
+
+    async def _came(self, halt: Halt) -> None:
+        # What was printed before the stop belongs to it.
+        self._drain()
+        if halt.exit is not None:
+            if self._waiter is not None and not self._waiter.done():
+                self._waiter.set_exception(DebuggerLost("the program ended."))
+                self._waiter.exception()
+            self._finish(halt.exit)
+            return
+        self.stand(halt)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(halt)
+        else:
+            await self._report(halt)
+
+    def stand(self, halt: Halt) -> None:
+        """Take a stop in that came with something else than a resumed program."""
+        self.halt = halt
+        self.thread = halt.thread if halt.thread is not None else self.thread
+        self._talk.stopped(self.thread)
+
+    async def meets(self, halt: Halt) -> bool:
+        """Whether a breakpoint wants the program to stand where it does already."""
+        verdict = await self._marks.judge(halt, At(self.thread, 0))
+        self._first = verdict if verdict.breakpoints else None
+        return bool(verdict.breakpoints)
+
+    async def raw(self, command: str) -> None:
+        """Run a command of the user's own that lets the program run."""
+        self._kind, self._start = StepKind.INTO, None
+        self.go(command)
+
+    async def report(self, halt: Halt, reason: StopReason | None = None) -> None:
+        """Report a stop that was taken by `next_stop`, possibly under a reason of our own."""
+        await self._report(halt, reason)
+
+    async def _report(self, halt: Halt, reason: StopReason | None = None) -> None:
+        asked, self._pausing = self._pausing, False
+        mine = halt.reason is StopReason.PAUSE
+        if mine and not asked and self._late:
+            self._late = False
+            self._take_up()
+            return
+        self._late = asked and not mine
+        verdict, self._first = self._first, None
+        if verdict is None:
+            verdict = await self._marks.judge(halt, At(self.thread, 0))
+        self.failures = verdict.failures
+        told = halt.reason not in (None, StopReason.BREAKPOINT)
+        silent = verdict.met and not verdict.breakpoints and not told and reason is None
+        if silent or (self._detoured and not verdict.breakpoints):
+            command = await self._resumed_step(halt)
+            if command is not None or (silent and self._kind is None):
+                self._pausing = asked
+                self.go(command or self._spelling.resume(self.thread))
+                return
+        self._values.returned = halt.returned
+        if reason is None:
+            reason = self._reason(halt, bool(verdict.breakpoints), asked)
+        self._drain()
+        self._emit(
+            Stopped(
+                reason,
+                self.thread,
+                None if reason is StopReason.PAUSE else halt.description,
+                None,
+                verdict.breakpoints,
+                all_threads=self._spelling.all_threads,
+                watch=halt.watch,
+            )
+        )
+
+    def _reason(self, halt: Halt, hit: bool, asked: bool) -> StopReason:
+        if halt.reason is StopReason.PAUSE:
+            return StopReason.PAUSE if asked else StopReason.SIGNAL
+        if hit and halt.reason in (None, StopReason.STEP, StopReason.BREAKPOINT):
+            return StopReason.BREAKPOINT
+        if halt.reason is not None:
+            return halt.reason
+        return StopReason.OTHER if self._kind is None else StopReason.STEP
+
+    async def _resumed_step(self, halt: Halt) -> str | None:
+        """Return the command that takes a step up again which a silent breakpoint interrupted."""
+        start = self._start
+        if start is None or start.kind is StepKind.INTO:
+            return None
+        depth = await self._depth(self.thread)
+        out = start.kind is StepKind.OUT
+        if depth > start.depth or (out and depth == start.depth):
+            self._detoured = True
+            return self._spelling.step(StepKind.OUT, self.thread)
+        at_start = depth == start.depth and (halt.path, halt.line) == (start.path, start.line)
+        if self._detoured and not out and at_start:
+            return self._spelling.step(StepKind.OVER, self.thread)
+        return None
+
+    async def _depth(self, thread: int) -> int:
+        try:
+            frames, total = await self._values.frames(thread, 0, _DEEPEST)
+        except DebuggerError:
+            return 0
+        return total if total is not None else len(frames)

@@ -1,0 +1,601 @@
+# frozen_string_literal: true
+
+# The debug gem's DAP server as it should be; runs inside the program. Requests are read by the
+# gem's own thread and answered here. What may run code of the program is done by the thread that
+# it belongs to, one thing after the other, and is interrupted when it takes too long.
+module DEBUGGER__
+  module Freezeframe
+    CAPABILITIES = {
+      supportsConfigurationDoneRequest: true,
+      supportsFunctionBreakpoints: true,
+      supportsConditionalBreakpoints: true,
+      supportsHitConditionalBreakpoints: true,
+      supportsLogPoints: true,
+      supportsSetExpression: true,
+      supportsExceptionInfoRequest: true,
+      supportsExceptionFilterOptions: true,
+      supportTerminateDebuggee: true,
+      supportsEvaluateForHovers: true,
+      supportsStepBack: false,
+      supportsCompletionsRequest: false,
+      exceptionBreakpointFilters: [
+        { filter: "raised", label: "every exception, when it is raised", supportsCondition: true },
+        { filter: "uncaught", label: "exceptions that nobody rescues", default: true, supportsCondition: true }
+      ]
+    }.freeze
+    SLOW_S = 3.0
+
+    # Stands before the gem's own DAP methods.
+    module Face
+      def recv_request
+        loop do
+          request = super
+          return request if request.nil? || !Freezeframe.serve(self, request)
+        end
+      end
+
+      def send(**message)
+        # It is called with a message only; anything else means Ruby's own `send`.
+        (@freezeframe_lock ||= Mutex.new).synchronize do
+          return unless (socket = @sock)
+
+          @seq = (@seq || 0) + 1
+          text = JSON.generate({ seq: @seq }.merge(message))
+          socket.write("Content-Length: #{text.bytesize}\r\n\r\n#{text}")
+        end
+      rescue SystemCallError, IOError
+        nil
+      end
+
+      def send_response(request, success: true, message: nil, **body)
+        if request["command"] == "initialize"
+          Freezeframe.meet(self)
+          body = CAPABILITIES
+        end
+        super(request, success: success, message: message, **body)
+      end
+
+      # The gem pauses a program when someone connects.
+      def pause
+        super unless Freezeframe.launched?
+      end
+
+      def readline(_prompt)
+        @q_msg&.pop || "continue"
+      end
+
+      def puts(text = nil)
+        Freezeframe.overhear(text)
+      end
+
+      def event(type, *words)
+        case type
+        when :suspend_bp, :suspend_trap, :suspended then Freezeframe.suspended(self, type, words.last)
+        end
+      end
+    end
+
+    module LoadFace
+      def on_load(iseq, *rest)
+        super
+        Freezeframe.loaded(iseq)
+      end
+
+      def process_protocol_request(request)
+        return super unless request["command"] == "freezeframe"
+
+        request["then"].call
+        :retry
+      end
+    end
+
+    module ThreadFace
+      def process_dap(words)
+        words[0] == :freezeframe ? words[1].call : super
+      end
+
+      # Its 1.4 sends itself two signals when someone joins; the second comes after the program went
+      # on.
+      def on_trap(signal)
+        super if signal != UI_ServerBase::TRAP_SIGNAL || Freezeframe.interrupting?
+      end
+
+      # At each stop the gem would write down source and arguments, for nobody.
+      def suspend(...)
+        @freezeframe_quiet = true
+        super
+      end
+
+      def wait_next_action
+        @freezeframe_quiet = false
+        @target_frames = Freezeframe.without_ours(@target_frames) if @target_frames
+        super
+      end
+
+      def show_src(...)
+        super unless @freezeframe_quiet
+      end
+
+      def show_frames(...)
+        super unless @freezeframe_quiet
+      end
+    end
+
+    class << self
+      def launched?
+        @launched
+      end
+
+      # Wait on a socket until a program may begin.
+      def open(path)
+        @launched = true
+        $stdout.sync = true
+        install
+        DEBUGGER__.open_unix(sock_path: path, nonstop: true)
+        SESSION.managed_thread_clients
+        @gate = Queue.new
+        enter if @gate.pop == :entry
+      end
+
+      def install
+        return if @installed
+
+        @installed = true
+        CONFIG.set_config(no_color: true, log_level: :FATAL, fork_mode: :parent, no_rc: true)
+        prepare_stops
+        @jobs = Queue.new
+        @done, @tell_done = IO.pipe
+        [@done, @tell_done].each { |each| each.close_on_exec = true }
+        UI_DAP.prepend(Face)
+        Session.prepend(LoadFace)
+        ThreadClient.prepend(ThreadFace)
+      end
+
+      # Take over a server that somebody else opened, from a thread of the program's.
+      def join
+        install
+        ui = SESSION.instance_variable_get(:@ui)
+        meet(ui)
+        # This thread stands in a signal handler, where no lock can be taken.
+        told = Queue.new
+        @jobs << [:introduce, ui, told]
+        told.pop
+      end
+
+      def meet(ui)
+        @ui = ui
+        @left = false
+        @configured = false
+        @worker ||= Thread.new do
+          Thread.current.name = "freezeframe"
+          SESSION.get_thread_client.mark_as_management
+          work(*@jobs.pop) while true
+        end
+        @worker.report_on_exception = true
+      end
+
+      # Stop at the program's first line.
+      def enter
+        trace = TracePoint.new(:line) do |tp|
+          next if tp.path.start_with?(LIBRARY, "<internal:") || tp.path != $PROGRAM_NAME && real(tp.path) != real($PROGRAM_NAME)
+
+          trace.disable
+          Freezeframe.stop(ThreadClient.current, tp, "entry", DEBUGGER__.frame_depth)
+        end
+        trace.enable
+      end
+
+      # --- requests, on the thread that reads them
+
+      # Answer a request; false where the gem's own answer is right.
+      def serve(ui, request)
+        arguments = request["arguments"] || {}
+        name = :"on_#{request["command"]}"
+        return __send__(name, ui, request, arguments) != false if respond_to?(name, true)
+
+        ui.send_response(request, success: false, message: "there is no request #{request["command"]}")
+        true
+      rescue StandardError => error
+        ui.send_response(request, success: false, message: "#{error.class}: #{error.message}")
+        true
+      end
+
+      private
+
+      def on_launch(ui, request, arguments)
+        @stop_on_entry = arguments["stopOnEntry"]
+        @own_code = arguments["justMyCode"]
+        ui.send_response(request)
+      end
+
+      # Once the face is on, nothing needs to stop for someone who joins.
+      def on_attach(ui, request, arguments)
+        @own_code = arguments["justMyCode"]
+        ui.send_response(request)
+      end
+
+      def on_configurationDone(ui, request, _arguments)
+        ui.send_response(request)
+        @configured = true
+        return @gate << (@stop_on_entry ? :entry : :go) if @launched
+
+        # What joining stopped goes on; what met a breakpoint meanwhile does not.
+        resume(ui) if @walks.each_value.none?(&:info)
+      end
+
+      def on_setBreakpoints(ui, request, arguments)
+        bound = set_lines(arguments.dig("source", "path"), arguments["breakpoints"] || [])
+        ui.send_response(request, breakpoints: bound)
+      end
+
+      def on_setFunctionBreakpoints(ui, request, arguments)
+        ui.send_response(request, breakpoints: set_functions(arguments["breakpoints"] || []))
+      end
+
+      def on_setExceptionBreakpoints(ui, request, arguments)
+        filters = (arguments["filters"] || []).to_h { |name| [name, nil] }
+        (arguments["filterOptions"] || []).each { |each| filters[each["filterId"]] = each["condition"]&.split(/\s*,\s*/) }
+        set_filters(filters)
+        ui.send_response(request)
+      end
+
+      def on_continue(ui, request, _arguments)
+        ui.send_response(request, allThreadsContinued: true)
+        resume(ui)
+      end
+
+      def on_next(ui, request, arguments)
+        step_from(ui, request, arguments, :over)
+      end
+
+      def on_stepIn(ui, request, arguments)
+        step_from(ui, request, arguments, :into)
+      end
+
+      def on_stepOut(ui, request, arguments)
+        step_from(ui, request, arguments, :out)
+      end
+
+      def step_from(ui, request, arguments, goal)
+        client = client_of(arguments["threadId"])
+        step(client, goal) if client && !walk(client).info&.dig(:dead)
+        ui.send_response(request)
+        resume(ui)
+      end
+
+      def resume(ui)
+        @frames = nil
+        @refs = nil
+        @walks.each_value { |each| each.info = nil }
+        ui.instance_variable_get(:@q_msg) << "c" if SESSION.in_subsession?
+      end
+
+      def on_pause(ui, request, _arguments)
+        ui.send_response(request)
+        @jobs << [:interrupt, ui] if @configured && !SESSION.in_subsession?
+      end
+
+      def on_threads(ui, request, _arguments)
+        threads = SESSION.managed_thread_clients.map do |client|
+          name = client.thread.name || (client.thread == Thread.main ? "main" : "thread #{client.id}")
+          { id: client.id, name: name }
+        end
+        ui.send_response(request, threads: threads)
+      end
+
+      def on_stackTrace(ui, request, arguments)
+        client = client_of(arguments["threadId"])
+        return ui.send_response(request, success: false, message: "there is no thread #{arguments["threadId"]}") unless client
+
+        all = frames_of(client)
+        first, levels = arguments["startFrame"] || 0, arguments["levels"] || 0
+        shown = all[first, levels.zero? ? all.size : levels] || []
+        @frames ||= [nil]
+        bodies = shown.map do |frame|
+          @frames << [client, frame]
+          frame_body(frame, @frames.size - 1)
+        end
+        ui.send_response(request, stackFrames: bodies, totalFrames: all.size)
+      end
+
+      def frames_of(client)
+        if client.waiting? && (frames = client.instance_variable_get(:@target_frames))
+          frames = frames.reject { |frame| frame.path.to_s.start_with?("<internal:") }
+          # An exception that a method in C raised is shown where that was called.
+          return frames.drop_while { |frame| native?(frame) }
+        end
+        # It waits for something outside: its place can be seen, not its variables.
+        (client.thread.backtrace_locations || []).filter_map do |at|
+          FrameInfo.new(at, nil, nil, nil, nil, 0) unless at.path.start_with?(LIBRARY, "<internal:")
+        end
+      end
+
+      def frame_body(frame, id)
+        path = frame.location.absolute_path || frame.path
+        source = { name: File.basename(path.to_s), path: path }
+        source = { name: path.to_s } unless path && File.exist?(path)
+        { id: id, name: name_of(frame), line: frame.location.lineno, column: 1, source: source }
+          .merge(native?(frame) ? { presentationHint: "subtle" } : {})
+      end
+
+      # A method in C, which stands at the line of its caller.
+      def native?(frame)
+        frame.iseq.nil? && !frame.class.nil?
+      end
+
+      def name_of(frame)
+        label = frame.location.label
+        return label unless frame.class && frame.binding
+
+        base = frame.location.base_label
+        return label if base.start_with?("<") || label.match?(/[#.]/)
+
+        owner = frame.class.singleton_class? ? "#{Values.show(frame.self, 60)}." : "#{frame.class}#"
+        owner == "Object#" ? label : label.sub(base) { "#{owner}#{base}" }
+      rescue StandardError
+        frame.location.label
+      end
+
+      def on_disconnect(ui, request, arguments)
+        leave
+        ui.send_response(request)
+        exit!(137) if arguments["terminateDebuggee"]
+        resume(ui)
+      end
+
+      # Give the program back what was changed about it.
+      def leave
+        @left = true
+        @wanted.each_key { |path| (@lines.delete(path) || {}).each_value(&:disarm) }
+        @calls.each_value { |places| places.each(&:disarm) }
+        @functions.each { |_, place, _| place.disarm }
+        @wanted, @lines, @calls, @functions = {}, {}, {}, []
+        @walks.each_value { |each| each.trace&.disable }
+        @raises.disable
+        return unless @launched && RUBY_PLATFORM.include?("linux")
+
+        # It was to die with us: PR_SET_PDEATHSIG.
+        require "fiddle"
+        Fiddle::Function.new(Fiddle.dlopen(nil)["prctl"], [Fiddle::TYPE_INT, Fiddle::TYPE_LONG], Fiddle::TYPE_INT).call(1, 0)
+      rescue LoadError, StandardError
+        nil
+      end
+
+      # --- what may run code of the program's
+
+      %w[scopes variables evaluate setExpression exceptionInfo].each do |name|
+        define_method(:"on_#{name}") do |ui, request, arguments|
+          # Asked again, by someone who joins what was joined before.
+          next ui.send_response(request, result: "true", variablesReference: 0) if arguments["expression"].to_s.end_with?("#{self}.join)")
+
+          @jobs << [:answer, ui, request]
+        end
+      end
+
+      def work(kind, ui, request = nil)
+        case kind
+        when :introduce
+          # Somebody waits for this.
+          ui.send_event("capabilities", capabilities: CAPABILITIES)
+          request << true
+        when :interrupt then interrupt(ui)
+        when :answer then answer(ui, request)
+        end
+      rescue Exception => error
+        ui.send_response(request, success: false, message: "#{error.class}: #{error.message}") if request
+      end
+
+      # Stop at the next line of any thread; one that waits in a call is stopped by a signal.
+      def interrupt(ui)
+        stopped = Queue.new
+        trace = TracePoint.new(:line) do |tp|
+          next unless (client = Freezeframe.client) && !tp.path.start_with?(LIBRARY)
+
+          trace.disable
+          stopped << true
+          Freezeframe.stop(client, tp, "pause", DEBUGGER__.frame_depth)
+        end
+        trace.enable
+        10.times do
+          sleep 0.01
+          return unless stopped.empty?
+        end
+        trace.disable
+        return unless stopped.empty? && !SESSION.in_subsession?
+
+        @interrupting = true
+        Process.kill(UI_ServerBase::TRAP_SIGNAL, Process.pid)
+      end
+
+      def answer(ui, request)
+        arguments = request["arguments"] || {}
+        return command(ui, request, arguments["expression"][1..]) if raw?(request, arguments)
+
+        client, frame = place_of(request, arguments)
+        job = -> { __send__(:"do_#{request["command"]}", client, frame, arguments) }
+        result = client && client.waiting? ? on_thread(client, job) : job.call
+        if result[:failure]
+          ui.send_response(request, success: false, message: result[:failure])
+        else
+          ui.send_response(request, **result)
+        end
+      end
+
+      def place_of(request, arguments)
+        if (id = arguments["frameId"])
+          @frames&.[](id) || raise("there is no frame #{id} any more")
+        elsif (id = arguments["variablesReference"])
+          [(@refs&.[](id) || raise("there is no value #{id} any more"))[0], nil]
+        elsif request["command"] == "exceptionInfo"
+          [client_of(arguments["threadId"]), nil]
+        else
+          [nil, nil]
+        end
+      end
+
+      # Run a job on a thread of the program's that stands still; bounded.
+      def on_thread(client, job)
+        result = nil
+        mine = Object.new
+        client << [:dap, :freezeframe, lambda {
+          begin
+            result = quietly { job.call }
+          rescue Exception => error
+            result = { failure: Values::Stuck === error ? "it took longer than #{SLOW_S.to_i} s" : complaint(error) }
+          ensure
+            @tell_done.syswrite(".") # a signal handler may not take the lock of a write
+          end
+        }]
+        unless IO.select([@done], nil, nil, SLOW_S)
+          client.thread.raise(Values::Stuck)
+          return { failure: "it takes too long and cannot be interrupted" } unless IO.select([@done], nil, nil, SLOW_S)
+        end
+        @done.read_nonblock(100)
+        mine && result
+      end
+
+      # A command of the gem's own language; what it prints is the answer.
+      def command(ui, request, words)
+        queue = ui.instance_variable_get(:@q_msg)
+        return ui.send_response(request, success: false, message: "the program is running") unless SESSION.in_subsession?
+
+        @overheard = []
+        queue << words.strip
+        queue << { "command" => "freezeframe", "then" => lambda {
+          said, @overheard = @overheard, nil
+          ui.send_response(request, result: (said || []).join("\n"), variablesReference: 0)
+        } }
+      end
+
+      def raw?(request, arguments)
+        request["command"] == "evaluate" && arguments["expression"].to_s.start_with?(",")
+      end
+
+      def do_scopes(client, frame, _arguments)
+        given = argument_names(frame)
+        all = locals(client, frame)
+        scopes = [{ name: "Locals", presentationHint: "locals", expensive: false, variablesReference: ref(client, all.reject { |n, _, _| given.include?(n) }) }]
+        unless given.empty?
+          mine = all.select { |name, _, _| given.include?(name) }
+          scopes.unshift({ name: "Arguments", presentationHint: "arguments", expensive: false, variablesReference: ref(client, mine) })
+        end
+        globals = own_globals.map { |name| [name.to_s, name, nil] }
+        scopes << { name: "Globals", presentationHint: "globals", expensive: true, variablesReference: ref(client, globals, :globals) }
+        { scopes: scopes }
+      end
+
+      def argument_names(frame)
+        return [] unless frame.iseq && frame.binding
+
+        code = frame.iseq.to_a
+        code[10].first(code[4][:arg_size]).grep(Symbol).map(&:to_s)
+      end
+
+      def locals(client, frame)
+        walk = walk(client)
+        found = []
+        found << ["(return) #{walk.returned[0]}", walk.returned[1], nil] if walk.returned && walk.info&.dig(:reason) == "step" && frame.equal?(frames_of(client).first)
+        return found unless (binding = frame.binding)
+
+        found << ["self", frame.self, "self"] unless frame.self.equal?(TOPLEVEL_BINDING.receiver)
+        found + binding.local_variables.map { |name| [name.to_s, binding.local_variable_get(name), name.to_s] }
+      end
+
+      def own_globals
+        @first_globals ||= %i[$; $-F $@ $! $SAFE $~ $& $` $' $+ $= $KCODE $-K $, $/ $-0 $\\ $_ $stdin $stdout $> $stderr $< $. $FILENAME $-i $*
+                              $: $-I $LOAD_PATH $" $LOADED_FEATURES $? $$ $VERBOSE $-v $-w $-W $DEBUG $-d $0 $PROGRAM_NAME $-p $-l $-a $fileutils_rb_have_lchmod
+                              $fileutils_rb_have_lchown]
+        global_variables - @first_globals
+      end
+
+      def ref(client, held, kind = :pairs)
+        @refs ||= [nil]
+        @refs << [client, kind, held]
+        @refs.size - 1
+      end
+
+      def do_variables(client, _frame, arguments)
+        _, kind, held, expression = @refs[arguments["variablesReference"]]
+        pairs = case kind
+                when :pairs then held
+                when :globals then held.map { |name, symbol, _| [name, TOPLEVEL_BINDING.eval(symbol.to_s), name] }
+                else Values.children(held, expression)
+                end
+        { variables: pairs.map { |name, value, path| { name: name, **body_of(client, value, path) } } }
+      end
+
+      def body_of(client, value, path, key = :value)
+        count = Values.count(value)
+        body = { key => Values.show(value), type: Values.type(value), variablesReference: 0 }
+        if count.positive?
+          @refs ||= [nil]
+          @refs << [client, :object, value, path || "it"]
+          body[:variablesReference] = @refs.size - 1
+          body[Array === value ? :indexedVariables : :namedVariables] = count
+        end
+        body[:evaluateName] = path if path
+        body
+      end
+
+      def do_evaluate(client, frame, arguments)
+        binding = frame ? frame.binding : TOPLEVEL_BINDING
+        return { failure: "this frame has no variables: its thread waits in a call" } unless binding
+
+        code = arguments["expression"].to_s
+        value = binding.eval(code, frame && frame.path ? "(#{File.basename(frame.path)})" : "(freezeframe)")
+        body_of(client, value, code, :result)
+      end
+
+      def do_setExpression(client, frame, arguments)
+        code = "#{arguments["expression"]} = (#{arguments["value"]})"
+        body_of(client, (frame ? frame.binding : TOPLEVEL_BINDING).eval(code), arguments["expression"])
+      end
+
+      def do_exceptionInfo(client, _frame, _arguments)
+        exception = walk(client).info&.dig(:exception)
+        return { failure: "the program did not stop for an exception" } unless exception
+
+        kind, said = Values.type(exception), exception.message.to_s
+        details = { typeName: kind, fullTypeName: kind, message: said, stackTrace: causes(exception).join("\n") }
+        { exceptionId: kind, description: said, breakMode: walk(client).info[:mode], details: details }
+      end
+
+      # The frames are told as frames; what they do not tell is what went wrong before.
+      def causes(exception)
+        found = []
+        while (exception = exception.cause) && found.size < 8
+          at = exception.backtrace&.find { |line| !line.start_with?(LIBRARY) }
+          found << "caused by #{Values.type(exception)}: #{exception.message}#{" (#{at})" if at}"
+        end
+        found
+      end
+
+      def complaint(error)
+        "#{error.class}: #{error.message.lines.first&.chomp&.sub(/ for #<.*>\z/, "")}"
+      end
+
+      public
+
+      def interrupting?
+        was, @interrupting = @interrupting, false
+        was
+      end
+
+      def overhear(text)
+        @overheard&.concat(Array(text).map { |each| each.to_s.chomp })
+      end
+
+      def client_of(id)
+        SESSION.managed_thread_clients.find { |client| client.id == id }
+      end
+
+      def suspended(ui, kind, id)
+        client = SESSION.instance_variable_get(:@th_clients).values.find { |each| each.id == id }
+        return unless client
+
+        body = told(client, kind)
+        ui.send_event("stopped", **body, threadId: id, allThreadsStopped: true)
+      end
+    end
+  end
+end

@@ -1,0 +1,198 @@
+"""Frames and scopes as V8 gives them, in the user's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from freezeframe.backends.backend import RawFrame, RawScope
+from freezeframe.model.values import ScopeKind
+
+from . import grammar
+from .scripts import Scripts, offset_of
+from .values import RETURNED, Held, Values
+
+#: receivers that say nothing about a function
+_NO_CLASS = frozenset({"Object", "global", "Window", "Function", "process", "Module", "", "Array"})
+_INNER = frozenset({"local", "block", "catch", "eval", "with"})
+MODULE = "<module>"
+ANONYMOUS = "<anonymous>"
+#: where a program waits that has nothing to do
+IDLE = "<event loop>"
+
+
+@dataclass(slots=True)
+class Stack:
+    """The frames of one stop of one isolate."""
+
+    calls: list[dict[str, Any]]
+    #: frames of those who started what runs now, long gone: (why, call)
+    callers: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    #: the numbers of all of them
+    ids: list[int] = field(default_factory=list)
+    #: the user's code does not run at all
+    idle: bool = False
+
+    @classmethod
+    def of(cls, params: dict[str, Any], number: Callable[[], int]) -> Stack:
+        stack = cls(list(params.get("callFrames") or ()))
+        trace = params.get("asyncStackTrace")
+        while trace:
+            why = str(trace.get("description") or "async")
+            stack.callers += [(why, call) for call in trace.get("callFrames") or ()]
+            trace = trace.get("parent")
+        stack.ids = [number() for _ in range(max(1, len(stack.calls) + len(stack.callers)))]
+        return stack
+
+    @property
+    def depth(self) -> int:
+        return len(self.calls)
+
+    def call(self, id: int) -> dict[str, Any] | None:
+        """Return the live frame of that number; None for one that is gone or is none."""
+        if id not in self.ids:
+            return None
+        index = self.ids.index(id)
+        return self.calls[index] if index < len(self.calls) else None
+
+
+def raw_frames(stack: Stack, scripts: Scripts) -> list[RawFrame]:
+    """Return every frame, innermost first."""
+    if stack.idle:
+        return [RawFrame(stack.ids[0], IDLE, library=True)]
+    found = [
+        _frame(id, call, call["location"], scripts)
+        for id, call in zip(stack.ids, stack.calls, strict=False)
+    ]
+    gone = stack.ids[len(stack.calls) :]
+    for id, (_, call) in zip(gone, stack.callers, strict=False):
+        frame = _frame(id, call, call, scripts)
+        found.append(_renamed(frame, f"async {frame.function}"))
+    return found
+
+
+def _renamed(frame: RawFrame, function: str) -> RawFrame:
+    return RawFrame(
+        frame.id,
+        function,
+        frame.path,
+        frame.line,
+        frame.column,
+        library=frame.library,
+        source_reference=frame.source_reference,
+    )
+
+
+def _frame(
+    id: int, call: dict[str, Any], location: dict[str, Any], scripts: Scripts
+) -> RawFrame:
+    script = scripts.get(str(location["scriptId"]))
+    spot = scripts.spot(location)
+    name = function_name(call)
+    if script is None:
+        return RawFrame(id, name, library=True)
+    path = spot.path
+    reference = scripts.reference(script, spot)
+    if path is None and script.url:
+        path = script.url  # node:internal/timers: no file, but a name and a text
+    return RawFrame(
+        id,
+        name,
+        path,
+        spot.line,
+        spot.column,
+        library=script.library,
+        source_reference=reference,
+    )
+
+
+def function_name(call: dict[str, Any]) -> str:
+    """Return what V8 calls a function, its class before it."""
+    name = str(call.get("functionName") or "")
+    if not name:
+        start = call.get("functionLocation") or {}
+        at_start = start.get("lineNumber") == 0 and not start.get("columnNumber")
+        return MODULE if at_start and start else ANONYMOUS
+    receiver = call.get("this") or {}
+    kind = str(receiver.get("className") or "")
+    if receiver.get("type") != "object" or kind in _NO_CLASS or "." in name or " " in name:
+        return name
+    return f"{kind}.{name}"
+
+
+def raw_scopes(call: dict[str, Any], values: Values) -> list[RawScope]:
+    """Return the scopes of a frame: its own variables, those around it, the module's."""
+    inner: list[dict[str, Any]] = []
+    around: list[dict[str, Any]] = []
+    module: list[dict[str, Any]] = []
+    is_module = function_name(call) == MODULE
+    for scope in call.get("scopeChain") or ():
+        kind = scope["type"]
+        if kind in _INNER and not around:
+            inner.append(scope)
+        elif kind in ("module", "script") or (kind == "closure" and _is_wrapper(scope)):
+            module.append(scope)
+        elif kind != "global":
+            around.append(scope)
+    if is_module:
+        # What a module defines at its top is what stands there.
+        inner, module = inner + [each for each in module if each["type"] == "module"], module
+    found = [_scope("Locals", ScopeKind.LOCALS, inner, values, _extra(call), is_module)]
+    for scope in around:
+        name = str(scope.get("name") or "")
+        label = f"Closure of {name}" if name else "Closure"
+        found.append(_scope(label, ScopeKind.LOCALS, [scope], values))
+    if is_module and not module:
+        module = inner
+    if module:
+        found.append(_scope("Module", ScopeKind.GLOBALS, module, values, module=True))
+    outer = [each for each in call.get("scopeChain") or () if each["type"] == "global"]
+    if outer:
+        found.append(_scope("Global", ScopeKind.OTHER, outer, values, expensive=True))
+    return found
+
+
+def _extra(call: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    extra = []
+    if "returnValue" in call:
+        extra.append((RETURNED, call["returnValue"]))
+    receiver = call.get("this") or {}
+    if receiver.get("type") == "object" and receiver.get("className") not in ("global", "Window"):
+        # The `this` of a module of CommonJS is its exports, which are there by name.
+        if function_name(call) != MODULE and receiver.get("subtype") != "null":
+            extra.append(("this", receiver))
+    elif receiver.get("type") == "function":
+        extra.append(("this", receiver))
+    return extra
+
+
+def _is_wrapper(scope: dict[str, Any]) -> bool:
+    """The function that the runtime puts around every module of CommonJS."""
+    start = scope.get("startLocation") or {}
+    return start.get("lineNumber") == 0 and not start.get("columnNumber")
+
+
+def _scope(
+    name: str,
+    kind: ScopeKind,
+    scopes: list[dict[str, Any]],
+    values: Values,
+    extra: list[tuple[str, dict[str, Any]]] | None = None,
+    module: bool = False,
+    expensive: bool = False,
+) -> RawScope:
+    objects = tuple(str(scope["object"]["objectId"]) for scope in scopes)
+    held = Held(scopes=objects, extra=tuple(extra or ()), module=module)
+    return RawScope(name, kind, values.hold(held), expensive)
+
+
+async def argument_names(call: dict[str, Any], scripts: Scripts) -> list[str] | None:
+    """Return the names of a function's arguments, as its text has them."""
+    start = call.get("functionLocation")
+    script = scripts.get(str(start["scriptId"])) if start else None
+    if start is None or script is None or function_name(call) == MODULE:
+        return []
+    text = await scripts.text_of(script)
+    offset = offset_of(text, int(start["lineNumber"]), int(start.get("columnNumber") or 0))
+    return grammar.parameters(text, offset)

@@ -1,0 +1,256 @@
+"""Source maps: where a place of generated code comes from, and where a source line went.
+
+Version 3, plain and indexed. Lines and columns are counted from 0 here, as in the maps.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bisect
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+
+_DIGITS = {
+    letter: value
+    for value, letter in enumerate(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    )
+}
+_COMMENT = re.compile(r"^[ \t]*(?://|/\*)[#@][ \t]*sourceMappingURL=([^\s'\"*]+)", re.MULTILINE)
+#: one step of generated code: column, source, line, column there
+_Segment = tuple[int, int, int, int]
+
+
+class BadMap(ValueError):
+    """It is no source map."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A place in a source."""
+
+    path: str
+    line: int
+    column: int
+
+
+class SourceMap:
+    """One map. Its segments are read when they are first needed."""
+
+    def __init__(self, data: dict[str, Any], directory: str, root: str | None = None) -> None:
+        """*directory* is the map's own, which its sources are named from; *root* the project's."""
+        if data.get("version") != 3:
+            raise BadMap(f"its version is {data.get('version')!r}, not 3")
+        self._parts = list(_parts(data))
+        #: the paths of its sources
+        self.sources: list[str] = []
+        #: the texts of its sources, where the map holds them
+        self.contents: dict[str, str] = {}
+        self._offsets: list[int] = []
+        for _, _, part in self._parts:
+            self._offsets.append(len(self.sources))
+            texts = part.get("sourcesContent") or []
+            for index, name in enumerate(part.get("sources") or []):
+                path = source_path(str(name or ""), part.get("sourceRoot") or "", directory, root)
+                self.sources.append(path)
+                if index < len(texts) and isinstance(texts[index], str):
+                    self.contents[path] = texts[index]
+        self._lines: dict[int, list[_Segment]] | None = None
+        self._by_source: dict[int, dict[int, tuple[int, int]]] | None = None
+
+    # --- questions
+
+    def origin(self, line: int, column: int) -> Origin | None:
+        """Return where a generated place comes from; None for code that no source has."""
+        segments = self._segments().get(line)
+        if not segments:
+            return None
+        index = bisect.bisect_right(segments, (column, 1 << 60, 0, 0)) - 1
+        segment = segments[max(index, 0)]
+        if segment[1] < 0:
+            return None
+        return Origin(self.sources[segment[1]], segment[2], segment[3])
+
+    def generated(self, source: str, line: int) -> tuple[int, int, int] | None:
+        """Return where a source line begins in generated code, and which line that is.
+
+        The first line from there on that has code; None where none is left.
+        """
+        best: tuple[int, int, int] | None = None
+        for index, name in enumerate(self.sources):
+            if name != source:
+                continue
+            lines = self._of_source(index)
+            if line in lines:
+                return (*lines[line], line)
+            later = min((each for each in lines if each > line), default=None)
+            if later is not None and (best is None or later < best[2]):
+                best = (*lines[later], later)
+        return best
+
+    # --- reading
+
+    def _segments(self) -> dict[int, list[_Segment]]:
+        if self._lines is None:
+            self._lines = {}
+            for (line, column, part), offset in zip(self._parts, self._offsets, strict=True):
+                for number, segments in enumerate(_decode(str(part.get("mappings") or ""))):
+                    shift = column if number == 0 else 0
+                    self._lines.setdefault(line + number, []).extend(
+                        (each[0] + shift, each[1] + offset if each[1] >= 0 else -1, *each[2:])
+                        for each in segments
+                    )
+            for row in self._lines.values():
+                row.sort(key=lambda each: each[0])
+        return self._lines
+
+    def _of_source(self, index: int) -> dict[int, tuple[int, int]]:
+        """Return for each line of a source the first generated place."""
+        if self._by_source is None:
+            found: dict[int, dict[int, tuple[int, int]]] = {}
+            for generated, segments in sorted(self._segments().items()):
+                for column, source, line, _ in segments:
+                    if source >= 0:
+                        found.setdefault(source, {}).setdefault(line, (generated, column))
+            self._by_source = found
+        return self._by_source.get(index, {})
+
+
+def _parts(data: dict[str, Any]) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield each plain map with the generated place where it begins."""
+    sections = data.get("sections")
+    if sections is None:
+        yield 0, 0, data
+        return
+    for section in sections:
+        offset = section.get("offset") or {}
+        for line, column, part in _parts(section.get("map") or {}):
+            # Only the first line of a section is shifted to the right.
+            shift = int(offset.get("column") or 0) + column if line == 0 else column
+            yield int(offset.get("line") or 0) + line, shift, part
+
+
+def _decode(mappings: str) -> Iterator[list[_Segment]]:
+    """Yield the segments of each generated line. Raises BadMap."""
+    source = line = column = 0
+    for row in mappings.split(";"):
+        generated = 0
+        segments: list[_Segment] = []
+        for field in row.split(",") if row else ():
+            numbers = _numbers(field)
+            if not numbers:
+                continue
+            generated += numbers[0]
+            if len(numbers) >= 4:
+                source += numbers[1]
+                line += numbers[2]
+                column += numbers[3]
+                segments.append((generated, source, line, column))
+            else:
+                segments.append((generated, -1, 0, 0))
+        yield segments
+
+
+def _numbers(field: str) -> list[int]:
+    found, value, shift = [], 0, 0
+    for letter in field:
+        digit = _DIGITS.get(letter)
+        if digit is None:
+            raise BadMap(f"{letter!r} stands in its mappings")
+        value |= (digit & 31) << shift
+        if digit & 32:
+            shift += 5
+            continue
+        found.append(-(value >> 1) if value & 1 else value >> 1)
+        value = shift = 0
+    return found
+
+
+# --- finding it ---------------------------------------------------------------------------------
+
+
+def url_in(text: str) -> str:
+    """Return what the last comment of a script names as its map; empty when none does."""
+    found = _COMMENT.findall(text)
+    return str(found[-1]) if found else ""
+
+
+def load(url: str, script: str | None, root: str | None = None) -> SourceMap | None:
+    """Return the map that a script names: within the URL, or in a file beside it.
+
+    None when it is not there, not here, or no map: code is shown as it runs then.
+    """
+    try:
+        if url.startswith("data:"):
+            text = _from_data(url)
+            directory = os.path.dirname(script) if script else root or "/"
+        else:
+            path = _local(url, os.path.dirname(script) if script else None)
+            if path is None:
+                return None
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            directory = os.path.dirname(path)
+        # A map may begin with a line that keeps browsers from running it.
+        if text.startswith(")]}"):
+            text = text.partition("\n")[2]
+        data = json.loads(text)
+        if not isinstance(data, dict):
+            return None
+        return SourceMap(data, directory, root)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _from_data(url: str) -> str:
+    head, _, body = url.partition(",")
+    if not head.endswith(";base64"):
+        return unquote_to_bytes(body).decode("utf-8", "replace")
+    try:
+        return base64.b64decode(unquote(body)).decode("utf-8", "replace")
+    except binascii.Error as error:
+        raise BadMap(str(error)) from None
+
+
+def _local(url: str, directory: str | None) -> str | None:
+    if url.startswith("file:"):
+        return unquote(urlsplit(url).path)
+    if re.match(r"[a-zA-Z][\w+.-]+:", url) or directory is None:
+        return None
+    return os.path.normpath(os.path.join(directory, unquote(url)))
+
+
+def source_path(name: str, source_root: str, directory: str, root: str | None) -> str:
+    """Return the path of a source as a map names it."""
+    joined = name if _absolute(name) or not source_root else source_root.rstrip("/") + "/" + name
+    if joined.startswith("file:"):
+        return os.path.normpath(unquote(urlsplit(joined).path))
+    bundled = re.match(r"(?:webpack|webpack-internal|rollup|vite|ng|turbopack):/*(.*)", joined)
+    if bundled is not None:
+        # Bundlers name sources from the project: webpack://name/./src/app.ts.
+        return _in_project(bundled[1].partition("?")[0], root or directory)
+    if re.match(r"[a-zA-Z][\w+.-]+:", joined):
+        return joined
+    # Some tools write percent signs for blanks, some do not.
+    path = os.path.normpath(os.path.join(directory, joined))
+    decoded = unquote(path)
+    return decoded if decoded != path and not os.path.exists(path) else path
+
+
+def _in_project(name: str, root: str) -> str:
+    candidates = [name, name.partition("/")[2]]
+    for each in candidates:
+        path = os.path.normpath(os.path.join(root, each.lstrip("/")))
+        if os.path.exists(path):
+            return path
+    return os.path.normpath(os.path.join(root, candidates[0].lstrip("/")))
+
+
+def _absolute(name: str) -> bool:
+    return name.startswith("/") or re.match(r"[a-zA-Z][\w+.-]+:", name) is not None

@@ -1,0 +1,58 @@
+"""What every debugger of Python programs needs: the interpreter to run, and how values read.
+
+text_probe  runs inside the program: texts of values, and what they hold
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from freezeframe.backends.backend import Attach, Launch
+from freezeframe.errors import DebuggerMissing
+
+#: the file of the module that tells values inside a program
+TEXT_PROBE = Path(__file__).with_name("text_probe.py")
+
+
+def interpreter(target: Launch | Attach, configured: str | None) -> str:
+    """Return the caller's own interpreter: named, venv that is active, .venv, PATH."""
+    named = target.interpreter or configured
+    path = target.env.get("PATH", os.defpath)
+    if named is not None:
+        found = shutil.which(os.path.expanduser(named), path=path)
+        if found is None:
+            raise DebuggerMissing(
+                f"there is no interpreter {named}.", next="dbg start PROGRAM --interpreter PATH"
+            )
+        return found
+    bin_directory = "Scripts" if sys.platform == "win32" else "bin"
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if prefix := target.env.get(variable):
+            candidate = os.path.join(prefix, bin_directory, "python")
+            if os.access(candidate, os.X_OK):
+                return candidate
+    for directory in _upwards(target):
+        for name in (".venv", "venv"):
+            candidate = os.path.join(directory, name, bin_directory, "python")
+            if os.access(candidate, os.X_OK):
+                return candidate
+    found = shutil.which("python3", path=path) or shutil.which("python", path=path)
+    return found or sys.executable
+
+
+def _upwards(target: Launch | Attach) -> list[str]:
+    """The program's directory, the working directory, and what lies above it up to a repository."""
+    found = []
+    if isinstance(target, Launch) and not target.module:
+        found.append(os.path.dirname(target.program))
+    directory = target.cwd
+    while directory not in found or directory == target.cwd:
+        found.append(directory)
+        parent = os.path.dirname(directory)
+        if parent == directory or os.path.exists(os.path.join(directory, ".git")):
+            break
+        directory = parent
+    return found

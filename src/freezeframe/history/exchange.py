@@ -1,0 +1,310 @@
+"""Recordings as JSON lines: written for any program to read, read back by `import`.
+
+The first line is the run, the others its files, its output and its stops, one object each with a
+`kind`. What is imported was written by someone else: everything is checked, nothing is believed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from freezeframe.errors import UsageError
+from freezeframe.model.answers import Chunk
+from freezeframe.model.history import RecordedStop, Recording, SourceText, Watched
+from freezeframe.model.runs import Run
+from freezeframe.model.stops import Exit, Frame, StopReason
+from freezeframe.model.values import Scope, ScopeKind, Value
+
+from . import writing
+from .secrets import Secrets
+from .writing import RunRow, StopRow
+
+if TYPE_CHECKING:
+    import sqlite3
+
+FORMAT = 1
+#: How deep values may stand in values.
+_DEEPEST = 6
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def lines(recording: Recording) -> Iterator[str]:
+    """Yield a recording as lines of JSON, without their newlines."""
+    run = recording.run
+    yield _line(
+        kind="run",
+        freezeframe=FORMAT,
+        number=run.number,
+        name=run.name,
+        label=run.label,
+        program=run.program,
+        args=list(run.args),
+        debugger=run.debugger,
+        started=run.started,
+        elapsed_s=run.elapsed_s,
+        exit=_exit(run.exit),
+        breakpoints=list(run.breakpoints),
+        printed=run.printed,
+        stops=len(recording.stops),
+        workspace=recording.workspace,
+    )
+    for source in recording.sources:
+        yield _line(kind="source", file=source.file, text=source.text)
+    for chunk in recording.output:
+        yield _line(kind="output", stream=chunk.stream, text=chunk.text)
+    for stop in recording.stops:
+        yield _line(
+            kind="stop",
+            number=stop.number,
+            at_s=stop.at_s,
+            reason=stop.reason,
+            thread=stop.thread,
+            thread_name=stop.thread_name,
+            command=stop.command,
+            cursor=stop.cursor,
+            depth=stop.depth,
+            shown=stop.shown,
+            description=stop.description,
+            exception=stop.exception,
+            watched={each.expression: each.text for each in stop.watched},
+            frames=[_frame(frame) for frame in stop.frames],
+            scopes=[
+                _less(
+                    kind=scope.kind.value,
+                    name=scope.name,
+                    more=scope.more,
+                    values=[value_data(each) for each in scope.values],
+                )
+                for scope in stop.scopes
+            ],
+        )
+
+
+def _line(**fields: object) -> str:
+    return json.dumps(_less(**fields), ensure_ascii=False, separators=(",", ":"))
+
+
+def _less(**fields: object) -> dict[str, object]:
+    return {name: field for name, field in fields.items() if field not in (None, [], {}, "")}
+
+
+def _exit(exit: Exit | None) -> dict[str, object] | None:
+    if exit is None:
+        return None
+    return _less(code=exit.code, signal=exit.signal, how=exit.how, reason=exit.reason)
+
+
+def _frame(frame: Frame) -> dict[str, object]:
+    return _less(
+        function=frame.function,
+        file=frame.path,
+        line=frame.line,
+        library=frame.library or None,
+        arguments=frame.arguments,
+    )
+
+
+def value_data(value: Value) -> dict[str, object]:
+    """Return a value as plain data."""
+    made = _less(
+        name=value.name,
+        type=value.type,
+        count=value.count,
+        opaque=value.opaque or None,
+        children=[value_data(child) for child in value.children],
+    )
+    return {**made, "text": value.text}
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def read(text: str) -> Recording:
+    """Return the recording that *text* holds. Raises UsageError with the line that is wrong."""
+    run: Run | None = None
+    workspace = ""
+    stops: list[RecordedStop] = []
+    sources: list[SourceText] = []
+    output: list[Chunk] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+            kind = data["kind"]
+            if (run is None) != (kind == "run"):
+                raise ValueError("the first line, and only that, must be the run")
+            if kind == "run":
+                if data.get("freezeframe") != FORMAT:
+                    raise ValueError(f"its format is {data.get('freezeframe')}, not {FORMAT}")
+                run, workspace = _read_run(data), _text(data, "workspace")
+            elif kind == "source":
+                sources.append(SourceText(_text(data, "file"), _text(data, "text")))
+            elif kind == "output":
+                output.append(Chunk(_text(data, "stream"), _text(data, "text")))
+            elif kind == "stop":
+                stops.append(_read_stop(data, len(stops) + 1))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise UsageError(
+                f"line {number} is not a line of a recording: {what}.", next="dbg export RUN FILE"
+            ) from None
+    if run is None:
+        raise UsageError("the file holds no recording.", next="dbg export RUN FILE")
+    return Recording(run, workspace, tuple(stops), tuple(sources), tuple(output))
+
+
+def _text(data: Mapping[str, Any], name: str, default: str = "") -> str:
+    found = data.get(name, default)
+    if not isinstance(found, str):
+        raise ValueError(f"{name} must be a string")
+    return found
+
+
+def _maybe(data: Mapping[str, Any], name: str) -> str | None:
+    return _text(data, name) if data.get(name) is not None else None
+
+
+def _number(data: Mapping[str, Any], name: str, default: int | None = 0) -> Any:
+    found = data.get(name, default)
+    if found is not None and (isinstance(found, bool) or not isinstance(found, int | float)):
+        raise ValueError(f"{name} must be a number")
+    if isinstance(found, int) and abs(found) >= 1 << 63:
+        raise ValueError(f"{name} is out of range")
+    return found
+
+
+def _whole(data: Mapping[str, Any], name: str, default: int | None = 0) -> Any:
+    found = _number(data, name, default)
+    if isinstance(found, float):
+        raise ValueError(f"{name} must be a whole number")
+    return found
+
+
+def _strings(data: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = data.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValueError(f"{name} must be a list of strings")
+    return tuple(found)
+
+
+def _read_run(data: Mapping[str, Any]) -> Run:
+    ended = data.get("exit")
+    exit = None
+    if ended is not None:
+        exit = Exit(
+            _whole(ended, "code", None),
+            _maybe(ended, "signal"),
+            _text(ended, "how", "ended"),
+            _maybe(ended, "reason"),
+        )
+    return Run(
+        number=0,
+        name=_text(data, "name", "imported"),
+        program=_text(data, "program"),
+        args=_strings(data, "args"),
+        label=_maybe(data, "label"),
+        debugger=_maybe(data, "debugger"),
+        started=float(_number(data, "started")),
+        elapsed_s=_number(data, "elapsed_s", None),
+        exit=exit,
+        breakpoints=_strings(data, "breakpoints"),
+        printed=_whole(data, "printed"),
+    )
+
+
+def _read_stop(data: Mapping[str, Any], number: int) -> RecordedStop:
+    frames = tuple(
+        Frame(
+            index,
+            _text(each, "function"),
+            _maybe(each, "file"),
+            _whole(each, "line", None),
+            library=bool(each.get("library")),
+            arguments=_maybe(each, "arguments"),
+        )
+        for index, each in enumerate(data.get("frames", [])[:20])
+    )
+    return RecordedStop(
+        number=number,
+        at_s=float(_number(data, "at_s")),
+        reason=StopReason(_text(data, "reason", "other")).value,
+        thread=_whole(data, "thread"),
+        thread_name=_text(data, "thread_name"),
+        frames=frames,
+        shown=max(0, min(_whole(data, "shown"), max(0, len(frames) - 1))),
+        depth=_whole(data, "depth", None),
+        scopes=tuple(
+            Scope(
+                _text(each, "name"),
+                ScopeKind(_text(each, "kind", "locals")),
+                tuple(_read_value(value, _DEEPEST) for value in each.get("values", [])),
+                _whole(each, "more"),
+            )
+            for each in data.get("scopes", [])
+        ),
+        description=_maybe(data, "description"),
+        exception=_maybe(data, "exception"),
+        watched=tuple(Watched(str(k), str(v)) for k, v in data.get("watched", {}).items()),
+        cursor=_whole(data, "cursor"),
+        command=_text(data, "command"),
+    )
+
+
+def _read_value(data: Mapping[str, Any], depth: int) -> Value:
+    if not depth:
+        raise ValueError("values are nested too deep")
+    children = tuple(_read_value(child, depth - 1) for child in data.get("children", []))
+    return Value(
+        _text(data, "name"),
+        _text(data, "text"),
+        _maybe(data, "type"),
+        children,
+        bool(children),
+        _whole(data, "count", None),
+        opaque=bool(data.get("opaque")),
+    )
+
+
+def enter(connection: sqlite3.Connection, recording: Recording, workspace: str) -> int:
+    """Write an imported recording into the database; return the number of its new run."""
+    run = recording.run
+    row = RunRow(workspace, run.name, run.program, run.args, run.started, debugger=run.debugger)
+    nothing = Secrets(())
+    connection.execute("BEGIN IMMEDIATE")
+    writing.add_run(connection, row)
+    writing.tell(connection, row, run.debugger, run.breakpoints)
+    for source in recording.sources:
+        writing.add_source(connection, row, source.file, source.text)
+    writing.add_output(connection, row, 0, recording.output, run.printed)
+    for stop in recording.stops:
+        writing.add_stop(connection, row, _row(stop), nothing)
+    if run.exit is not None:
+        writing.finish(connection, row, run.started + (run.elapsed_s or 0), run.exit)
+    connection.execute("COMMIT")
+    assert row.number is not None
+    return row.number
+
+
+def _row(stop: RecordedStop) -> StopRow:
+    return StopRow(
+        number=stop.number,
+        at_s=stop.at_s,
+        reason=stop.reason,
+        thread=stop.thread,
+        thread_name=stop.thread_name,
+        frames=stop.frames,
+        shown=stop.shown,
+        depth=stop.depth,
+        scopes=stop.scopes,
+        cursor=stop.cursor,
+        command=stop.command,
+        description=stop.description,
+        exception=stop.exception,
+        breakpoints=stop.breakpoints,
+        watched=stop.watched,
+    )

@@ -1,0 +1,200 @@
+"""What the words of `start` mean: a program as it is, or one that has to be built first."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from freezeframe.backends import select
+from freezeframe.backends.builds import find
+from freezeframe.backends.builds.make import Built, make
+from freezeframe.backends.builds.recipe import Recipe, Toolchain, Wish
+from freezeframe.errors import NotFound, UsageError
+
+from ._context import Context
+
+#: `-m test PACKAGE`: the tests of a package, in languages whose tests are compiled
+_TESTS = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What is to be started."""
+
+    #: absolute, or the name of a module
+    program: str
+    args: tuple[str, ...]
+    module: bool
+    name: str
+    interpreter: str | None = None
+    #: how the program is made, where it is not there yet
+    recipe: Recipe | None = None
+
+
+async def meant(
+    ctx: Context,
+    program: str | None,
+    args: tuple[str, ...],
+    *,
+    module: bool,
+    interpreter: str | None,
+    adapter: str | None,
+) -> Meant:
+    """Return what the user wants to run. Raises NotFound or UsageError with what there is."""
+    cwd = ctx.caller.cwd
+    if program is None:
+        program = _only_program(cwd, ".")
+    if module:
+        recipe, rest = await _tests(ctx, program, args, adapter)
+        if recipe is not None:
+            return Meant(recipe.source, recipe.arguments(rest), False, recipe.name, recipe=recipe)
+        return Meant(program, args, True, name_of(program, module=True), interpreter)
+    ran = find.for_command((program, *args))
+    if ran is not None and not os.path.exists(os.path.join(cwd, program)):
+        return await _as_ran(ctx, program, args, *ran)
+    program, args, interpreter = _without_runtime(ctx, program, args, interpreter)
+    path = existing(program, cwd)
+    name = name_of(path)
+    toolchain = _toolchain(ctx, path, adapter)
+    if toolchain is not None:
+        recipe = await toolchain.plan(_wish(ctx, path))
+        if recipe is not None:
+            return Meant(path, recipe.arguments(args), False, recipe.name, recipe=recipe)
+        # A project whose programs are below it.
+        below = os.path.join(path, _only_program(path, program))
+        return await meant(ctx, below, args, module=False, interpreter=interpreter, adapter=adapter)
+    if os.path.isdir(path):
+        path = _file_of(path, program)
+    return Meant(path, args, False, name, interpreter)
+
+
+async def built(ctx: Context, recipe: Recipe, env: Mapping[str, str]) -> Built:
+    """Build what must be built. Raises BuildFailed."""
+    return await make(
+        recipe,
+        env=env,
+        cwd=ctx.caller.cwd,
+        timeout_s=ctx.config.timeouts.build_s,
+    )
+
+
+def _wish(ctx: Context, path: str, *, tests: bool = False) -> Wish:
+    return Wish(path, tests, ctx.caller.env, ctx.caller.cwd, ctx.config.timeouts.build_s)
+
+
+def _toolchain(ctx: Context, path: str, adapter: str | None) -> Toolchain | None:
+    """Return what makes a program of a path, unless it is one that a debugger takes as it is."""
+    if os.path.isdir(path):
+        is_package = os.path.isfile(os.path.join(path, "__main__.py"))
+        return None if is_package else find.for_folder(path)
+    if select.takes_source(path, name=adapter, config=ctx.config):
+        return None
+    return find.for_file(path)
+
+
+async def _tests(
+    ctx: Context, module: str, args: tuple[str, ...], adapter: str | None
+) -> tuple[Recipe | None, tuple[str, ...]]:
+    """Return how the tests are built that `-m test` names, and what is left for them."""
+    if module != _TESTS or adapter is not None:
+        return None, args
+    path, rest = _path_before(ctx.caller.cwd, args)
+    toolchain = find.for_tests(path)
+    if toolchain is None:
+        return None, args
+    return await toolchain.plan(_wish(ctx, path, tests=True)), rest
+
+
+async def _as_ran(
+    ctx: Context, program: str, args: tuple[str, ...], toolchain: Toolchain, tests: bool
+) -> Meant:
+    """Read `start go run ./cmd/app` as what was meant: the program that it builds and runs."""
+    path, rest = _path_before(ctx.caller.cwd, args[1:])
+    recipe = await toolchain.plan(_wish(ctx, path, tests=tests))
+    if recipe is None:
+        raise NotFound(f"there is nothing in {path} that {program} {args[0]} runs.")
+    return Meant(recipe.source, recipe.arguments(rest), False, recipe.name, recipe=recipe)
+
+
+def _path_before(cwd: str, args: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the file or folder that arguments begin with (the caller's own without one)."""
+    first = args[0] if args else ""
+    if first.endswith("..."):
+        raise UsageError(
+            f"{first} is several packages; one is debugged at a time.",
+            next="dbg start -m test ./PACKAGE",
+        )
+    if first and not first.startswith("-"):
+        path, rest = existing(first, cwd), args[1:]
+    else:
+        path, rest = cwd, args
+    return path, rest[1:] if rest[:1] == ("--",) else rest
+
+
+def _only_program(folder: str, called: str) -> str:
+    """Return what there is to start in a folder, when that is one thing."""
+    found = find.programs(folder)
+    if len(found) == 1:
+        return found[0]
+    where = "here" if called == "." else f"in {called}"
+    if found:
+        first = os.path.normpath(os.path.join(called, found[0]))
+        raise UsageError(
+            f"there are {len(found)} programs {where}: {', '.join(found)}.",
+            next=f"dbg start {found[0] if called == '.' else first}",
+        )
+    known = find.elsewhere(folder)
+    if known is not None:
+        raise UsageError(f"{called} is {known[0]}, which is not built here.", next=known[1])
+    raise UsageError(
+        f"`start` takes a program, and nothing {where} says which.",
+        next="dbg start PROGRAM -b FILE:LINE",
+    )
+
+
+def _file_of(folder: str, program: str) -> str:
+    """Return what runs a folder: itself where it is a package, or the file that it names."""
+    if os.path.isfile(os.path.join(folder, "__main__.py")):
+        return folder
+    file = find.entry_file(folder)
+    if file is not None:
+        return file
+    known = find.elsewhere(folder)
+    if known is not None:
+        raise NotFound(f"{program} is {known[0]}, which is not built here.", next=known[1])
+    raise NotFound(f"{program} is a directory, not a program.", next="dbg start PROGRAM")
+
+
+def existing(program: str, cwd: str) -> str:
+    """Return the absolute path of a program. Raises NotFound with the nearest name there is."""
+    path = os.path.abspath(os.path.join(cwd, os.path.expanduser(program)))
+    if os.path.exists(path):
+        return path
+    directory = os.path.dirname(path)
+    try:
+        near = difflib.get_close_matches(os.path.basename(path), os.listdir(directory), 1, 0.6)
+    except OSError:
+        near = []
+    beside = os.path.join(os.path.dirname(program), near[0]) if near else None
+    raise NotFound(
+        f"there is no program {program} in {cwd}.",
+        next=f"dbg start {beside}" if beside else "dbg start PROGRAM",
+    )
+
+
+def _without_runtime(
+    ctx: Context, program: str, args: tuple[str, ...], interpreter: str | None
+) -> tuple[str, tuple[str, ...], str | None]:
+    """Read `start python app.py` as what was meant: app.py, run by that python."""
+    is_file = os.sep not in program and os.path.exists(os.path.join(ctx.caller.cwd, program))
+    if is_file or not args or not select.is_runtime(program):
+        return program, args, interpreter
+    return args[0], args[1:], interpreter or program
+
+
+def name_of(program: str, *, module: bool = False) -> str:
+    """Return a name for the session of a program."""
+    name = program if module else os.path.splitext(os.path.basename(program.rstrip("/")))[0]
+    return name.replace("/", "-") or "program"

@@ -1,0 +1,296 @@
+"""Records: saved under a label, walked through again, taken elsewhere, thrown away."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from freezeframe.backends.backend import Backend, Feature, Launch, Reverses
+from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.answers import StopReport, Text
+from freezeframe.model.history import Exported, Pruned, RunAnswer
+from freezeframe.session.waiting import ticket as told
+from freezeframe.session.waiting import wait as wait_for_news
+
+from ._context import Context
+from ._registry import Arg, Effect, Needs, op
+from ._reports import running_report, stop_report
+from .history import find
+
+_MAX_IMPORT = 256 << 20
+_REPLAY_S = 10.0
+
+
+@op(
+    "save",
+    group="history",
+    effect=Effect.WRITES,
+    control=True,
+    example="save good",
+    examples=("save before --run 3",),
+)
+async def save(
+    ctx: Context,
+    label: Annotated[str, Arg("a name for the run", meta="LABEL")],
+    *,
+    run: Annotated[
+        str | None, Arg("the run (default: the current session's)", short="-r", meta="RUN")
+    ] = None,
+) -> RunAnswer:
+    """Give a recorded run a label. Labelled runs are kept whatever their age."""
+    from dataclasses import replace
+
+    found = await find(ctx, run)
+    note = await ctx.history.save(found, ctx.workspace.root, label)
+    return RunAnswer(replace(found.run, label=label), "saved", note)
+
+
+@op(
+    "replay",
+    group="history",
+    effect=Effect.RESUMES,
+    example="replay bad",
+    examples=("replay bad --stop 12",),
+)
+async def replay(
+    ctx: Context,
+    run: Annotated[str | None, Arg("a label, number or session", meta="RUN")] = None,
+    *,
+    stop: Annotated[
+        int, Arg("begin at that stop; from the end with a minus", short="-n", meta="N")
+    ] = 1,
+    name: Annotated[str | None, Arg("name of the session", meta="NAME")] = None,
+) -> StopReport:
+    """Walk through a recorded run as if it were live.
+
+    `context`, `backtrace`, `locals` and `print` show what was recorded; `next`, `step`,
+    `continue`, `finish`, `until` and `back` go from one recorded stop to another.
+    """
+    from freezeframe.history.replay import RecordedSources, Replay
+
+    root = ctx.workspace.root
+    found = await find(ctx, run)
+    recording = await ctx.history.recording(found, root)
+    count = len(recording.stops)
+    if not count:
+        raise NotFound(
+            f"run {found.run.label or found.run.number} has no stops.", next="dbg sessions --all"
+        )
+    first = stop if stop > 0 else count + 1 + stop
+    if not 1 <= first <= count:
+        raise NotFound(
+            f"run {found.run.label or found.run.number} has {count} stops; there is no {stop}.",
+            next=f"dbg replay {run or found.run.number}",
+        )
+    chosen = name or f"replay-{found.run.label or found.run.number}"
+    if "/" in chosen:
+        raise UsageError(f"{chosen!r} cannot be the name of a session.", next="dbg replay … --name")
+    if (earlier := ctx.workspace.sessions.get(chosen)) is not None:
+        await earlier.end(for_good=True)
+        ctx.hub.remove(earlier)
+
+    def make() -> Backend:
+        return Replay(recording, root, first)
+
+    session = ctx.hub.create(ctx.workspace, chosen, make, "a recording was asked for")
+    session.recorded = False
+    session.sources = RecordedSources(recording, root)
+    session.led_by = ctx.typed
+    target = Launch(found.run.program, found.run.args, cwd=root)
+    await session.start(target)
+    got = await wait_for_news(session, {session: 0}, _REPLAY_S)
+    if got is None:
+        return running_report(ctx, session, None, first=True)
+    return await stop_report(ctx, *got, first=True)
+
+
+@op(
+    "back",
+    aliases=("reverse-next", "step-back", "rn"),
+    group="history",
+    effect=Effect.RESUMES,
+    needs=Needs.STOPPED,
+    feature=Feature.STEP_BACK,
+    example="back",
+)
+async def back(
+    ctx: Context,
+    count: Annotated[int, Arg("how many stops", meta="N")] = 1,
+) -> StopReport:
+    """Go back to the stop before, in a recording or where the debugger can."""
+    session = ctx.session
+    if count < 1:
+        raise UsageError(f"`back` takes 1 or more, not {count}.")
+    while True:
+        count -= 1
+        async with session.turn():
+            moment = await session.require_stopped(to_resume=True)
+            ticket = told(session)
+            ticket[session] = session.stop_number
+            assert isinstance(moment.backend, Reverses)
+            await moment.backend.step_back(moment.thread.id)
+        got = await wait_for_news(session, ticket, ctx.config.timeouts.resume_s)
+        if got is None:
+            return running_report(ctx, session, None)
+        if count == 0 or got[0] is not session:
+            return await stop_report(ctx, *got)
+
+
+@op(
+    "export",
+    group="history",
+    control=True,
+    example="export bad bad.html",
+    examples=("export bad bad.jsonl", "export --run 3"),
+)
+async def export(
+    ctx: Context,
+    run: Annotated[str | None, Arg("a label, number or session", meta="RUN")] = None,
+    file: Annotated[
+        str | None,
+        Arg(".html: a page to look at; else JSON lines; none: to standard output", complete="file"),
+    ] = None,
+    *,
+    force: Annotated[bool, Arg("over a file that is there", short="-f")] = False,
+) -> Exported | Text:
+    """Write a recorded run as a page for a browser, or as JSON lines.
+
+    The page needs nothing but itself: timeline, source, variables and output of every stop.
+    """
+    from freezeframe.history import exchange
+
+    if run is not None and file is None and run.endswith((".html", ".htm", ".jsonl", ".json")):
+        run, file = None, run
+    found = await find(ctx, run)
+    recording = await ctx.history.recording(found, ctx.workspace.root)
+    is_page = file is not None and file.lower().endswith((".html", ".htm"))
+    if is_page:
+        from freezeframe.history import page
+
+        text = page.page(recording)
+    else:
+        text = "".join(f"{line}\n" for line in exchange.lines(recording))
+    if file is None:
+        return Text(text, whole=True)
+    path = os.path.abspath(os.path.join(ctx.caller.cwd, os.path.expanduser(file)))
+    data = text.encode("utf-8", "replace")
+    _write(path, data, force)
+    return Exported(path, "html" if is_page else "jsonl", found.run, len(data))
+
+
+def _write(path: str, data: bytes, force: bool) -> None:
+    try:
+        with open(path, "wb" if force else "xb") as out:
+            out.write(data)
+    except FileExistsError:
+        raise UsageError(f"{path} is there already.", next="dbg export … --force") from None
+    except OSError as error:
+        words = (error.strerror or str(error)).lower()
+        raise NotFound(f"{path} cannot be written: {words}.", code="failed") from None
+
+
+@op(
+    "import",
+    group="history",
+    effect=Effect.WRITES,
+    control=True,
+    example="import bad.jsonl",
+    examples=("import bad.jsonl --label theirs",),
+)
+async def import_(
+    ctx: Context,
+    file: Annotated[str, Arg("what `export` wrote as JSON lines", complete="file")],
+    *,
+    label: Annotated[str | None, Arg("a label for it (default: its own)", meta="LABEL")] = None,
+) -> RunAnswer:
+    """Take a recorded run in from a file, as a run of this workspace."""
+    from dataclasses import replace
+
+    from freezeframe.history import exchange
+
+    path = os.path.abspath(os.path.join(ctx.caller.cwd, os.path.expanduser(file)))
+    try:
+        if os.stat(path).st_size > _MAX_IMPORT:
+            raise UsageError(f"{file} is larger than {_MAX_IMPORT >> 20} MB.")
+        with open(path, encoding="utf-8") as source:
+            text = source.read()
+    except OSError as error:
+        words = (error.strerror or str(error)).lower()
+        raise NotFound(f"{file} cannot be read: {words}.", next="dbg export RUN FILE") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not text.", next="dbg export RUN FILE") from None
+    recording = exchange.read(text)
+    root = ctx.workspace.root
+    number = await ctx.history.enter(recording, root)
+    found = await ctx.history.find(root, f"#{number}")
+    wanted, note = label or recording.run.label, None
+    if wanted is not None:
+        taken = {run.label for run in await ctx.history.runs(root)}
+        if label is None and wanted in taken:
+            wanted = _free(wanted, taken)
+        note = await ctx.history.save(found, root, wanted)
+    run = replace(found.run, label=wanted)
+    return RunAnswer(run, "imported", note, next=(f"replay {wanted or number}",))
+
+
+def _free(label: str, taken: set[str | None]) -> str:
+    number = 2
+    while f"{label}-{number}" in taken:
+        number += 1
+    return f"{label}-{number}"
+
+
+@op(
+    "prune",
+    group="history",
+    effect=Effect.WRITES,
+    control=True,
+    example="prune --older-than 7",
+    examples=("prune bad 12", "prune --all --dry-run"),
+)
+async def prune(
+    ctx: Context,
+    runs: Annotated[
+        tuple[str, ...], Arg("runs to remove: labels, numbers, sessions", meta="RUN")
+    ] = (),
+    *,
+    older_than: Annotated[
+        float | None, Arg("days (default: history.max_age_days)", meta="DAYS")
+    ] = None,
+    max_mb: Annotated[float | None, Arg("megabytes to keep (default: history.max_mb)")] = None,
+    all: Annotated[
+        bool, Arg("every run of this workspace that has no label and has ended")
+    ] = False,
+    dry_run: Annotated[bool, Arg("only say what would go", short="-n")] = False,
+) -> Pruned:
+    """Remove recorded runs: those that are named, or what is too old or too much.
+
+    Runs with a label stay unless they are named.
+    """
+    going = []
+    if runs:
+        going = [await find(ctx, name) for name in runs]
+        if any(each.run.live for each in going):
+            raise UsageError("a run that goes on cannot be removed.", next="dbg stop")
+    elif all:
+        recorded = await ctx.history.runs(ctx.workspace.root)
+        loose = [run for run in recorded if run.label is None and not run.live]
+        going = [await ctx.history.find(ctx.workspace.root, f"#{run.number}") for run in loose]
+    else:
+        settings = ctx.config.history
+        going = await ctx.history.outdated(
+            settings.max_age_days if older_than is None else older_than,
+            settings.max_mb if max_mb is None else max_mb,
+        )
+    before = ctx.history.size()
+    if going and not dry_run:
+        await ctx.history.remove(going)
+    left = await ctx.history.runs(None)
+    size = ctx.history.size()
+    return Pruned(
+        tuple(each.run for each in going),
+        len(left),
+        size,
+        freed=max(0, before - size),
+        dry=dry_run,
+    )

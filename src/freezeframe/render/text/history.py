@@ -1,0 +1,499 @@
+"""History: tables of hits, groups, trends, differences, events, recorded runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Sequence
+
+from freezeframe.model.history import (
+    Difference,
+    Divergence,
+    EventList,
+    Exported,
+    Hit,
+    HitDiff,
+    HitGroups,
+    HitTable,
+    HitTrend,
+    Pruned,
+    RunAnswer,
+    RunDiff,
+)
+from freezeframe.model.runs import Run
+from freezeframe.render.budget import Capped, Fixed, Listing, Section
+from freezeframe.render.page import Line, Tone, View
+from freezeframe.render.words import (
+    around_difference,
+    clip,
+    number,
+    one_line,
+    plural,
+    relative,
+    seconds,
+    size,
+)
+
+from ._table import headline, next_step, renders, wrapped_in
+from .stops import exit_words
+
+#: The widest column of a table.
+_CELL = 24
+_BARS = "▁▂▃▄▅▆▇█"
+#: Bars of a sparkline; more points share one.
+_SPARKS = 60
+
+
+def run_words(run: Run) -> str:
+    """Return `run 7 (good, app)`: what names a run, and whose it was."""
+    name = f"{run.label}, {run.name}" if run.label else run.name
+    return f"run {run.number} ({clip(name, 50)})"
+
+
+def _named(run: Run) -> str:
+    return one_line(run.label) if run.label else f"run {run.number}"
+
+
+def ago(then: float) -> str:
+    span = max(0.0, time.time() - then)
+    return "just now" if span < 5 else f"{seconds(span)} ago"
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def _table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    rank: int,
+    more: str | None = None,
+) -> Section:
+    """Return rows in columns that line up, numbers to the right."""
+    widest = [
+        min(_CELL, max(len(one_line(row[i])) for row in (head, *rows))) for i in range(len(head))
+    ]
+    right = [all(_is_number(row[i]) for row in rows) for i in range(len(head))]
+
+    def line(cells: Sequence[str], tone: Tone) -> Line:
+        shown = [_cut(one_line(cell), width) for cell, width in zip(cells, widest, strict=True)]
+        padded = [
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(shown, widest, right, strict=True)
+        ]
+        return Line("  ".join(padded).rstrip(), tone)
+
+    def item(index: int, width: int) -> list[Line]:
+        return [line(rows[index], Tone.VALUE)]
+
+    def rest(shown: int) -> str | None:
+        missing = len(rows) - shown
+        if missing:
+            return f"… {plural(missing, 'more row')}" + (f" ({more})" if more else "")
+        return None
+
+    return Listing(rank, len(rows), item, rest, head=(line(head, Tone.HEAD),), widths=(160,))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text in ("", "-")
+    return True
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+@renders(HitTable)
+def _hits(answer: HitTable, view: View) -> list[Section]:
+    where = one_line(answer.location)
+    words = f"{where}: {plural(answer.total, 'hit')} in {run_words(answer.run)}"
+    if answer.where is not None:
+        words = (
+            f"{where}: {number(answer.matched)} of {plural(answer.total, 'hit')} "
+            f"in {run_words(answer.run)} with {clip(answer.where, 60)}"
+        )
+    sections: list[Section] = [headline(words)]
+    hits = answer.hits
+    if hits:
+        sections.append(_hit_table(answer, view))
+    left = answer.matched - answer.start - len(hits)
+    if left > 0:
+        end = answer.start + len(hits)
+        hint = f"dbg hits {_asked(answer)} --range {end}:{end + len(hits)}"
+        sections.append(Fixed(2, (Line(f"… {plural(left, 'more hit')} ({hint})", Tone.QUIET),)))
+    if answer.unanswered:
+        words = f"{plural(answer.unanswered, 'hit')} without {one_line(answer.reason or '?')}"
+        sections.append(Fixed(2, (Line(f"left out: {words}", Tone.QUIET),)))
+    if answer.others:
+        sections.append(Capped(wrapped_in(3, f"also change: {', '.join(answer.others)}"), 240))
+    if answer.constant:
+        same = ", ".join(f"{v.name} = {clip(v.text, 40)}" for v in answer.constant)
+        sections.append(Capped(wrapped_in(3, f"always: {same}", Tone.QUIET), 240))
+    return [*sections, *next_step(answer.next)]
+
+
+def _asked(answer: HitTable) -> str:
+    """Return the place as it can be asked for again: `fib (fib.py:4)` is `fib`."""
+    return one_line(answer.location.partition(" (")[0])
+
+
+def _hit_table(answer: HitTable, view: View) -> Section:
+    hits = answer.hits
+    optional = [
+        ("thread", [str(hit.thread) for hit in hits]),
+        ("at", [relative(hit.place, view.cwd) for hit in hits]),
+        ("reason", [hit.reason for hit in hits]),
+    ]
+    # What is the same for all is not worth a column.
+    extra = [(name, cells) for name, cells in optional if len(set(cells)) > 1]
+    head = ["hit", "time", *(name for name, _ in extra), *map(one_line, answer.columns)]
+    rows = [
+        [
+            str(hit.number),
+            seconds_short(hit.at_s),
+            *(cells[index] for _, cells in extra),
+            *("-" if cell is None else cell for cell in hit.cells),
+        ]
+        for index, hit in enumerate(hits)
+    ]
+    hint = f"dbg hits {_asked(answer)} {view.more}"
+    return _table(head, rows, 1, hint)
+
+
+def seconds_short(span_s: float) -> str:
+    return f"{span_s:.3f}s" if span_s < 10 else f"{span_s:.1f}s"
+
+
+@renders(HitGroups)
+def _groups(answer: HitGroups, view: View) -> list[Section]:
+    total = len(answer.groups) + answer.more
+    words = (
+        f"{one_line(answer.location)}: {plural(total, 'value')} of {clip(answer.by, 50)} "
+        f"in {plural(answer.matched, 'hit')} of {run_words(answer.run)}"
+    )
+    head = [clip(answer.by, 40), "hits", "share", "first", "last", *map(one_line, answer.columns)]
+    rows = [
+        [
+            group.value,
+            str(group.count),
+            f"{100 * group.count / max(1, answer.matched):.0f}%",
+            str(group.first),
+            str(group.last),
+            *group.cells,
+        ]
+        for group in answer.groups
+    ]
+    sections: list[Section] = [headline(words)]
+    if rows:
+        sections.append(_table(head, rows, 1, view.more))
+    if answer.more:
+        sections.append(
+            Fixed(2, (Line(f"… {plural(answer.more, 'more value')} (--top)", Tone.QUIET),))
+        )
+    if answer.unanswered:
+        left = f"left out: {plural(answer.unanswered, 'hit')} without {clip(answer.by, 50)}"
+        sections.append(Fixed(2, (Line(left, Tone.QUIET),)))
+    return [*sections, *next_step(answer.next)]
+
+
+# --- trends -------------------------------------------------------------------------------------
+
+
+def sparkline(points: Sequence[float], width: int = _SPARKS) -> str:
+    """Return numbers as bars; where there are more than *width*, each bar is a mean of some."""
+    if len(points) > width:
+        edges = [len(points) * i // width for i in range(width + 1)]
+        points = [sum(points[a:b]) / (b - a) for a, b in itertools.pairwise(edges) if b > a]
+    real = [p for p in points if math.isfinite(p)]
+    if not real:
+        return ""
+    low, high = min(real), max(real)
+    scale = (len(_BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(_BARS[round((p - low) * scale)] if math.isfinite(p) else "?" for p in points)
+
+
+def figure(value: float) -> str:
+    """Return a number as short as it can be said."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+
+
+@renders(HitTrend)
+def _trend(answer: HitTrend, view: View) -> list[Section]:
+    points = answer.points
+    words = (
+        f"{clip(answer.expression, 50)} at {one_line(answer.location)}: "
+        f"{plural(len(points), 'hit')} of {run_words(answer.run)}"
+    )
+    real = [p for p in points if math.isfinite(p)] or [0.0]
+    low, high = min(real), max(real)
+    at = dict(zip(reversed(points), reversed(answer.hits), strict=True))
+    mean = sum(real) / len(real)
+    lines = [
+        Line(sparkline(points), Tone.VALUE),
+        Line(
+            f"first {figure(points[0])}, last {figure(points[-1])}, "
+            f"min {figure(low)} (hit {at.get(low, '?')}), "
+            f"max {figure(high)} (hit {at.get(high, '?')}), mean {figure(mean)}"
+        ),
+    ]
+    rises = sum(b > a for a, b in itertools.pairwise(points))
+    falls = sum(b < a for a, b in itertools.pairwise(points))
+    if len(points) > 1:
+        shape = (
+            "never changes"
+            if not rises and not falls
+            else "only rises"
+            if not falls
+            else "only falls"
+            if not rises
+            else f"rises {rises} times, falls {falls} times"
+        )
+        lines.append(Line(shape, Tone.QUIET))
+    sections: list[Section] = [headline(words), Fixed(1, tuple(lines))]
+    if answer.skipped:
+        left = f"left out: {plural(answer.skipped, 'hit')} without a number"
+        if answer.instead:
+            left += f" ({clip(answer.instead, 60)})"
+        sections.append(Fixed(2, (Line(left, Tone.QUIET),)))
+    return [*sections, *next_step(answer.next)]
+
+
+# --- differences --------------------------------------------------------------------------------
+
+
+def _differences(
+    found: Sequence[Difference], rank: int, a: str, b: str, indent: str = "  "
+) -> Section:
+    def item(index: int, width: int) -> list[Line]:
+        each = found[index]
+        name = clip(each.path, 60)
+        room = max(40, (width - size(name)) // 2)
+        if each.a is None:
+            return [Line(f"{indent}{name}: only in {b}: {clip(each.b or '', room)}", Tone.CHANGED)]
+        if each.b is None:
+            return [Line(f"{indent}{name}: only in {a}: {clip(each.a, room)}", Tone.CHANGED)]
+        left, right = around_difference(each.a, each.b, room)
+        return [Line(f"{indent}{name}: {left} → {right}", Tone.CHANGED)]
+
+    def more(shown: int) -> str | None:
+        missing = len(found) - shown
+        return f"{indent}… {plural(missing, 'more difference')}" if missing else None
+
+    return Listing(rank, len(found), item, more)
+
+
+def _hit_of(hit: Hit, run: Run, several: bool) -> str:
+    return f"{_named(run)}, hit {hit.number}" if several else f"hit {hit.number}"
+
+
+@renders(HitDiff)
+def _hit_diff(answer: HitDiff, view: View) -> list[Section]:
+    several = answer.a_run.number != answer.b_run.number
+    one = _hit_of(answer.a, answer.a_run, several)
+    other = _hit_of(answer.b, answer.b_run, several)
+    what = plural(len(answer.differences), "difference") if answer.differences else "no difference"
+    whose = "" if several else f" of {run_words(answer.a_run)}"
+    sections: list[Section] = [
+        headline(f"{one_line(answer.location)}: {what}, {one} → {other}{whose}")
+    ]
+    if answer.differences:
+        sections.append(_differences(answer.differences, 1, one, other))
+    if answer.equal:
+        sections.append(Capped(wrapped_in(2, f"equal: {', '.join(answer.equal)}", Tone.QUIET), 240))
+    return [*sections, *next_step(answer.next)]
+
+
+@renders(RunDiff)
+def _run_diff(answer: RunDiff, view: View) -> list[Section]:
+    a, b = _named(answer.a), _named(answer.b)
+    if a == b:
+        a, b = f"run {answer.a.number}", f"run {answer.b.number}"
+    found = answer.divergences
+    compared = f"{a} ({plural(answer.a.stops, 'stop')}) and {b} ({answer.b.stops})"
+    if not found:
+        sections: list[Section] = [headline(f"no divergence between {compared}", Tone.GOOD)]
+    else:
+        first = found[0]
+        sections = [headline(_place(first, a, b, "first divergence"), Tone.BAD)]
+        sections.extend(_divergence(first, a, b, 1))
+    equal = (
+        f"equal up to there: {plural(answer.equal_stops, 'stop')}"
+        if found
+        else f"equal: {plural(answer.equal_stops, 'stop')}"
+    )
+    if answer.last_equal:
+        equal += f", the last at {one_line(answer.last_equal)}"
+    sections.append(Fixed(2, (Line(equal, Tone.QUIET),)))
+    for each in found[1:]:
+        sections.append(Fixed(3, (Line(_place(each, a, b, "then"), Tone.HEAD),)))
+        sections.extend(_divergence(each, a, b, 4))
+    if answer.edited:
+        files = ", ".join(answer.edited)
+        words = f"edited between the runs: {files}; lines are matched through the change"
+        sections.append(Capped(wrapped_in(3, words, Tone.QUIET), 240))
+    for name, places in ((a, answer.only_a), (b, answer.only_b)):
+        if places:
+            words = f"only {name} was watched at {', '.join(places)}"
+            sections.append(Capped(wrapped_in(5, words, Tone.QUIET), 240))
+    next = answer.next
+    if answer.more and not next:
+        sections.append(
+            Fixed(5, (Line(f"… {plural(answer.more, 'more divergence')}", Tone.QUIET),))
+        )
+    elif answer.more:
+        sections.append(
+            Fixed(
+                5,
+                (
+                    Line(
+                        f"… {plural(answer.more, 'further divergence')} (dbg {one_line(next[0])})",
+                        Tone.QUIET,
+                    ),
+                ),
+            )
+        )
+    return sections
+
+
+def _place(each: Divergence, a: str, b: str, lead: str) -> str:
+    where = f"{one_line(each.place)}"
+    if each.function:
+        where += f" in {clip(each.function, 40)}"
+    hit = f", hit {each.hit}" if each.hit else ""
+    match each.kind:
+        case "values":
+            count = len(each.differences)
+            verb = "differs" if count == 1 else "differ"
+            return f"{lead}: {where}{hit}: {plural(count, 'value')} {verb}"
+        case "path":
+            return f"{lead}: {a} goes to {where}{hit}, {b} to {one_line(each.b_place)}"
+        case "missing":
+            who = a if each.a_stop is not None else b
+            other = b if each.a_stop is not None else a
+            return f"{lead}: only {who} comes to {where}{hit}; {other} does not"
+        case "end":
+            return f"{lead}: they end differently"
+    return f"{lead}: they print different lines"
+
+
+def _divergence(each: Divergence, a: str, b: str, rank: int) -> list[Section]:
+    sections: list[Section] = []
+    for name, text in ((a, each.a_text), (b, each.b_text)):
+        if text:
+            sections.append(Capped(wrapped_in(rank, f"  {name}: {text}", Tone.SOURCE), 160))
+    if each.differences and each.kind == "missing":
+        known = ", ".join(f"{d.path} = {clip(d.a or d.b or '', 30)}" for d in each.differences)
+        sections.append(Capped(wrapped_in(rank + 1, f"  there: {known}"), 240))
+    elif each.differences:
+        sections.append(_differences(each.differences, rank, a, b))
+    if each.equal and rank == 1:
+        words = f"  the same there: {', '.join(each.equal)}"
+        sections.append(Capped(wrapped_in(rank + 1, words, Tone.QUIET), 200))
+    stops = [
+        f"dbg replay {name} --stop {stop}"
+        for name, stop in ((a, each.a_stop), (b, each.b_stop))
+        if stop is not None
+    ]
+    if rank == 1 and stops:
+        shown = [words.replace("replay run ", "replay ") for words in stops]
+        sections.append(Fixed(3, (Line(f"  see: {' or '.join(shown)}", Tone.NEXT),)))
+    return sections
+
+
+# --- events -------------------------------------------------------------------------------------
+
+
+@renders(EventList)
+def _events(answer: EventList, view: View) -> list[Section]:
+    events = answer.events
+    sections: list[Section] = []
+    if answer.dropped or answer.skipped:
+        left = plural(answer.dropped + answer.skipped, "earlier event")
+        sections.append(Fixed(2, (Line(f"… {left}", Tone.QUIET),)))
+    if not events:
+        waited = f" within {seconds(answer.waited_s)}" if answer.waited_s is not None else ""
+        sections.append(headline(f"no events{waited}"))
+
+    def item(index: int, width: int) -> list[Line]:
+        event = events[index]
+        clock = time.strftime("%H:%M:%S", time.localtime(event.time))
+        words = f"{event.cursor}  {clock}  {clip(event.session, 40)}  {event.kind}"
+        return [Line(f"{words}  {clip(event.text, width)}".rstrip())]
+
+    def more(shown: int) -> str | None:
+        missing = len(events) - shown
+        return f"… {plural(missing, 'earlier event')} (dbg events {view.more})" if missing else None
+
+    if events:
+        sections.append(Listing(1, len(events), item, more, from_end=True))
+    return [*sections, *next_step((f"events --since {answer.end}",), 3)]
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+def runs_table(runs: Sequence[Run], rank: int, view: View) -> Section:
+    """Return recorded runs as a table."""
+    head = ["run", "label", "session", "started", "stops", "ended", "debugger", "command"]
+    rows = [
+        [
+            str(run.number),
+            run.label or "",
+            run.name,
+            ago(run.started),
+            str(run.stops),
+            "live" if run.live else exit_words(run.exit) if run.exit else "cut off",
+            run.debugger or "",
+            " ".join([relative(run.program, view.cwd), *run.args]),
+        ]
+        for run in runs
+    ]
+    if not any(run.label for run in runs):
+        head.pop(1)
+        for row in rows:
+            row.pop(1)
+    return _table(head, rows, rank, f"dbg sessions --all {view.more}")
+
+
+@renders(RunAnswer)
+def _run_answer(answer: RunAnswer, view: View) -> list[Section]:
+    run = answer.run
+    as_ = f" as {one_line(run.label)}" if run.label else ""
+    words = f"{answer.done} run {run.number}{as_}: {plural(run.stops, 'stop')} of {run.name}"
+    sections: list[Section] = [headline(words)]
+    if answer.note:
+        sections.append(Capped(wrapped_in(1, f"note: {answer.note}"), 240))
+    return [*sections, *next_step(answer.next)]
+
+
+@renders(Exported)
+def _exported(answer: Exported, view: View) -> list[Section]:
+    what = "a page" if answer.format == "html" else "JSON lines"
+    words = f"{plural(answer.run.stops, 'stop')} of {run_words(answer.run)} as {what}"
+    path = clip(relative(answer.path, view.cwd), 100)
+    return [headline(f"wrote {path}: {words}, {_bytes(answer.size)}")]
+
+
+@renders(Pruned)
+def _pruned(answer: Pruned, view: View) -> list[Section]:
+    count = plural(len(answer.removed), "run")
+    verb = "would remove" if answer.dry else "removed"
+    left = f"{plural(answer.runs, 'run')} kept, {_bytes(answer.size)}"
+    if not answer.removed:
+        return [headline(f"nothing to remove: {left}")]
+    freed = f", {_bytes(answer.freed)} freed" if answer.freed else ""
+    return [
+        headline(f"{verb} {count}{freed}; {left}"),
+        runs_table(answer.removed, 1, view),
+    ]
+
+
+def _bytes(count: int) -> str:
+    for unit, step in (("MB", 1e6), ("kB", 1e3)):
+        if count >= step:
+            return f"{count / step:.1f} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,198 @@
+"""What native debuggers know and a report must not lose: scopes, threads, unnamed members."""
+
+from __future__ import annotations
+
+import re
+
+from harness.reports import frame_of, place, printed
+
+SCOPES = r"""
+#include <stdio.h>
+
+static int total;
+
+static int work(int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++)  // @loop
+        sum += i;
+    return sum;
+}
+
+static int reuses(int n) {
+    int a = n, b = n + 1, c = a * b;
+    return c;
+}
+
+static int down(int n) {
+    int here = n;
+    if (n > 0)
+        here += down(n - 1);  // @down
+    here += 1;
+    return here;
+}
+
+int main(void) {
+    total = work(2);  // @caller
+    total += reuses(4);
+    total += work(2);
+    total += down(2);
+    printf("%d\n", total);
+    return 0;
+}
+"""
+
+MEMBERS = r"""
+struct packet {
+    int kind;
+    union { int whole; unsigned char bytes[4]; };
+    struct { int left, right; };
+};
+
+int main(void) {
+    struct packet packet = {.kind = 1, .whole = 65, .left = 3, .right = 4};
+    return packet.kind;  // @end
+}
+"""
+
+SPIN = r"""
+static volatile int on = 1;
+static int spin(int n) {
+    while (on)  // @spin
+        n++;
+    return n;
+}
+
+int main(void) { return spin(0); }
+"""
+
+
+# --- watchpoints on variables of a function ------------------------------------------------------
+
+
+def test_a_watchpoint_on_a_local_ends_when_its_function_returns(dbg, native):
+    p = native(SCOPES)
+    dbg.data("start", p.name, "-b", p.at("loop"))
+    [watch] = dbg.data("watch", "sum")["watchpoints"]
+    dbg.data("breakpoint", "remove", "--all")
+
+    wrote, left = dbg.data("continue"), dbg.data("continue")
+
+    assert wrote["stop"]["watch"]["new"] == "1"
+    assert left["stop"]["reason"] == "watchpoint"
+    assert (left["stop"]["watch"]["id"], left["stop"]["watch"]["ended"]) == (watch["id"], True)
+    assert place(left) == p.at("caller")
+    assert dbg.data("watch", "list")["watchpoints"] == []
+    assert f"watchpoint {watch['id']} is gone" in dbg("context").out
+    # The memory is another function's now, and then that of another call of the same one.
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_a_watchpoint_in_a_recursion_is_on_its_own_call_only(dbg, native):
+    p = native(SCOPES)
+    dbg.data("start", p.name, "-b", p.at("down"))
+    dbg.data("continue")  # the second call: here is 1
+    assert dbg.data("print", "here")["value"]["text"] == "1"
+    dbg.data("watch", "here")
+    dbg.data("breakpoint", "remove", "--all")
+
+    seen = []
+    while (stop := dbg.data("continue").get("stop")) is not None:
+        seen.append((stop["watch"]["new"], stop["watch"]["ended"]))
+
+    assert seen == [("2", False), ("3", False), (None, True)], seen
+
+
+def test_a_watchpoint_is_gone_after_its_function_was_finished_by_hand(dbg, native):
+    p = native(SCOPES)
+    dbg.data("start", p.name, "-b", p.at("loop"))
+    dbg.data("watch", "n")  # nobody writes it
+    dbg.data("breakpoint", "remove", "--all")
+
+    left = dbg.data("finish")
+
+    assert place(left) == p.at("caller")
+    assert left["stop"]["watch"]["ended"]
+    assert dbg.data("watch", "list")["watchpoints"] == []
+
+
+# --- members ------------------------------------------------------------------------------------
+
+
+def test_members_of_unions_without_a_name_are_shown(dbg, native):
+    p = native(MEMBERS)
+    dbg.data("start", p.name, "-b", p.at("end"))
+
+    packet = dbg("print", "packet").out.replace(" ", "")
+    for words in ("kind=1", "whole=65", "left=3", "right=4"):
+        assert words in packet, packet
+
+
+def test_a_logpoint_shows_what_is_in_an_array_and_in_a_struct(dbg, native):
+    p = native(
+        "struct pair { int left, right; };\n"
+        "int main(void) { int rows[3] = {10, 20, 30}; struct pair pair = {7, 8};\n"
+        "    return rows[0] + pair.left;  // @end\n}\n"
+    )
+    dbg.data("break", p.at("end"), "--log", "rows {rows} pair {pair}")
+
+    said = printed(dbg.data("start", p.name), "log")
+
+    assert re.search(r"rows \{10, 20, 30\} pair \{left\W+7, right\W+8\}", said), said
+
+
+# --- running ------------------------------------------------------------------------------------
+
+
+def test_a_function_that_does_not_return_is_paused_again(dbg, native):
+    p = native(SPIN)
+    dbg.data("start", p.name, "-b", p.at("spin"))
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("finish", "--timeout", "0.2", code=124)
+
+    again = dbg.data("pause")
+
+    assert frame_of(again)["function"] == "spin"
+
+
+def test_the_thread_of_a_stop_is_named_even_when_it_has_only_just_begun(dbg, native):
+    p = native(
+        "#include <pthread.h>\n"
+        "static void *work(void *x) { return x;  // @work\n}\n"
+        "int main(void) { pthread_t t; pthread_create(&t, 0, work, 0);\n"
+        "    pthread_join(t, 0); return 0; }\n"
+    )
+    told = dbg("start", p.name, "-b", p.at("work")).out
+
+    assert ", thread " in told.splitlines()[0], told
+
+
+# --- several programs ---------------------------------------------------------------------------
+
+
+def test_a_breakpoint_of_another_program_is_no_news(dbg, native):
+    one, other = native(SPIN, name="one"), native(MEMBERS, name="other")
+    dbg.data("start", one.name, "-b", one.at("spin"))
+    dbg.data("start", other.name, "-b", other.at("end"))
+
+    ended = dbg.data("-s", "other", "continue")
+
+    assert ended["exit"]["code"] == 1
+    assert ended["breakpoints"] == []
+
+
+def test_a_breakpoint_that_was_never_in_place_is_told_at_the_end(dbg, native):
+    one, other = native(MEMBERS, name="one"), native(SPIN, name="other")
+
+    ended = dbg.data("start", one.name, "-b", other.at("spin"))
+
+    assert ended["exit"]["code"] == 1
+    assert [b["state"] for b in ended["breakpoints"]] == ["pending"]
+
+
+def test_a_program_with_lines_only_says_that_it_has_no_variables(dbg, native):
+    p = native(SCOPES, "-g1")
+
+    told = dbg("start", p.name, "-b", p.at("loop")).out
+
+    assert f"at {p.at('loop')}" in told, told
+    assert "<error>" not in told

@@ -1,0 +1,121 @@
+"""A debugger with a prompt for a language of one-line statements; a real process, for tests.
+
+    PYTHON toy.py PROGRAM [async]
+
+A line of the program is `name = expression`, `say words`, `wait` (until interrupted) or `end N`.
+It knows breakpoints by line, one a line, and nothing else: no conditions, no counts. With `async`
+it takes commands while the program runs. Program and debugger share one output.
+"""
+
+from __future__ import annotations
+
+import queue
+import signal
+import sys
+import threading
+
+
+class Toy:
+    def __init__(self, path: str, asynchronous: bool) -> None:
+        with open(path) as file:
+            self.lines = file.read().splitlines()
+        self.line = 1
+        self.names: dict[str, object] = {}
+        self.breaks: set[int] = set()
+        self.asynchronous = asynchronous
+        self.interrupted = threading.Event()
+        self.moving = threading.Event()
+
+    def say(self, words: str, end: str = "\n") -> None:
+        sys.stdout.write(words + end)
+        sys.stdout.flush()
+
+    def prompt(self) -> None:
+        self.say("toy> ", end="")
+
+    def one(self) -> None:
+        words = self.lines[self.line - 1].partition("#")[0].strip()
+        self.line += 1
+        if words.startswith("say "):
+            self.say(words[4:])
+        elif words == "wait":
+            self.interrupted.wait()
+        elif words.startswith("goto "):
+            target, _, condition = words[5:].partition(" if ")
+            if eval(condition, {}, self.names):
+                self.line = int(target)
+        elif "=" in words:
+            name, _, expression = words.partition("=")
+            self.names[name.strip()] = eval(expression, {}, self.names)
+
+    def run(self, single: bool) -> None:
+        while True:
+            self.one()
+            if self.line > len(self.lines):
+                self.say("toy: ended")
+                return
+            if self.interrupted.is_set():
+                self.interrupted.clear()
+                self.say(f"toy: interrupted at {self.line}")
+                return
+            if single or self.line in self.breaks:
+                self.say(f"toy: stopped at {self.line}")
+                return
+
+    def go(self, single: bool) -> None:
+        if not self.asynchronous:
+            self.run(single)
+            return
+
+        def beside() -> None:
+            self.run(single)
+            self.prompt()
+
+        threading.Thread(target=beside, daemon=True).start()
+
+    def obey(self, command: str) -> bool:
+        word, _, rest = command.partition(" ")
+        if word == "print":
+            try:
+                self.say(repr(eval(rest, {}, self.names)))
+            except Exception as error:
+                self.say(f"error: {error}")
+        elif word == "echo":
+            self.say(rest)
+        elif word == "break":
+            self.breaks.add(int(rest))
+            self.say(f"breakpoint at {rest}")
+        elif word == "delete":
+            self.breaks.discard(int(rest))
+        elif word == "names":
+            self.say("\n".join(f"{name}={value!r}" for name, value in self.names.items()))
+        elif word == "where":
+            self.say(f"line {self.line}")
+        elif word in ("go", "step"):
+            self.go(word == "step")
+        elif word == "hold":
+            self.interrupted.set()
+        elif word == "sleep":
+            threading.Event().wait()
+        elif word == "quit":
+            return False
+        return True
+
+    def main(self) -> None:
+        signal.signal(signal.SIGINT, lambda *_: self.interrupted.set())
+        lines: queue.Queue[str] = queue.Queue()
+
+        def read() -> None:
+            for line in sys.stdin:
+                lines.put(line.rstrip("\n"))
+            lines.put("quit")
+
+        threading.Thread(target=read, daemon=True).start()
+        self.say("toy 1.0")
+        while True:
+            self.prompt()
+            if not self.obey(lines.get()):
+                return
+
+
+Toy(sys.argv[1], "async" in sys.argv[2:]).main()
