@@ -3,6 +3,7 @@
 set -eu
 cd "$(dirname "$0")"
 . scripts/setup.sh
+. scripts/debuggers.sh
 
 make_venv .venv
 install_into .venv dev
@@ -15,12 +16,14 @@ for tool in zsh fish; do need "$tool"; done
 need gdb
 need gdbserver
 install_lldb
+install_codelldb
 need gcc "gcc libc6-dev"
 need g++
 # A toolchain of rustup's is found although its folder may not be on PATH.
 [ ! -x "${CARGO_HOME:-${HOME:-}/.cargo}/bin/rustc" ] || PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 need rustc
 need cargo
+install_delve
 
 step() {
     say "== $*"

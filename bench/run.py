@@ -19,6 +19,7 @@ from pathlib import Path
 
 import lab as labs
 import native
+import recorded
 from measures import FLOOR, MEASURES, Figure, Measure, Probe
 
 ROUNDS = 30
@@ -56,13 +57,13 @@ def _here() -> tuple[type[Measure], ...]:
     """Return what can be measured on this machine."""
     why = native.missing()
     if why is None:
-        return (*MEASURES, *native.NATIVE)
+        return (*MEASURES, *recorded.RECORDED, *native.NATIVE)
     print(f"native code is not measured: {why}", file=sys.stderr)
-    return MEASURES
+    return (*MEASURES, *recorded.RECORDED)
 
 
 def _names() -> list[str]:
-    return [measure.name for measure in (*MEASURES, *native.NATIVE)]
+    return [measure.name for measure in (*MEASURES, *recorded.RECORDED, *native.NATIVE)]
 
 
 def _sample(lab: labs.Lab, measures: list[Measure], rounds: int) -> dict[str, list[float]]:

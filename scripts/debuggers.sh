@@ -86,3 +86,28 @@ WRAPPER
     rm -rf "$fetched"
     .cache/gdb/bin/gdb --version >/dev/null 2>&1
 }
+
+# Go, and delve by its own installer: .cache/go/bin/dlv. Delve wants a Go of its own age; where the
+# system's is too old to fetch one by itself, it comes as a module: .cache/go/sdk/bin/go.
+install_delve() {
+    [ ! -d .cache/go/sdk/bin ] || PATH=$PWD/.cache/go/sdk/bin:$PATH
+    need go golang-go
+    [ ! -x .cache/go/bin/dlv ] && command -v go >/dev/null 2>&1 || return 0
+    say "installing delve with go"
+    minor=$(go version | sed -n 's/.* go1\.\([0-9]*\).*/\1/p')
+    [ "${minor:-0}" -ge 21 ] || unpack_go || true
+    GOTOOLCHAIN=auto GOFLAGS= GOBIN=$PWD/.cache/go/bin \
+        go install github.com/go-delve/delve/cmd/dlv@v1.27.2 >/dev/null 2>&1 ||
+        say "delve cannot be installed here: it is not tested."
+}
+
+unpack_go() {
+    case $(uname -m) in x86_64) machine=amd64 ;; aarch64) machine=arm64 ;; *) return 1 ;; esac
+    module=golang.org/toolchain@v0.0.1-go1.26.0.linux-$machine
+    say "fetching a newer Go with go"
+    (cd / && GOFLAGS=-modcacherw GOMODCACHE=$OLDPWD/.cache/go/mod go mod download "$module") >/dev/null 2>&1 || return 1
+    mv ".cache/go/mod/$module" .cache/go/sdk && rm -rf .cache/go/mod
+    # Modules carry no permission to execute.
+    chmod +x .cache/go/sdk/bin/* .cache/go/sdk/pkg/tool/*/*
+    PATH=$PWD/.cache/go/sdk/bin:$PATH
+}

@@ -192,7 +192,9 @@ def _native(
     )
 
 
-NATIVE = _native("lldb-dap")
+NATIVE = (*_native("lldb-dap"), *_native("gdb-mi"))
+#: held to the contract, and to a file of its own instead of the native ones
+CODELLDB = _native("codelldb", folder=REPOSITORY / ".cache" / "codelldb" / "adapter")
 
 RUBY = (
     Debugger(
@@ -241,7 +243,33 @@ GO = (
     ),
 )
 
-DEBUGGERS = (*PYTHONS, *PROMPTED, *NATIVE, *RUBY, *GO)
+NODE = (
+    Debugger(
+        id="node-js",
+        suffix=".js",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "watch total",
+            "break *0x1000",
+            "jump loop.js:16",
+        ),
+        failure=Failure(
+            reason="exception",
+            type="RangeError",
+            message="Division by zero",
+            words="RangeError: Division by zero",
+            exit_code=1,
+        ),
+        complaint="ReferenceError",
+        name="node",
+        runner=("node",),
+    ),
+)
+
+DEBUGGERS = (*PYTHONS, *PROMPTED, *NATIVE, *CODELLDB, *RUBY, *GO, *NODE)
 
 
 def held_against(module: str) -> tuple[Debugger, ...]:
@@ -252,6 +280,10 @@ def held_against(module: str) -> tuple[Debugger, ...]:
         return RUBY
     if "_go" in module:
         return GO
+    if "node" in module:
+        return NODE
+    if "codelldb" in module:
+        return tuple(row for row in CODELLDB if row.language is compilers.CPP)
     if "native" in module:
         language = (
             compilers.CPP

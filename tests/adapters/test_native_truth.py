@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness.reports import frame_of, place, printed
+from harness.reports import frame_of, place, printed, texts
 
 SCOPES = r"""
 #include <stdio.h>
@@ -87,6 +87,21 @@ def test_a_watchpoint_on_a_local_ends_when_its_function_returns(dbg, native):
     assert dbg.data("continue")["exit"]["code"] == 0
 
 
+def test_watchpoints_that_end_together_are_told_together(dbg, native):
+    p = native(SCOPES)
+    dbg.data("start", p.name, "-b", p.at("loop"))
+    dbg.data("watch", "n")
+    dbg.data("watch", "sum", "--condition", "sum > 100")
+    dbg.data("breakpoint", "remove", "--all")
+
+    watch = dbg.data("continue")["stop"]["watch"]
+
+    assert watch["ended"]
+    assert [each["ended"] for each in watch["also"]] == [True]
+    assert dbg.data("watch", "list")["watchpoints"] == []
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
 def test_a_watchpoint_in_a_recursion_is_on_its_own_call_only(dbg, native):
     p = native(SCOPES)
     dbg.data("start", p.name, "-b", p.at("down"))
@@ -140,6 +155,24 @@ def test_a_logpoint_shows_what_is_in_an_array_and_in_a_struct(dbg, native):
     assert re.search(r"rows \{10, 20, 30\} pair \{left\W+7, right\W+8\}", said), said
 
 
+def test_arguments_that_were_optimised_out_are_named(dbg, native):
+    p = native(
+        "#include <stdlib.h>\n"
+        "static int sum(int *rows, int n) { int total = 0;\n"
+        "    for (int i = 0; i < n; i++)\n"
+        "        total += rows[i];\n"
+        "    return total; }\n"
+        "int main(void) { int *rows = calloc(4, sizeof *rows);\n"
+        "    for (int i = 0; i < 4; i++) rows[i] = i;\n"
+        "    return sum(rows, 4); }\n",
+        "-O2",
+    )
+    report = dbg.data("start", p.name, "-b", "sum")
+
+    assert frame_of(report)["function"] == "sum"
+    assert {"rows", "n"} <= set(texts(report)), texts(report)
+
+
 # --- running ------------------------------------------------------------------------------------
 
 
@@ -164,6 +197,32 @@ def test_the_thread_of_a_stop_is_named_even_when_it_has_only_just_begun(dbg, nat
     told = dbg("start", p.name, "-b", p.at("work")).out
 
     assert ", thread " in told.splitlines()[0], told
+
+
+def test_no_thread_s_hit_is_lost_when_another_one_is_stepped(dbg, native):
+    p = native(
+        "#include <pthread.h>\n"
+        "static pthread_barrier_t gate;\n"
+        "static void *work(void *x) {\n"
+        "    int here = 1; pthread_barrier_wait(&gate);\n"
+        "    here++;  // @hit\n"
+        "    here++;\n"
+        "    return x; }\n"
+        "int main(void) { pthread_t t[4]; pthread_barrier_init(&gate, 0, 4);\n"
+        "    for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, work, 0);\n"
+        "    for (int i = 0; i < 4; i++) pthread_join(t[i], 0);\n"
+        "    return 0; }\n"
+    )
+    report = dbg.data("start", p.name, "-b", p.at("hit"))
+
+    seen = []
+    while report["state"] == "stopped":
+        if report["stop"]["reason"] == "breakpoint":
+            seen.append(report["stop"]["thread"]["id"])
+        report = dbg.data("next")
+
+    assert report["exit"]["code"] == 0
+    assert len(seen) == len(set(seen)) == 4, seen
 
 
 # --- several programs ---------------------------------------------------------------------------

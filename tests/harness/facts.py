@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -121,3 +122,10 @@ def processes_with(variable: str, value: str) -> dict[int, str]:
         if marker in environment.split(b"\0") and state_of(pid) not in ("Z", "X", ""):
             found[pid] = command_of(pid)
     return found
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens at."""
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return int(trial.getsockname()[1])

@@ -24,6 +24,7 @@ from .dap.adapters._descriptor import Adapter
 from .dap.adapters._own import adapter_of
 from .dap.backend import DapBackend
 from .debugger import Debugger, Found
+from .inspector import known as inspected
 from .native import binary_kinds
 from .transport import processes
 
@@ -46,6 +47,7 @@ def known(config: Config | None = None) -> dict[str, Debugger]:
 def _ours() -> dict[str, Debugger]:
     found = [_of_adapter(adapter) for adapter in adapters.known().values()]
     found += debuggers.known().values()
+    found += inspected().values()
     return {each.name: each for each in sorted(found, key=lambda each: each.rank)}
 
 

@@ -30,6 +30,9 @@ _STOP_BYTES = 64_000
 #: Above this a text is compressed.
 _PLAIN = 600
 
+#: short JSON
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 _OPAQUE, _FAILED, _PARENT, _CUT = 1, 2, 4, 8
 
 
@@ -41,7 +44,7 @@ def scopes_bytes(scopes: Iterable[Scope], secrets: Secrets) -> bytes | str:
     scopes = list(scopes)
     for levels, text in ((_LEVELS, _TEXT), (1, 500), (0, 200), (0, 60)):
         raw = [raw_scope(scope, secrets, levels, text) for scope in scopes]
-        packed = json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
+        packed = encode(raw)
         if len(packed) <= _STOP_BYTES:
             break
     return pack(packed)
@@ -56,6 +59,9 @@ def raw_value(value: Value, secrets: Secrets, levels: int, limit: int) -> RawVal
     if secrets.hides(value.name):
         return [value.name, secrets.WORD, value.type]
     text = secrets.cleared(value.text)
+    if not value.has_children and not value.children and len(text) <= limit and not value.failed:
+        short = [value.name, text, value.type]
+        return short if value.count is None else [*short, value.count]
     flags = (
         _OPAQUE * value.opaque
         | _FAILED * value.failed

@@ -70,6 +70,7 @@ def lines(recording: Recording) -> Iterator[str]:
             shown=stop.shown,
             description=stop.description,
             exception=stop.exception,
+            entry=stop.entry or None,
             watched={each.expression: each.text for each in stop.watched},
             frames=[_frame(frame) for frame in stop.frames],
             scopes=[
@@ -252,6 +253,7 @@ def _read_stop(data: Mapping[str, Any], number: int) -> RecordedStop:
         watched=tuple(Watched(str(k), str(v)) for k, v in data.get("watched", {}).items()),
         cursor=_whole(data, "cursor"),
         command=_text(data, "command"),
+        entry=bool(data.get("entry")),
     )
 
 
@@ -307,4 +309,5 @@ def _row(stop: RecordedStop) -> StopRow:
         exception=stop.exception,
         breakpoints=stop.breakpoints,
         watched=stop.watched,
+        entry=stop.entry,
     )

@@ -71,6 +71,8 @@ class Structure:
 def read(raw: RawValue) -> Any:
     """Return what a recorded value means."""
     text = str(raw[1]).strip()
+    if children_of(raw):
+        return Structure(raw)
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text) and len(text) <= _MOST_DIGITS:
@@ -85,7 +87,7 @@ def read(raw: RawValue) -> Any:
         return string_of(found[1])
     if text[0] in "\"'" and text[-1] == text[0] and len(text) > 1:
         return string_of(text)
-    if not children_of(raw) and len(text) <= _LONGEST and _COMPOSED.match(text):
+    if len(text) <= _LONGEST and _COMPOSED.match(text):
         try:
             return _meaning(ast.parse(text, mode="eval").body)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -133,7 +135,9 @@ def _meaning(node: ast.expr) -> Any:
             return _WORDS.get(id, Word(id)) if id in _WORDS else Word(id)
         case ast.Attribute():
             return Word(ast.unparse(node))
-        case ast.Call(func, args, keywords) if all(each.arg for each in keywords):
+        case ast.Call(ast.Name() | ast.Attribute() as func, args, keywords) if all(
+            each.arg for each in keywords
+        ):
             fields = {str(index): _meaning(each) for index, each in enumerate(args)}
             fields |= {each.arg: _meaning(each.value) for each in keywords if each.arg}
             return Record(ast.unparse(func), fields)
@@ -181,11 +185,18 @@ def number(value: Any) -> float | int:
         return int(value)
     if isinstance(value, int | float):
         return value
+    if isinstance(value, Structure) and _INTEGER.fullmatch(value.text):
+        return number_of(value.text)  # a pointer
     raise Missing(f"a number in place of {text(value)[:40]}")
 
 
 def same(a: Any, b: Any) -> bool:
     if isinstance(a, Structure) or isinstance(b, Structure):
+        if isinstance(a, int) or isinstance(b, int):
+            try:
+                return number(a) == number(b)
+            except Missing:
+                return False
         return text(a) == text(b)
     if isinstance(a, bool) or isinstance(b, bool):
         # 1 is true in many languages, and never equal to "true".

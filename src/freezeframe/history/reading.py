@@ -13,7 +13,7 @@ from freezeframe.model.answers import Chunk
 from freezeframe.model.history import RecordedStop, Recording, SourceText, Watched
 from freezeframe.model.places import Location
 from freezeframe.model.runs import Run
-from freezeframe.model.stops import Exit, Frame
+from freezeframe.model.stops import Exit
 
 from . import codec, places, plain
 from .codec import RawScope, RawValue
@@ -122,6 +122,7 @@ class HitRow:
     function: str
     scopes: bytes | str
     callers: int | None = None
+    entry: int = 0
     _values: dict[str, RawValue] | None = None
 
     @property
@@ -157,7 +158,9 @@ _FACTS: dict[str, Any] = {
     "reason": lambda row: row.reason,
     "time": lambda row: row.at_s,
 }
-_HIT = "SELECT number, at_s, thread, thread_name, reason, file, line, function, scopes, callers"
+_HIT = (
+    "SELECT number, at_s, thread, thread_name, reason, file, line, function, scopes, callers, entry"
+)
 
 
 def hits(
@@ -165,9 +168,9 @@ def hits(
 ) -> list[HitRow]:
     """Return the stops of a run at a place, in order.
 
-    A function's are those at the first of its lines that a breakpoint stopped at, where one did:
-    steps within it are no hits. *directory* is the caller's, within the workspace. Raises
-    NotFound, naming places that it has.
+    A function's are those that a breakpoint on it made, else those at the first of its lines that
+    any breakpoint stopped at: steps within it are no hits. *directory* is the caller's, within
+    the workspace. Raises NotFound, naming places that it has.
     """
     condition, values = _condition(connection, found, location, directory)
     rows = connection.execute(
@@ -194,11 +197,13 @@ def hits(
 
 
 def _entries(rows: list[HitRow]) -> list[HitRow]:
-    places_hit = {(row.file, row.line or 0) for row in rows if row.reason == "breakpoint"}
-    if not places_hit:
-        return rows
-    first = {file: min(line for f, line in places_hit if f == file) for file, _ in places_hit}
-    kept = [row for row in rows if row.file in first and row.line == first[row.file]]
+    kept = [row for row in rows if row.entry]
+    if not kept:
+        hit = {(row.file, row.line or 0) for row in rows if row.reason == "breakpoint"}
+        if not hit:
+            return rows
+        first = {file: min(line for f, line in hit if f == file) for file, _ in hit}
+        kept = [row for row in rows if row.file in first and row.line == first[row.file]]
     for number, row in enumerate(kept, 1):
         row.number = number
     return kept
@@ -229,14 +234,12 @@ def _condition(
         for row in connection.execute("SELECT DISTINCT key FROM stops WHERE run = ?", (found.id,))
     ]
     matching = [key for key in keys if key == wanted] or [
-        key for key in keys if key.endswith((f"::{wanted}", f".{wanted}")) or _bare(key) == wanted
+        key
+        for key in keys
+        if key.endswith((f"::{wanted}", f".{wanted}")) or places.bare(key) == wanted
     ]
     marks = ", ".join("?" * len(matching))
     return f"key IN ({marks})", tuple(matching)
-
-
-def _bare(key: str) -> str:
-    return places.bare(key)
 
 
 # --- a whole run --------------------------------------------------------------------------------
@@ -244,11 +247,7 @@ def _bare(key: str) -> str:
 
 def recording(connection: sqlite3.Connection, found: Found, workspace: str) -> Recording:
     """Return everything that is kept of a run."""
-    kept = connection.execute(
-        "SELECT file, content FROM sources JOIN texts ON texts.id = sources.text WHERE run = ?",
-        (found.id,),
-    )
-    sources = tuple(SourceText(file, codec.unpack(content)) for file, content in kept)
+    sources = tuple(SourceText(*pair) for pair in sources_of(connection, found).items())
     printed = connection.execute(
         "SELECT stream, text FROM output WHERE run = ? ORDER BY cursor", (found.id,)
     )
@@ -291,7 +290,7 @@ def stops(connection: sqlite3.Connection, found: Found) -> Iterator[RecordedStop
     stacks: dict[int, list[list[Any]]] = {}
     rows = connection.execute(
         "SELECT number, at_s, reason, thread, thread_name, file, line, function, callers, shown,"
-        " depth, scopes, facts, cursor, command FROM stops WHERE run = ? ORDER BY number",
+        " depth, scopes, facts, cursor, command, entry FROM stops WHERE run = ? ORDER BY number",
         (found.id,),
     ).fetchall()
     for row in rows:
@@ -320,13 +319,5 @@ def stops(connection: sqlite3.Connection, found: Found) -> Iterator[RecordedStop
             watched=tuple(Watched(*pair) for pair in facts.get("watched", ())),
             cursor=row[13],
             command=row[14],
+            entry=bool(row[15]),
         )
-
-
-def frames_of(connection: sqlite3.Connection, row: HitRow) -> list[Frame]:
-    """Return the callers of a hit."""
-    if row.callers is None:
-        return []
-    text = connection.execute("SELECT content FROM texts WHERE id = ?", (row.callers,)).fetchone()
-    raws = json.loads(codec.unpack(text[0]))
-    return [codec.frame(index, raw) for index, raw in enumerate(raws, 1)]

@@ -218,6 +218,7 @@ class Recorder:
             exception=f"{error.type}: {error.message}" if error is not None else None,
             breakpoints=stop.breakpoints,
             watched=_watched(session, moment),
+            entry=_entered(session, stop.breakpoints),
         )
         self._save_output(session, life)
         self._save_source(session, life, frames[0].path)
@@ -296,6 +297,12 @@ def _on_the_way(session: Session, moment: Moment) -> bool:
     if frame.path is None or frame.line is None:
         return True
     return session.sources.line(frame.path, frame.line) is None
+
+
+def _entered(session: Session, breakpoints: tuple[int, ...]) -> bool:
+    """Whether one of the breakpoints stands on a function, not on a line."""
+    entries = [session.book.wanted.get(id) for id in breakpoints]
+    return any(e is not None and e.location.function is not None for e in entries)
 
 
 def _watched(session: Session, moment: Moment) -> tuple[Watched, ...]:

@@ -199,13 +199,17 @@ class Replay:
         return self._recording.stops[self._at]
 
     async def resume(self, thread: int | None, *, only: bool = False) -> None:
-        """Go to the next stop that was no step, or that a breakpoint stands at."""
+        """Go to the next stop that a breakpoint stands at, or that was the program's own doing.
+
+        Where no breakpoints stand, those that made the recorded stops count.
+        """
         stops = self._recording.stops
+        passed = {StopReason.STEP} | ({StopReason.BREAKPOINT} if self._wanted else set())
         index = self._at + 1
         while index < len(stops):
             stop = stops[index]
             wanted = any(self._is_at(stop, each) for each in self._wanted.values())
-            if wanted or stop.reason != StopReason.STEP:
+            if wanted or stop.reason not in passed:
                 break
             index += 1
         self._move(index)

@@ -42,6 +42,7 @@ CREATE TABLE stops (
     line INTEGER,
     function TEXT NOT NULL,
     key TEXT NOT NULL,
+    entry INTEGER NOT NULL,
     callers INTEGER REFERENCES texts,
     shown INTEGER NOT NULL,
     depth INTEGER,

@@ -12,6 +12,8 @@ _PAIR = re.compile(
     r"""(?P<value>(?:[bru&]?"(?:[^"\\]|\\.)*"?)|(?:[bru]?'(?:[^'\\]|\\.)*'?)|[^,;(){}\[\]\s]+)"""
 )
 
+_KNOWN = 10_000
+
 
 class Secrets:
     """The patterns of names that are not kept, upper and lower case alike."""
@@ -21,10 +23,20 @@ class Secrets:
     def __init__(self, patterns: Iterable[str]) -> None:
         joined = "|".join(f"(?:{translate(pattern.lower())})" for pattern in patterns)
         self._names = re.compile(joined) if joined else None
+        #: names that were asked about: a program has few of them, at thousands of stops
+        self._known: dict[str, bool] = {}
 
     def hides(self, name: str) -> bool:
         """Whether a variable, field or key of that name is not to be kept."""
-        return self._names is not None and bool(self._names.match(name.strip("'\"[].").lower()))
+        if self._names is None:
+            return False
+        known = self._known.get(name)
+        if known is None:
+            if len(self._known) > _KNOWN:
+                self._known.clear()
+            known = bool(self._names.match(name.strip("'\"[].").lower()))
+            self._known[name] = known
+        return known
 
     def cleared(self, text: str) -> str:
         """Return a value's text without what it shows under such names."""

@@ -54,6 +54,8 @@ class StopRow:
     exception: str | None = None
     breakpoints: tuple[int, ...] = ()
     watched: tuple[Watched, ...] = ()
+    #: a breakpoint on the function itself stopped it
+    entry: bool = False
 
 
 def clean(text: str) -> str:
@@ -117,9 +119,7 @@ def add_stop(connection: sqlite3.Connection, run: RunRow, stop: StopRow, secrets
     top: Frame | None = stop.frames[0] if stop.frames else None
     callers = None
     if frames[1:]:
-        callers = add_text(
-            connection, json.dumps(frames[1:], ensure_ascii=False, separators=(",", ":"))
-        )
+        callers = add_text(connection, codec.encode(frames[1:]))
     facts: dict[str, Any] = {
         "description": stop.description,
         "exception": secrets.cleared(stop.exception) if stop.exception else None,
@@ -130,7 +130,7 @@ def add_stop(connection: sqlite3.Connection, run: RunRow, stop: StopRow, secrets
     facts = {name: fact for name, fact in facts.items() if fact}
     function = top.function if top is not None else ""
     connection.execute(
-        "INSERT OR REPLACE INTO stops VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT OR REPLACE INTO stops VALUES ({', '.join('?' * 18)})",
         (
             id,
             stop.number,
@@ -142,11 +142,12 @@ def add_stop(connection: sqlite3.Connection, run: RunRow, stop: StopRow, secrets
             top.line if top is not None else None,
             clean(function),
             clean(places.function_key(function)),
+            int(stop.entry),
             callers,
             stop.shown,
             stop.depth,
             codec.scopes_bytes(stop.scopes, secrets),
-            clean(json.dumps(facts, ensure_ascii=False)) if facts else None,
+            clean(codec.encode(facts)) if facts else None,
             stop.cursor,
             clean(stop.command),
         ),

@@ -47,6 +47,8 @@ class RecordedStop:
     cursor: int = 0
     #: the command that led here
     command: str = ""
+    #: a breakpoint on the function itself stopped it
+    entry: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,8 @@ class WatchHit:
     line: int | None = None
     #: what it watched has gone out of scope, and the watchpoint with it
     ended: bool = False
+    #: watchpoints that have ended at the same moment
+    also: tuple[WatchHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

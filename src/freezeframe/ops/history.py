@@ -233,7 +233,7 @@ async def diff(
     *,
     all: Annotated[bool, Arg("every divergence, not only the first")] = False,
 ) -> RunDiff:
-    """Hold two recorded runs against each other: where do they part first?
+    """Hold two recorded runs against each other, and show where they part first.
 
     Stops are matched by place and hit; lines are followed through an edit of the source.
     """

@@ -141,7 +141,7 @@ async def back(
     group="history",
     control=True,
     example="export bad bad.html",
-    examples=("export bad bad.jsonl", "export --run 3"),
+    examples=("export bad bad.jsonl", "export 3"),
 )
 async def export(
     ctx: Context,

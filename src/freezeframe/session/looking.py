@@ -51,8 +51,9 @@ async def _ask(session: Session, moment: Moment) -> None:
     )
     if event.reason in (StopReason.EXCEPTION, StopReason.SIGNAL):
         moment.exception = await moment.backend.exception(moment.thread.id)
-    if event.watch is not None and event.watch.ended:
-        session.watchpoints.pop(event.watch.id, None)
+    for hit in (event.watch, *event.watch.also) if event.watch is not None else ():
+        if hit.ended:
+            session.watchpoints.pop(hit.id, None)
     await _tell_passed(moment)
     for id in moment.event.breakpoints:
         if id in session.book.wanted:

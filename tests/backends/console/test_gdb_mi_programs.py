@@ -345,9 +345,9 @@ async def test_cpp_containers_are_readable_and_exceptions_stop(programs):
         assert (await d.evaluate("this->name")).text == '"apple"'
         await d.go()
         values = await d.values(ScopeKind.LOCALS)
-        assert values["numbers"].text == "std::vector of length 3, capacity 3 = {1, 2, 3}"
-        assert '["ann"] = 3' in values["ages"].text
-        assert values["item"].text.startswith('{name = "apple", qty = 7')
+        pair, *_ = await d.backend.children(values["ages"].ref)
+        halves = [(v.name, v.text) for v in await d.backend.children(pair.ref)]
+        assert halves == [("first", '"ann"'), ("second", "3")]
         numbers = await d.backend.children(values["numbers"].ref)
         assert [(v.name, v.text) for v in numbers] == [("[0]", "1"), ("[1]", "2"), ("[2]", "3")]
         members = {v.name: v for v in await d.backend.children(values["item"].ref)}
@@ -422,11 +422,11 @@ fn main() {
         assert (await d.place())[0] == "basket::total"
         await d.go()
         values = await d.values(ScopeKind.LOCALS)
-        assert "size=2" in values["items"].text
-        assert '"apple"' in values["items"].text
-        assert "Some(5)" in values["some"].text
-        assert "None" in values["none"].text
-        assert '"ann"' in values["ages"].text
+        first, _ = await d.backend.children(values["items"].ref)
+        assert (await d.backend.children(first.ref))[0].text == '"apple"'
+        assert values["some"].text == "Some(5)"
+        assert values["none"].text == "None"
+        assert values["ages"].count == 1
         assert values["sum"].text == "5"
         stop = await d.go()
         assert stop.reason is StopReason.EXCEPTION

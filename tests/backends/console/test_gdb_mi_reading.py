@@ -26,15 +26,7 @@ def test_an_end_is_read_in_octal_and_by_signal():
             StopReason.SIGNAL,
             "SIGSEGV",
         ),
-        (
-            {
-                "reason": "access-watchpoint-trigger",
-                "hw-awpt": {"exp": "x"},
-                "value": {"old": "1", "new": "2"},
-            },
-            StopReason.WATCHPOINT,
-            "x: 1 → 2",
-        ),
+        ({"reason": "access-watchpoint-trigger"}, StopReason.WATCHPOINT, None),
         ({"reason": "fork"}, StopReason.OTHER, "the program forked"),
         ({"reason": "end-stepping-range"}, StopReason.STEP, None),
         ({}, StopReason.OTHER, None),
@@ -53,21 +45,32 @@ def test_conditions_that_failed_are_read_of_every_version():
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("fields", "numbers", "values"),
     [
-        "thread 'main' panicked at src/main.rs:5:5:\nfive\nnote: run with\n",
-        "thread 'main' (42) panicked at src/main.rs:5:5:\nfive\n",
-        "thread 'main' panicked at 'five', src/main.rs:5:5\nnote: run with\n",
+        (
+            {
+                "reason": "watchpoint-trigger",
+                "wpt": {"number": "2"},
+                "value": {"old": "1", "new": "2"},
+            },
+            ["2"],
+            ("1", "2"),
+        ),
+        ({"hw-rwpt": {"number": "3"}, "value": {"value": "7"}}, ["3"], (None, "7")),
+        ({"hw-awpt": {"number": "4"}, "value": {"new": "7"}}, ["4"], (None, "7")),
+        ({"reason": "watchpoint-scope", "wpnum": "5"}, ["5"], (None, None)),
+        ({"reason": "breakpoint-hit", "bkptno": "1"}, [], (None, None)),
     ],
 )
-def test_a_panic_s_message_is_read_of_every_rust(words):
-    assert stops.panic_message("earlier\n" + words) == "five"
-    assert stops.panic_message("nothing") is None
+def test_what_a_watchpoint_saw_is_read(fields, numbers, values):
+    assert stops.watch_numbers(fields) == numbers
+    assert stops.watch_values(fields) == values
 
 
 def test_names_lose_what_compilers_add():
     assert names.function_name("core::f::h0123456789abcdef") == "core::f"
     assert names.function_name("shop::hash") == "shop::hash"
+    assert names.function_name("total_of(std::vector<int, A<int> >&) const") == "total_of"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,49 @@ def test_names_lose_what_compilers_add():
 )
 def test_library_frames_are_told_from_the_user_s(path, module, function, library):
     assert names.is_library(path, module, function) is library
+
+
+def test_what_is_linked_to_a_program_with_debug_information_is_not_the_user_s():
+    assert names.is_library(None, None, "main", debug=True)
+    assert not names.is_library("/home/me/a.rs", None, "shop::main", debug=True)
+
+
+FUNCTIONS = [
+    {
+        "fullname": "/home/me/shop.rs",
+        "symbols": [
+            {"name": "shop::main"},
+            {"name": "shop::inner::main"},
+            {"name": "shop::Point::shift"},
+            {"name": "shop::first<i32>"},
+            {"name": "shop::first<&str>"},
+            {"name": "shop::{impl#0}::speak"},
+            {"name": "shop::{impl#1}::speak"},
+        ],
+    },
+    {"fullname": "/rustc/59/library/core/src/a.rs", "symbols": [{"name": "core::first<u8>"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("main", ["shop::main"]),
+        ("Point::shift", ["shop::Point::shift"]),
+        ("shift", ["shop::Point::shift"]),
+        ("first", ["shop::first<i32>", "shop::first<&str>"]),
+        ("speak", ["shop::{impl#0}::speak", "shop::{impl#1}::speak"]),
+        ("hift", []),
+    ],
+)
+def test_a_name_means_the_user_s_functions_of_that_name(name, meant):
+    assert names.rust_functions(name, FUNCTIONS) == meant
+
+
+def test_the_arguments_of_a_frame_are_told_where_they_are_short():
+    listed = {"args": [{"name": "n", "value": "3"}, {"name": "box", "type": "struct box"}]}
+    assert names.arguments(listed, rust=False) == "n=3"
+    assert names.arguments({"args": []}, rust=False) is None
 
 
 def test_hit_counts_and_messages_are_read_or_refused():

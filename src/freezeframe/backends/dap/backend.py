@@ -40,7 +40,7 @@ from .adapters._descriptor import Adapter
 from .link import Link
 from .messages import Refused
 from .valuing import ask_value, part, set_member
-from .watches import Watch
+from .watches import Watch, again_anywhere
 
 log = logging.getLogger(__name__)
 
@@ -168,13 +168,18 @@ class DapBackend:
         arguments: dict[str, Any] = {"threadId": thread}
         if instruction:
             arguments["granularity"] = "instruction"
+        self._link.stops.check_step()
         if not self._link.stops.tell_next():
-            await self._resuming(_STEPS[kind], arguments)
+            # Out of a function every thread runs.
+            alone = thread if kind is not StepKind.OUT else None
+            await self._resuming(_STEPS[kind], arguments, alone)
 
-    async def _resuming(self, command: str, arguments: dict[str, Any]) -> None:
+    async def _resuming(
+        self, command: str, arguments: dict[str, Any], alone: int | None = None
+    ) -> None:
         # Frame ids and references die here, and some adapters use the numbers again.
         self._frame_places.clear()
-        self._link.stops.resumed()
+        self._link.stops.resuming(alone)
         try:
             await self._request(command, arguments)
         except DebuggerLost:
@@ -189,7 +194,7 @@ class DapBackend:
         if words is None:
             raise DebuggerError(f"the debugger names no thread {thread}.", code="no-thread")
         self._frame_places.clear()
-        self._link.stops.resumed()
+        self._link.stops.resuming(thread)
         await self.raw(words, None)
 
     async def pause(self, thread: int | None) -> None:
@@ -435,6 +440,7 @@ class DapBackend:
             again = adapter.breakpoints.value_at(value.type or "", value.address)
         elif frame is not None:
             how["frameId"] = frame
+            again = await again_anywhere(self._link.wire, value, frame)
         shown = None if value.opaque else value.text
         watch = Watch(expression, {"accessType": access}, again, shown)
         bound = await self._link.watches.add(watch, how, condition)

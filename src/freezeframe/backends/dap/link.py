@@ -242,13 +242,15 @@ class Link:
             case "stopped":
                 # What was printed before the stop belongs to it.
                 self.drain()
-                self.stops.take(self.marks.stopped(body), self.watches.hit(body))
+                first = not body.get("preserveFocusHint")
+                self.stops.take(self.marks.stopped(body), self.watches.hit(body), first=first)
             case "continued":
                 all_threads = body.get("allThreadsContinued", True)
                 self.stops.resumed()
                 self.emit(events.Continued(body.get("threadId"), bool(all_threads)))
             case "output":
                 self._learn_exit(self.adapter.end.read_output(str(body.get("output") or "")))
+                self.stops.hear(str(body.get("output") or ""))
                 pid = self.adapter.start.read_pid(str(body.get("output") or ""))
                 if pid is not None:
                     self.pid = pid

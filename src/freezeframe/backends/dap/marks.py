@@ -362,6 +362,8 @@ class Marks:
         entries = adapter.breakpoints.wire(usable, self._log_channel())
         if adapter.breakpoints.one_a_place:
             entries = self._joined(entries)
+        if more is None and not adapter.breakpoints.logs_functions:
+            entries = [self._spoken_for(entry) for entry in entries]
         for entry in entries:
             (self._conditional.update if entry.fields else self._conditional.difference_update)(
                 entry.ids
@@ -371,6 +373,14 @@ class Marks:
             {**(more or {}), "breakpoints": [{**place(e), **e.fields} for e in entries]},
         )
         return translate.bound(entries, body, adapter, self._ids) + refused
+
+    def _spoken_for(self, entry: Wired) -> Wired:
+        """Let a logpoint stop, where the adapter writes none for a function: we do."""
+        if "logMessage" not in entry.fields:
+            return entry
+        self._shared.update(entry.ids)
+        rest = {name: value for name, value in entry.fields.items() if name != "logMessage"}
+        return replace(entry, fields=rest)
 
     def _joined(self, entries: Sequence[Wired]) -> list[Wired]:
         """Join the breakpoints of one place into one that stops for each of them."""

@@ -7,9 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from freezeframe.backends import backend as events
+from freezeframe.backends.transport import corefile
+from freezeframe.backends.transport.process import signal_name
+from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo, StopReason
 
 from .study import evaluated, filled, innermost, inquire, line_before
+from .together import Together
 
 if TYPE_CHECKING:
     from .link import Link
@@ -28,38 +32,57 @@ class Stops:
         self.pausing = False
         self._signalled = False
         self._redirected = False
-        #: the program stands still, and other threads' stops that have not been told
-        self._standing = False
-        self._waiting: list[tuple[events.Stopped, int | None]] = []
+        #: threads that stop at the same moment
+        self.together = Together(self._sort)
+        #: a step was interrupted by a stop of another thread, and goes on when the program does
+        self._unfinished = False
 
     @property
     def may_tell_more(self) -> bool:
         """The adapter may know an exception that is not known here: not behind a signal."""
         return not self._signalled
 
-    def take(self, stopped: events.Stopped, watch: int | None) -> None:
-        """Report a stop, or go on where nobody wants it."""
-        if self._standing and self._link.adapter.stops.together:
-            # Another thread of the same stop: it is told when the program would go on.
-            self._waiting.append((stopped, watch))
-            return
-        self._standing = True
-        self._sort(stopped, watch)
+    def take(self, stopped: events.Stopped, watch: int | None, *, first: bool = True) -> None:
+        """Report a stop, or go on where nobody wants it.
+
+        *first*: the adapter means this one, of several threads that stop together.
+        """
+        if self._link.adapter.stops.together:
+            self.together.take(stopped, watch, first=first)
+        else:
+            self._sort(stopped, watch)
+
+    def resuming(self, thread: int | None) -> None:
+        """The program is let run: one *thread* of it, as far as that can be, or all."""
+        self.resumed()
+        self.together.resumed(thread)
 
     def resumed(self) -> None:
         """The program runs: stops that were not told are gone."""
-        self._standing = False
-        self._waiting.clear()
+        self.together.runs()
+        self._unfinished = False
+
+    def hear(self, text: str) -> None:
+        """Take in what the debugger says about the stop that it has just told."""
+        if self._link.adapter.stops.leaves_step(text):
+            self._unfinished = True
+
+    def check_step(self) -> None:
+        """Raise when the debugger has not done with the last step."""
+        if self._unfinished:
+            raise DebuggerError(
+                "this stop came in the middle of another thread's step, which goes on first.",
+                code="step-unfinished",
+                next="dbg continue",
+            )
 
     def tell_next(self) -> bool:
         """Report a stop that another thread came to at the same time, instead of going on."""
-        if not self._waiting:
+        pending = self.together.next()
+        if pending is None:
             return False
-        stopped, watch = self._waiting.pop(0)
+        stopped, watch = pending
         self._link.emit(events.Continued(stopped.thread))
-        if stopped.watch is not None:
-            self._link.emit(stopped)
-            return True
         if stopped.description is None:
             stopped = replace(stopped, description="at the same time, nothing has run")
         self._sort(stopped, watch)
@@ -104,6 +127,7 @@ class Stops:
             return
         for bound in self._link.marks.proven(stopped):
             self._link.emit(events.BreakpointMoved(bound))
+        stopped = _of_the_dead(stopped, self._link.target)
         self.exception = None
         name = self._link.marks.filter_of(stopped)
         if name is not None:
@@ -160,17 +184,15 @@ class Stops:
         stopped = replace(stopped, breakpoints=breakpoints)
         watch = stopped.watch
         if left and (only_left or (watch is not None and watch.id in [hit.id for hit in left])):
-            hit = left.pop(0)
             stopped = replace(
-                stopped, reason=StopReason.WATCHPOINT, breakpoints=(hit.id,), watch=hit
+                stopped, reason=StopReason.WATCHPOINT, breakpoints=tuple(hit.id for hit in left)
             )
-        elif left and watch is None:
-            stopped = replace(stopped, watch=left.pop(0))
-        # Of several that end together each is told.
-        self._waiting[:0] = [
-            (replace(stopped, reason=StopReason.WATCHPOINT, breakpoints=(hit.id,), watch=hit), None)
-            for hit in left
-        ]
+            watch = None
+        if left and watch is not None:
+            watch = replace(watch, also=tuple(left))
+        elif left:
+            watch = replace(left[0], also=tuple(left[1:]))
+        stopped = replace(stopped, watch=watch)
         self._link.emit(stopped)
 
     async def _enter(self, expression: str, stopped: events.Stopped) -> None:
@@ -209,5 +231,15 @@ class Stops:
     async def _go_on(self, thread: int) -> None:
         if self.tell_next():
             return
-        self.resumed()
+        self.resuming(None)
         await self._link.wire.request("continue", {"threadId": thread})
+
+
+def _of_the_dead(stopped: events.Stopped, target: events.Target) -> events.Stopped:
+    """Return why a dead program stopped, where its debugger only says that it looks at one."""
+    if not isinstance(target, events.Core) or stopped.reason is not StopReason.ENTRY:
+        return stopped
+    told = corefile.read(target.core)
+    if told is None or told.signal is None:
+        return stopped
+    return replace(stopped, reason=StopReason.SIGNAL, description=signal_name(told.signal))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from freezeframe.backends.backend import BoundBreakpoint, RawFrame
+from freezeframe.backends.backend import BoundBreakpoint, RawFrame, RawValue
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import WatchHit
 
@@ -36,6 +36,13 @@ class Watch:
     text: str | None = None
     #: of a variable that goes with its function: the thread, and where its stack ends then
     scope: tuple[int, int] | None = None
+
+
+async def again_anywhere(wire: Wire, value: RawValue, frame: int) -> str | None:
+    """Return an expression for a variable that holds in every frame: by its address."""
+    ask = wire.adapter.breakpoints.address_of(value.name)
+    address = await evaluated(wire, ask, frame) if ask is not None else None
+    return wire.adapter.breakpoints.value_at(value.type or "", address) if address else None
 
 
 class Watches:
@@ -158,15 +165,18 @@ class Watches:
             id = self._ids.get(adapters_id)
             if id in self._watches:
                 return id
-        return None
+        # Some name none: of one there is no doubt.
+        watched = body.get("reason") == "data breakpoint" and len(self._watches) == 1
+        return next(iter(self._watches)) if watched else None
 
     async def seen(self, id: int, thread: int | None) -> WatchHit:
         """Return what a watchpoint saw: its value then and now."""
         watch = self._watches[id]
         if watch.again is None or watch.text is None:
             return WatchHit(id, watch.expression)
-        old, watch.text = watch.text, await self._now(watch.again, thread) or watch.text
-        return WatchHit(id, watch.expression, old, watch.text)
+        old, now = watch.text, await self._now(watch.again, thread)
+        watch.text = now or old
+        return WatchHit(id, watch.expression, old, now)
 
     async def _now(self, expression: str, thread: int | None) -> str | None:
         arguments: dict[str, Any] = {

@@ -34,9 +34,7 @@ def _step(want: WantedBreakpoint) -> str:
     if want.condition is not None:
         # A condition that fails stops, and the reason is told.
         words = f"JSON.stringify({{failed:{want.id},why:String(__e)}})"
-        passes = (
-            f"try{{__p=!!(()=>(\n{want.condition}\n))()}}catch(__e){{__p=true;__b({words});}}"
-        )
+        passes = f"try{{__p=!!(()=>(\n{want.condition}\n))()}}catch(__e){{__p=true;__b({words});}}"
     if want.hit_count is not None:
         counter = json.dumps(f"n{want.id}_{zlib.crc32(repr(want).encode()):x}")
         operator = want.hit_count.rstrip("0123456789")

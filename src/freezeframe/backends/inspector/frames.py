@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,17 @@ ANONYMOUS = "<anonymous>"
 IDLE = "<event loop>"
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of an error's stack, in the user's terms."""
+
+    function: str
+    path: str
+    line: int
+    column: int
+    library: bool
+
+
 @dataclass(slots=True)
 class Stack:
     """The frames of one stop of one isolate."""
@@ -33,6 +44,8 @@ class Stack:
     ids: list[int] = field(default_factory=list)
     #: the user's code does not run at all
     idle: bool = False
+    #: frames that are gone, and that only an error's stack tells of
+    told: Sequence[Line] = ()
 
     @classmethod
     def of(cls, params: dict[str, Any], number: Callable[[], int]) -> Stack:
@@ -61,6 +74,11 @@ def raw_frames(stack: Stack, scripts: Scripts) -> list[RawFrame]:
     """Return every frame, innermost first."""
     if stack.idle:
         return [RawFrame(stack.ids[0], IDLE, library=True)]
+    if stack.told:
+        return [
+            RawFrame(id, each.function, each.path, each.line, each.column, library=each.library)
+            for id, each in zip(stack.ids, stack.told, strict=False)
+        ]
     found = [
         _frame(id, call, call["location"], scripts)
         for id, call in zip(stack.ids, stack.calls, strict=False)
@@ -84,9 +102,7 @@ def _renamed(frame: RawFrame, function: str) -> RawFrame:
     )
 
 
-def _frame(
-    id: int, call: dict[str, Any], location: dict[str, Any], scripts: Scripts
-) -> RawFrame:
+def _frame(id: int, call: dict[str, Any], location: dict[str, Any], scripts: Scripts) -> RawFrame:
     script = scripts.get(str(location["scriptId"]))
     spot = scripts.spot(location)
     name = function_name(call)

@@ -26,9 +26,12 @@ _TOKEN = re.compile(
 _REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/\w*")
 #: words behind which a slash begins a regular expression, and a brace a value
 _BEFORE_VALUE = frozenset(
-    "return typeof case do else in instanceof new void delete throw yield await of default".split()
+    {
+        *("return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void", "delete"),
+        *("throw", "yield", "await", "of", "default"),
+    }
 )
-_CONTROL = frozenset("if for while switch catch with function return typeof await".split())
+_CONTROL = frozenset(("if", "for", "while", "switch", "function", "typeof", "await"))
 _CLOSERS = {"}": "{", ")": "(", "]": "["}
 
 
@@ -253,7 +256,7 @@ class _Finder:
             return None
         if before.kind not in ("name", "string", "number") and before.text != "]":
             return None
-        if before.kind == "name" and before.text in _CONTROL - {"catch", "with", "return"}:
+        if before.kind == "name" and before.text in _CONTROL:
             return None
         at = index - 1
         name = "" if before.text == "]" else self._plain(at)

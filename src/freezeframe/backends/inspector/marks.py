@@ -16,12 +16,14 @@ from typing import Any
 from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
 
 from . import conditions, grammar, sourcemaps
-from .scripts import Ask, Script, Scripts, offset_of, path_of, pattern_of, place_of, real
+from .scripts import OURS, Ask, Script, Scripts, offset_of, pattern_of, place_of, real
 from .wire import Refused
 
 #: how a place is named to V8: `pattern` (a path), `url` or `script`; its name, line and column
 Key = tuple[str, str, int, int]
 _WRAPPER = "(function (exports, require, module, __filename, __dirname) { "
+#: complaints about code that is right in the function it is meant for
+_ELSEWHERE = ("Private field", "'super'", "new.target", "yield")
 #: lines behind the wanted one that are looked at for code
 _FAR = 2000
 
@@ -38,9 +40,7 @@ class Place:
 class Marks:
     """The breakpoints of one isolate."""
 
-    def __init__(
-        self, ask: Ask, scripts: Scripts, tell: Callable[[BoundBreakpoint], None]
-    ) -> None:
+    def __init__(self, ask: Ask, scripts: Scripts, tell: Callable[[BoundBreakpoint], None]) -> None:
         self._ask = ask
         self._scripts = scripts
         self._tell = tell
@@ -55,6 +55,7 @@ class Marks:
         self._compiler: str | None = None
         self._gates: dict[str, str] = {}
         self._gate_code: str | None = None
+        self._copies = 0
 
     # --- what is wanted
 
@@ -68,12 +69,12 @@ class Marks:
         if not wanted:
             del self._lines[name]
         await self._change(before, wanted)
-        return [self._bound(want) for want in wanted]
+        return [self.bound(want) for want in wanted]
 
     async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         before, self._functions = self._functions, list(wanted)
         await self._change(before, wanted)
-        return [self._bound(want) for want in wanted]
+        return [self.bound(want) for want in wanted]
 
     async def _change(
         self, before: Sequence[WantedBreakpoint], wanted: Sequence[WantedBreakpoint]
@@ -99,16 +100,17 @@ class Marks:
         except ValueError as error:
             return str(error)
         for code in codes:
+            # Inside a function that nobody calls: it is read, and not run.
             answer = await self._ask(
-                "Runtime.compileScript",
-                expression=f"(\n{code}\n)",
-                sourceURL="",
-                persistScript=False,
+                "Runtime.evaluate", expression=f"(()=>(\n{code}\n));0", silent=True
             )
             details = answer.get("exceptionDetails")
             if details is not None:
                 words = (details.get("exception") or {}).get("description") or details.get("text")
-                return str(words).partition("\n")[0]
+                words = str(words).partition("\n")[0]
+                # What only has a meaning inside a class is judged where it stands.
+                if not any(each in words for each in _ELSEWHERE):
+                    return words
         return None
 
     # --- setting
@@ -261,7 +263,7 @@ class Marks:
 
     # --- what became of it
 
-    def _bound(self, want: WantedBreakpoint) -> BoundBreakpoint:
+    def bound(self, want: WantedBreakpoint) -> BoundBreakpoint:
         wrong = self._wrong.get(want.id)
         if wrong is not None:
             return BoundBreakpoint(want.id, False, message=wrong, rejected=True)
@@ -290,7 +292,7 @@ class Marks:
         if location is not None:
             place.locations.append(location)
             for want in place.wanted.values():
-                self._tell(self._bound(want))
+                self._tell(self.bound(want))
 
     def hit(self, ids: Sequence[str], said: Sequence[int]) -> list[int]:
         """Return our breakpoints behind those of a stop; *said* are those whose code said so."""
@@ -329,9 +331,7 @@ class Marks:
                 )
                 self._gates["script"] = str(answer["breakpointId"])
             else:
-                await self._ask(
-                    "Debugger.removeBreakpoint", breakpointId=self._gates.pop("script")
-                )
+                await self._ask("Debugger.removeBreakpoint", breakpointId=self._gates.pop("script"))
         code = self._compile_code() if self.wants_anything and self._compiler else None
         if code == self._gate_code:
             return
@@ -380,17 +380,18 @@ class Marks:
         """
         path = real(filename)
         shown = "//" + text[2:] if text.startswith("#!") else text
-        answer = await self._ask(
-            "Runtime.compileScript",
-            expression=f"{_WRAPPER}{shown}\n}})",
-            sourceURL="freezeframe:copy",
-            persistScript=True,
+        self._copies += 1
+        name = f"{OURS}copy-{self._copies}"
+        await self._ask(
+            "Runtime.evaluate",
+            expression=f"{_WRAPPER}{shown}\n}});0\n//# sourceURL={name}",
+            silent=True,
         )
-        copy = answer.get("scriptId")
+        copy = next((each.id for each in self._scripts if each.url == name), None)
         if copy is None:
             return  # it will fail in the program's own hands
         url = sourcemaps.url_in(text)
-        script = Script(str(copy), f"file://{path}", url, path=path)
+        script = Script(copy, f"file://{path}", url, path=path)
         found = self._scripts.map_of(script)
         sources = {real(source): source for source in found.sources} if found is not None else {}
         for name, (_, wanted) in list(self._lines.items()):
@@ -405,7 +406,7 @@ class Marks:
                     line, column = place[:2]
                 elif name != path:
                     continue
-                exact = await self._in_copy(str(copy), line, column)
+                exact = await self._in_copy(copy, line, column)
                 if name not in sources and (exact is None or exact[0] == line):
                     continue  # it is set by its line
                 if name not in sources:
@@ -415,7 +416,7 @@ class Marks:
             if self._is_searched(script, want):
                 for offset in bodies(text, want.location.function or ""):
                     line, column = place_of(text, offset)
-                    exact = await self._in_copy(str(copy), line, column)
+                    exact = await self._in_copy(copy, line, column)
                     await self._put(("pattern", path, *(exact or (line, column))), want)
 
     async def _in_copy(self, script: str, line: int, column: int) -> tuple[int, int] | None:
@@ -442,7 +443,3 @@ def _line(want: WantedBreakpoint) -> int:
 
 def real_of(want: WantedBreakpoint) -> str:
     return real(want.location.file or "")
-
-
-def path_from(url: str) -> str | None:
-    return path_of(url)

@@ -79,11 +79,11 @@ class Values:
         """Return the probe of a context, made once; 0 is the one that programs begin in."""
         if context not in self._probes:
             self._probes[context] = None
-            code = _PROBE.read_text("utf-8").partition("\n(function")[2]
+            code = _PROBE.read_text("utf-8").rstrip()
             # Logpoints use it too, by the one name that is there.
             expression = (
                 f"((api)=>{{try{{{BINDING}.log=api.log}}catch{{}};return api}})"
-                f"((function{code.rstrip()})"
+                f"(\n{code}\n"
                 "(typeof require==='function'?require('util'):null))"
                 f"\n//# sourceURL={OURS}values"
             )
@@ -325,4 +325,3 @@ def _with_private(text: str, private: Sequence[RawValue]) -> str:
         return text
     head, inside = text[:-1], "" if text.endswith("{}") else ", "
     return f"{head}{inside}{shown}}}"
-

@@ -384,6 +384,14 @@
       if (value === null || (typeof value !== 'object' && typeof value !== 'function') || is.proxy(value)) return [];
       return keysOf(value, start, count).map(([key, name]) => row(value, key, name, limit));
     },
+    kinds(value) {
+      const found = [];
+      for (let at = value; typeof at === 'object' && at !== null && !is.proxy(at) && found.length < 20; at = getPrototypeOf(at)) {
+        const maker = (own(at, 'constructor') || {}).value;
+        if (typeof maker === 'function' && !is.proxy(maker)) found.push(String((own(maker, 'name') || {}).value));
+      }
+      return [...found, typeName(value)];
+    },
     error(value) {
       const isError = typeof value === 'object' && value !== null && !is.proxy(value) && is.error(value);
       if (!isError) return [typeName(value), show(value, 2000, 0, []), '', []];

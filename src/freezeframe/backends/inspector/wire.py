@@ -129,7 +129,8 @@ class Wire:
                 DebuggerLost(f"the connection to {self.name} broke: {incoming.reason}."),
             )
         elif isinstance(incoming, str):
-            return any([self._take(each) for each in self._connection.receive(incoming)])
+            woken = [self._take(each) for each in self._connection.receive(incoming)]
+            return any(woken)
         elif isinstance(incoming, Event):
             try:
                 self._on_event(incoming)

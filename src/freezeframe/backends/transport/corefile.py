@@ -12,6 +12,8 @@ _ET_CORE, _PT_NOTE = 4, 4
 _NT_PRPSINFO, _NT_FILE = 3, 0x46494C45
 #: Notes are small; a file that claims more is broken.
 _MAX_NOTES = 64 << 20
+#: of a thread: its registers, and the signal it got
+_NT_PRSTATUS = 1
 
 
 @dataclass(frozen=True, slots=True)

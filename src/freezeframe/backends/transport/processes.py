@@ -59,29 +59,56 @@ def _link(pid: int, name: str) -> str | None:
 
 def listener(port: int) -> tuple[int, str] | None:
     """Return the process that listens on a TCP port here and its program's name, if it is seen."""
-    sockets = set()
+    sockets = {socket for socket, each in _listening() if each == port}
+    if not sockets:
+        return None
+    for pid in _pids():
+        if _sockets_of(pid) & sockets:
+            return pid, os.path.basename(executable(pid) or "")
+    return None
+
+
+def ports(pid: int) -> set[int]:
+    """Return the TCP ports that a process listens on, as far as that may be seen."""
+    own = _sockets_of(pid)
+    return {port for socket, port in _listening() if socket in own}
+
+
+async def wait_for_port(pid: int, before: set[int], timeout_s: float) -> int | None:
+    """Return a port that a process begins to listen on; None when it opens none in time."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline and os.path.exists(f"/proc/{pid}"):
+        new = ports(pid) - before
+        if new:
+            return min(new)
+        await asyncio.sleep(_LOOK_S)
+    return None
+
+
+def _listening() -> list[tuple[str, int]]:
+    """Return every TCP socket that listens here: what its descriptors link to, and its port."""
+    found = []
+    listening = "0A"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table) as file:
                 rows = [line.split() for line in file][1:]
         except OSError:
             continue
-        listening = "0A"
-        sockets |= {
-            f"socket:[{row[9]}]"
+        found += [
+            (f"socket:[{row[9]}]", int(row[1].rpartition(":")[2], 16))
             for row in rows
-            if row[3] == listening and int(row[1].rpartition(":")[2], 16) == port
-        }
-    if not sockets:
-        return None
-    for pid in _pids():
-        try:
-            descriptors = os.listdir(f"/proc/{pid}/fd")
-        except OSError:
-            continue
-        if any(_link(pid, f"fd/{each}") in sockets for each in descriptors):
-            return pid, os.path.basename(executable(pid) or "")
-    return None
+            if row[3] == listening
+        ]
+    return found
+
+
+def _sockets_of(pid: int) -> set[str]:
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return set()
+    return {link for each in descriptors if (link := _link(pid, f"fd/{each}")) is not None}
 
 
 def traced_by(tracer: int) -> str | None:

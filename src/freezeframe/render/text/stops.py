@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from freezeframe.model.answers import Ended, StepTrail, StopReport
-from freezeframe.model.stops import ExceptionInfo, Exit, Frame, Stop, StopReason, TracebackLine
+from freezeframe.model.stops import (
+    ExceptionInfo,
+    Exit,
+    Frame,
+    Stop,
+    StopReason,
+    TracebackLine,
+    WatchHit,
+)
 from freezeframe.render.budget import HEADLINE, Capped, Fixed, Listing, Section
 from freezeframe.render.page import Line, Tone, View
 from freezeframe.render.words import clip, number, one_line, place, plural, relative, seconds, size
@@ -181,21 +189,24 @@ def _why(stop: Stop) -> str:
 
 
 def _watched(stop: Stop, view: View) -> list[Section]:
-    """Return what a watchpoint saw: the value before and after, and the line that wrote it."""
-    hit = stop.watch
-    if hit is None:
+    """Return what watchpoints saw: the value before and after, and the line that wrote it."""
+    if stop.watch is None:
         return []
+    hits = (stop.watch, *stop.watch.also)
+    return [wrapped_in(_CAUSE, _watch_words(hit, view), Tone.CHANGED) for hit in hits]
+
+
+def _watch_words(hit: WatchHit, view: View) -> str:
     words = one_line(hit.expression)
     if hit.ended:
-        words += f" is out of scope; watchpoint {hit.id} is gone with it"
-        return [wrapped_in(_CAUSE, words, Tone.CHANGED)]
+        return f"{words} is out of scope; watchpoint {hit.id} is gone with it"
     if hit.new is not None:
         words += f" = {clip(hit.new, 120)}"
     if hit.old is not None:
         words += f" (was {clip(hit.old, 120)})"
     if hit.path is not None:
         words += f", written at {place(hit.path, hit.line, view.cwd)}"
-    return [wrapped_in(_CAUSE, words, Tone.CHANGED)]
+    return words
 
 
 def _thread_matters(stop: Stop, threads: int | None) -> bool:

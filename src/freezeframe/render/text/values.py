@@ -40,6 +40,7 @@ _TYPE_IN_TEXT = re.compile(r"<?(?:class )?([\w.$:]+)")
 
 _POINTER = re.compile(r"0x[0-9a-f]+")
 _INDEX = re.compile(r"\d+|\[\d+\]")
+_RUST_POINTER = re.compile(r"^(?:&(?:mut )?|\*(?:mut|const) )+(?=\w)")
 #: what stands before the last word of a name, and its parameters: `std::vec::Vec<u8>` is a Vec
 _QUALIFIED = re.compile(r"^(?:const |struct |class )?(?:[\w$]+(?:::|\.))*([\w$]+)(?:<.*>)?$")
 
@@ -111,6 +112,7 @@ def _type_name(value: Value) -> str:
     if not name and (found := _TYPE_IN_TEXT.match(value.text)):
         name = found[1]
     name = re.sub(r"[ *&]+$", "", name or "object")
+    name = _RUST_POINTER.sub("", name)
     if name.startswith("(") or "{" in name:
         return ""  # a closure, or another type without a name
     short = _QUALIFIED.match(name)

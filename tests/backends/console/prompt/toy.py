@@ -23,8 +23,9 @@ class Toy:
         self.names: dict[str, object] = {}
         self.breaks: set[int] = set()
         self.asynchronous = asynchronous
-        self.interrupted = threading.Event()
-        self.moving = threading.Event()
+        # Not an event: a signal's handler may come while its lock is held.
+        self.interrupts: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.runner: threading.Thread | None = None
 
     def say(self, words: str, end: str = "\n") -> None:
         sys.stdout.write(words + end)
@@ -39,7 +40,7 @@ class Toy:
         if words.startswith("say "):
             self.say(words[4:])
         elif words == "wait":
-            self.interrupted.wait()
+            self.interrupts.put(self.interrupts.get())
         elif words.startswith("goto "):
             target, _, condition = words[5:].partition(" if ")
             if eval(condition, {}, self.names):
@@ -54,8 +55,8 @@ class Toy:
             if self.line > len(self.lines):
                 self.say("toy: ended")
                 return
-            if self.interrupted.is_set():
-                self.interrupted.clear()
+            if not self.interrupts.empty():
+                self.interrupts.get()
                 self.say(f"toy: interrupted at {self.line}")
                 return
             if single or self.line in self.breaks:
@@ -71,7 +72,8 @@ class Toy:
             self.run(single)
             self.prompt()
 
-        threading.Thread(target=beside, daemon=True).start()
+        self.runner = threading.Thread(target=beside, daemon=True)
+        self.runner.start()
 
     def obey(self, command: str) -> bool:
         word, _, rest = command.partition(" ")
@@ -94,7 +96,9 @@ class Toy:
         elif word in ("go", "step"):
             self.go(word == "step")
         elif word == "hold":
-            self.interrupted.set()
+            self.interrupts.put(1)
+            if self.runner is not None:
+                self.runner.join()
         elif word == "sleep":
             threading.Event().wait()
         elif word == "quit":
@@ -102,7 +106,7 @@ class Toy:
         return True
 
     def main(self) -> None:
-        signal.signal(signal.SIGINT, lambda *_: self.interrupted.set())
+        signal.signal(signal.SIGINT, lambda *_: self.interrupts.put(1))
         lines: queue.Queue[str] = queue.Queue()
 
         def read() -> None:

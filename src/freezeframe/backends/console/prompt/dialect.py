@@ -28,9 +28,10 @@ _REACH = 1024
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Words of the debugger that answer nothing."""
+    """Words that answer nothing; *early* ones are the beginning of an answer that will come."""
 
     text: str
+    early: bool = False
 
 
 class PromptDialect:
@@ -41,6 +42,7 @@ class PromptDialect:
 
     *eager*: the token's command is sent together with each command; for a debugger whose input
     nobody else reads. Else it is sent when a prompt is seen.
+    *live*: whole lines of an answer are told as they come, for the program prints there too.
     """
 
     pipelined = False
@@ -53,14 +55,18 @@ class PromptDialect:
         nonce: str,
         marked: str = "",
         eager: bool = True,
+        live: bool = False,
     ) -> None:
         self._mark = mark
         self._nonce = nonce
         self._eager = eager
+        self._live = live
+        self._untold = ""
         self._prompt = re.compile(prompt)
         self._at_end = re.compile(rf"(?:{prompt})\Z")
         # Of several prompts in a row (empty lines, tokens that came too late) all belong to us.
         self._before = re.compile(rf"(?:{prompt})+(?:{marked})\Z")
+        self._leading = re.compile(rf"\A(?:{prompt})+")
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._escape = ""
         self._pieces: list[str] = []
@@ -74,6 +80,7 @@ class PromptDialect:
         """Return the bytes of a command; an empty one only waits for the debugger to be there."""
         if self._prompt.fullmatch("".join(self._pieces)):
             self._pieces, self._tail = [], ""  # it has asked again; that is no answer's beginning
+        self._untold = ""
         self._token = token
         self._asked = self._eager or not command
         lines = [command] if command else []
@@ -93,6 +100,8 @@ class PromptDialect:
         if text:
             self._pieces.append(text)
             self._tail = (self._tail + text)[-(len(text) + _REACH) :]
+            if self._live and self._token is not None:
+                found += self._early(text)
         while self._token is not None:
             if not self._asked:
                 if self._at_end.search(self._tail):
@@ -106,6 +115,15 @@ class PromptDialect:
         if self._token is None and self._pieces:
             found += self._aside()
         return found
+
+    def _early(self, text: str) -> list[Said]:
+        """Return the whole lines that have come, up to that of the token."""
+        assert self._token is not None
+        self._untold += text
+        token = self._untold.find(self._word(self._token))
+        end = self._untold.rfind("\n", 0, len(self._untold) if token < 0 else token) + 1
+        told, self._untold = self._untold[:end], self._untold[end:]
+        return [Said(told, early=True)] if told else []
 
     def _clean(self, data: bytes) -> str:
         """Decode, and take out what only a terminal needs."""
@@ -132,6 +150,8 @@ class PromptDialect:
         if asking is None:
             return None
         answer = self._before.sub("", text[:start], count=1)
+        # One that takes commands while the program runs asks again when that has stopped.
+        answer = self._leading.sub("", answer, count=1)
         rest = text[asking.end() :]
         self._pieces = [rest] if rest else []
         self._tail = rest[-_REACH:]

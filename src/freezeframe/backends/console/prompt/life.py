@@ -58,11 +58,12 @@ class PromptLife(ConsoleBackend):
             marked=spelling.marked,
             nonce=secrets.token_hex(6),
             eager=spelling.eager,
+            live=spelling.shares_output and not spelling.asynchronous,
         )
         self._console: Console[str, Said] = Console(
             spelling.name,
             dialect,
-            hear=lambda said: self._motion.hear(said.text),
+            hear=lambda said: self._motion.hear(said),
             on_lost=self._line_ended,
             timeout_s=config.timeouts.request_s,
         )
@@ -71,7 +72,7 @@ class PromptLife(ConsoleBackend):
             spelling,
             config.timeouts,
             self._interrupt,
-            lambda text: self._motion.hear(text),
+            lambda text: self._motion.hear(Said(text)),
         )
         self._marks = Marks(self._talk, spelling, self.emit)
         self._values = Values(self._talk, spelling)

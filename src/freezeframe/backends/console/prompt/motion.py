@@ -12,6 +12,7 @@ from freezeframe.backends.backend import Continued, Event, Printed, StepKind, St
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.stops import Exit, StopReason
 
+from .dialect import Said
 from .marks import Marks, Verdict
 from .spelling import At, Halt, Spelling
 from .talk import Talk
@@ -69,6 +70,8 @@ class Motion:
         #: an interrupt was sent and another stop came first: its own may still come
         self._late = False
         self._heard = ""
+        #: characters of the answer to come that were told early
+        self._told = 0
         #: what the breakpoints at the program's first line have said already
         self._first: Verdict | None = None
         self._waiter: asyncio.Future[Halt] | None = None
@@ -97,7 +100,7 @@ class Motion:
         """Send a command that lets the program run."""
         self._values.forget()
         self.failures = {}
-        self._heard = ""
+        self._heard, self._told = "", 0
         # From now on: a stop may come with the answer.
         self.running = True
         self._work(self._arrive(self._talk.console.send(command)))
@@ -105,9 +108,9 @@ class Motion:
     async def _arrive(self, answer: asyncio.Future[str]) -> None:
         text = await answer
         if self._spelling.asynchronous:
-            self.hear(text)
+            self.hear(Said(text))
             return
-        self._tell_output(text)
+        self._tell_output(text[self._told :])
         halt = self._spelling.read_stop(text)
         if halt is None:
             # It was refused: the program stands where it stood.
@@ -117,12 +120,16 @@ class Motion:
         self.running = False
         await self._came(halt)
 
-    def hear(self, text: str) -> None:
-        """Words of a debugger that speaks while the program runs: they may tell of a stop."""
-        if not self.running or not self._spelling.asynchronous:
+    def hear(self, said: Said) -> None:
+        """Words that come while the program runs: of a stop, or what the program prints."""
+        if not self.running:
             return
-        self._heard += text
-        self._tell_output(text)
+        if said.early or not self._spelling.asynchronous:
+            self._told += len(said.text) if said.early else 0
+            self._tell_output(said.text)
+            return
+        self._heard += said.text
+        self._tell_output(said.text)
         halt = self._spelling.read_stop(self._heard)
         if halt is not None:
             self._heard = ""

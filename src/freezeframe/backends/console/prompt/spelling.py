@@ -153,6 +153,8 @@ class Spelling:
     marked: ClassVar[str] = ""
     #: nobody else reads its input, so that the sentinel may wait in it while the program runs
     eager: ClassVar[bool] = True
+    #: the program prints among its words: `output_of` tells them apart
+    shares_output: ClassVar[bool] = False
     #: it takes commands while the program runs, and tells of a stop when it comes; else a command
     #: that lets the program run is answered by the next stop
     asynchronous: ClassVar[bool] = False
@@ -344,7 +346,7 @@ class Spelling:
         return Ask(command, lambda text: text)
 
     def output_of(self, text: str) -> str:
-        """Return what the program printed among its debugger's words (`Home.SHARED`)."""
+        """Return what the program printed, of whole lines that came while it ran."""
         return ""
 
     # --- machine level

@@ -189,6 +189,8 @@ class Stops:
     read: Callable[[Mapping[str, Any]], tuple[StopReason, str | None] | None] = lambda body: None
     #: threads that stop at one time are told one after the other, and go on together
     together: bool = False
+    #: what it says when a stop of another thread has interrupted a step, which is not over then
+    leaves_step: Callable[[str], bool] = lambda text: False
     #: the program stands behind the instruction that a watchpoint stopped, not at it
     watches_after: bool = False
 
@@ -200,6 +202,8 @@ class Breakpoints:
     #: the breakpoints of a file, or on functions, as they are put on the wire; each entry with
     #: the ids it serves (debuggers that keep one breakpoint a line share one entry)
     wire: Callable[[Sequence[WantedBreakpoint], str | None], list[Wired]] = as_dap
+    #: it takes logpoints on functions, as it does on lines
+    logs_functions: bool = True
     #: it keeps one breakpoint a place: several there are joined, and told apart at the stop
     one_a_place: bool = False
     #: its hit counts mean what ours do; else we count, and resume it
@@ -224,6 +228,8 @@ class Breakpoints:
     searches: Callable[[Target], bool] = lambda target: False
     #: watchpoints are set on an address and a size
     watch_by_address: bool = False
+    #: an expression for the address of what an expression names
+    address_of: Callable[[str], str | None] = lambda expression: None
     #: an expression for what is at an address, given its type, in whatever frame it is asked
     value_at: Callable[[str, str], str | None] = lambda type, address: None
     #: a condition: the stack has shrunk to an address

@@ -227,6 +227,8 @@ def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
     before, quote, after = text.partition('"')
     text = _ADDRESS.sub(lambda m: f"0x{m[1]}", before) + quote + after
     text = _RUST_CHAR.sub(lambda m: m[1], text)
+    if text.endswith("<parent is NULL>"):
+        text = text.split()[0]
     if (optional := re.fullmatch(r"\s*Has Value=(true|false)\s*", text)) is not None:
         text = "" if optional[1] == "true" else "nullopt"
     kind = value.type or ""

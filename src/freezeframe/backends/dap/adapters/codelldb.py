@@ -186,7 +186,6 @@ ADAPTER = Adapter(
     extra_features=_lldb.FEATURES,
     lacks=frozenset({Feature.RESTART}),
     hints={Feature.STEP_BACK: "dbg restart"},
-    tested=False,
     start=replace(_lldb.START, read_pid=_read_pid),
     end=_lldb.END,
     stops=_lldb.STOPS,

@@ -68,18 +68,18 @@ class Inner:
 
     def update(self) -> None:
         inner = self.value.GetNonSyntheticValue()
-        for name in ("data", "value", "v"):
+        self.inner = None
+        for name in ("data", "value", "v", "value"):
             found = inner.GetChildMemberWithName(name)
             if found.IsValid():
                 inner = found.GetNonSyntheticValue()
-        deeper = inner.GetChildMemberWithName("value")
-        self.inner = (deeper if deeper.IsValid() else inner).Clone("value")
+                self.inner = found.Clone("value")
 
     def num_children(self) -> int:
-        return 1
+        return 0 if self.inner is None else 1
 
     def has_children(self) -> bool:
-        return True
+        return self.inner is not None
 
     def get_child_index(self, name: str) -> int:
         return 0
@@ -105,8 +105,13 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
             f'type synthetic add -w default --regex "{pattern}" --python-class {__name__}.Inner'
         )
     # u8 is a number in Rust, not a character.
-    debugger.HandleCommand('type format add --format unsigned "unsigned char" "u8"')
+    debugger.HandleCommand('type format add --skip-pointers --format unsigned "unsigned char" "u8"')
     debugger.HandleCommand(
         'type summary add --skip-pointers --regex "^(unsigned char|u8) ?\\\\[[0-9]+\\\\]$" '
         '--summary-string "${var[]%u}"'
     )
+    # A reference to a byte or to a character is no string.
+    for kind, shown in (("unsigned char|u8", "-> ${*var%u}"), ("char32_t|char", "-> ${*var%S}")):
+        debugger.HandleCommand(
+            f'type summary add --regex "^(const )?({kind}) ?\\\\*$" --summary-string "{shown}"'
+        )

@@ -40,7 +40,7 @@ from . import machine, names
 from .life import GdbLife
 from .line import Answered, GdbRefused, at, rows
 from .marks import FILTERS
-from .values import Place
+from .objects import Place
 
 _NAME = "gdb-mi"
 

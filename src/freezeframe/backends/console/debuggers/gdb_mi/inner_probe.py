@@ -91,29 +91,17 @@ def freezeframe_globals():
 
 
 def freezeframe_lines():
-    """Print the name and the line of each variable of the frame's function."""
+    """Print line and name of each variable of the frame's function; what is left of none, too."""
     block = gdb.selected_frame().block()
     while block is not None:
         for symbol in block:
             if symbol.is_variable or symbol.is_argument:
-                _tell(f"{symbol.line}\t{symbol.print_name}")
+                gone = symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT
+                kind = "\targument" if symbol.is_argument else "\tlocal"
+                _tell(f"{symbol.line}\t{symbol.print_name}" + (kind if gone else ""))
         if block.function is not None:
             return
         block = block.superblock
-
-
-def freezeframe_behind(packed):
-    """Print what a pointer, a smart one too, points to, as the type that it really has."""
-    value = gdb.parse_and_eval("*(" + bytes.fromhex(packed).decode("utf-8") + ")")
-    if value.type.strip_typedefs().code == gdb.TYPE_CODE_REF:
-        value = value.referenced_value()
-    name = ""
-    real = value.dynamic_type
-    if str(real) != str(value.type) and value.address is not None:
-        value = value.address.cast(real.pointer()).dereference()
-        name = str(real) + " "
-    text = value.format_string(max_elements=200)
-    _tell((name if text.startswith("{") else "") + text)
 
 
 def freezeframe_before():

@@ -41,11 +41,12 @@ from . import exceptions, names, start
 from .line import Answered, GdbRefused, Happened, Line, Wrote, rows, tap_of
 from .marks import Marks
 from .motion import Motion
-from .values import Place, Values
+from .objects import Place
+from .values import Values
 from .watches import Watches
 
 _NAME = "gdb-mi"
-_PROBE = str(Path(__file__).with_name("inner_probe.py"))
+_PROBES = tuple(str(Path(__file__).with_name(name)) for name in ("inner_probe.py", "tree_probe.py"))
 _LEAVE_S = 5.0
 _VERSION = re.compile(r"^GNU gdb.* (\d+(?:\.\d+)+)", re.MULTILINE)
 
@@ -132,7 +133,8 @@ class GdbLife(ConsoleBackend):
         await self._line.cli("handle SIGINT stop print pass")
         if "python" in self._advertised:
             try:
-                await self._line.cli(f"python exec(open({_PROBE!r}).read())")
+                for probe in _PROBES:
+                    await self._line.cli(f"python exec(open({probe!r}).read())")
                 self._marks.python = self._values.python = self._watches.python = True
             except GdbRefused:
                 pass

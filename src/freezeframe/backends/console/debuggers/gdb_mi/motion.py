@@ -328,7 +328,8 @@ class Motion:
         description = None if reason is StopReason.PAUSE else await self._describe(fields)
         watch = await self._watches.seen(fields, thread, self._values.rust)
         self._drain()
-        ids = (watch.id,) if watch is not None and not ids else ids
+        if watch is not None:
+            ids = (watch.id, *(hit.id for hit in watch.also))
         self._emit(Stopped(reason, thread, description, None, ids, watch=watch))
 
     def _kind(self, fields: Fields, ids: tuple[int, ...]) -> StopReason:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from freezeframe.backends.console.reader import Fields
 
@@ -16,14 +20,47 @@ POINTER = re.compile(
 FLAT_POINTER = re.compile(r"(^|\s)(char|void)( const)? \*( const| volatile| restrict)*$")
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value as the probe tells it, with what it holds."""
+
+    name: str
+    type: str | None
+    text: str
+    expression: str | None
+    #: how many children there are, where not all of them are told
+    count: int | None
+    children: tuple[Node, ...]
+
+
+def nodes_of(said: str) -> list[Node | None]:
+    """Return the nodes that the probe has printed, one a line; None for what has no value."""
+    found: list[Node | None] = []
+    for row in said.splitlines():
+        told = json.loads(row) if row.startswith(("[", "null")) else None
+        found.append(None if told is None else _node(told))
+    return found
+
+
+def _node(told: Sequence[Any]) -> Node:
+    name, type, text, expression, count, children = told
+    return Node(name, type, text, expression, count, tuple(_node(each) for each in children or ()))
+
+
 def lines_of(said: str) -> dict[str, int]:
     """Return the line of each name that the probe tells; of names that come again the first."""
     found: dict[str, int] = {}
     for row in said.splitlines():
-        line, _, title = row.partition("\t")
+        line, title, *_ = (*row.split("\t"), "")
         if line.isdecimal():
             found.setdefault(title, int(line))
     return found
+
+
+def optimised_out(said: str) -> dict[str, bool]:
+    """Return the names that the probe tells to be gone, which MI leaves out: is it an argument?"""
+    columns = [row.split("\t") for row in said.splitlines()]
+    return {each[1]: each[2] == "argument" for each in columns if len(each) == 3}
 
 
 def types_of(answered: Answered) -> dict[tuple[int, str], str]:

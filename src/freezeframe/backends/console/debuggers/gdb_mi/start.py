@@ -65,7 +65,12 @@ _SKIPPED = "^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::"
 
 def settings() -> list[str]:
     skip = f"-interpreter-exec console {quote(f'skip -rfunction {_SKIPPED}')}"
-    return [*(f"-gdb-set {each}" for each in SETTINGS), skip]
+    # gdb 13 fails inside itself on some Rust types; it can go on, and says so as an error.
+    steady = [
+        f"-interpreter-exec console {quote(f'maintenance set internal-error {each} no')}"
+        for each in ("quit", "corefile", "backtrace")
+    ]
+    return [*(f"-gdb-set {each}" for each in SETTINGS), skip, *steady]
 
 
 def launch(target: Launch, redirections: str, terminal: str) -> list[str]:

@@ -82,11 +82,10 @@ def describe(fields: Fields) -> str | None:
     return _WORDS.get(what, what or None) if kind(fields) is StopReason.OTHER else None
 
 
-def watch_number(fields: Fields) -> str | None:
-    """Return gdb's number of the watchpoint that a stop is due to."""
+def watch_numbers(fields: Fields) -> list[str]:
+    """Return gdb's numbers of the watchpoints that a stop is due to: several may end together."""
     watch: Fields = next((v for key, v in fields.items() if key.endswith("wpt")), {})
-    number = watch.get("number", fields.get("wpnum"))
-    return None if number is None else str(number)
+    return [str(number) for number in rows(watch.get("number", fields.get("wpnum")))]
 
 
 def watch_values(fields: Fields) -> tuple[str | None, str | None]:

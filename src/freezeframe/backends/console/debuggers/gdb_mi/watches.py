@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from freezeframe.backends.backend import BoundBreakpoint
 from freezeframe.backends.console.reader import Fields, quote
@@ -69,13 +69,16 @@ class Watches:
 
     async def seen(self, fields: Fields, thread: int | None, rust: bool) -> WatchHit | None:
         """Return what one saw, where a stop is due to one; forgets one that is out of scope."""
-        number = stops.watch_number(fields)
-        watch = self._by_number.get(number) if number is not None else None
-        if watch is None or number is None:
+        numbers = stops.watch_numbers(fields)
+        watches = [self._by_number[number] for number in numbers if number in self._by_number]
+        if not watches:
             return None
         if stops.reason(fields) == "watchpoint-scope":
-            del self._by_number[number]
-            return WatchHit(watch.id, watch.expression, ended=True)
+            for number in numbers:
+                self._by_number.pop(number, None)
+            first, *rest = [WatchHit(each.id, each.expression, ended=True) for each in watches]
+            return replace(first, also=tuple(rest))
+        watch = watches[0]
         old, new = (
             None if text is None else tidy(text, rust=rust) for text in stops.watch_values(fields)
         )

@@ -51,6 +51,8 @@ from freezeframe.errors import DebuggerError, DebuggerMissing, Unsupported
 
 _INSTALL = "gem install debug"
 _PROBE = "DEBUGGER__::Freezeframe"
+#: the files that mend the gem, in the order in which they need one another
+_PARTS = ("values", "places", "stops", "answers", "face")
 _NO_GEM = "freezeframe-no-debug-gem: "
 #: What is asked of an interpreter: the version of its debug gem.
 _QUESTION = "require 'debug/version'; print DEBUGGER__::VERSION"
@@ -151,7 +153,7 @@ def _take_over() -> str:
     parts = [
         f'eval("{_encoded(name)}".unpack1("m").force_encoding("UTF-8"), TOPLEVEL_BINDING.dup, '
         f'File.join(File.dirname({library}), "freezeframe_{name}.rb"))'
-        for name in ("values", "stops", "face")
+        for name in _PARTS
     ]
     install = f"defined?({_PROBE}) or ({'; '.join(parts)})"
     return f"({install}; {_PROBE}.join)"
@@ -234,8 +236,6 @@ ADAPTER = Adapter(
     frames=Frames(is_library=_is_library),
     values=Values(is_opaque=_is_opaque, returned_prefixes=("(return) ",)),
     expressions=Expressions(
-        # In Ruby everything has a value.
-        is_expression=lambda code: True,
         slice=lambda expression, start, end: f"({expression}).to_a[{start}...{end}]",
     ),
     raw=Raw(prefix=","),

@@ -14,8 +14,9 @@ module DEBUGGER__
       CLASS = Kernel.instance_method(:class)
       VARIABLES = Kernel.instance_method(:instance_variables)
       VARIABLE = Kernel.instance_method(:instance_variable_get)
-      SINGLETON = Kernel.instance_method(:singleton_class)
       METHOD = Kernel.instance_method(:method)
+      # Classes whose `inspect` had to be interrupted: it is not called again.
+      HANGING = []
 
       # An `inspect` that gave no text.
       class Failed < StandardError; end
@@ -67,12 +68,18 @@ module DEBUGGER__
       end
 
       def own(object, limit)
+        kind = CLASS.bind_call(object)
+        raise Failed, "its inspect took too long" if HANGING.include?(kind)
+
         said = object.inspect
         raise Failed, "its inspect gave no text" unless String === said
 
         cut(said.encode("UTF-8", invalid: :replace, undef: :replace).scrub, limit)
-      rescue Stuck, Failed
+      rescue Failed
         raise
+      rescue Stuck
+        HANGING << kind
+        raise Failed, "its inspect took too long"
       rescue Exception => error
         raise Failed, "inspect raised #{CLASS.bind_call(error)}: #{error.message.to_s[0, 80]}"
       end
@@ -82,18 +89,22 @@ module DEBUGGER__
 
         head, tail = limit * 2 / 3, limit / 3
         left = object.length - head - tail
-        "#{plain(object[0, head])[0..-2]}…(#{left} more)…#{plain(object[-tail, tail])[1..]}"
+        "#{plain(object[0, head])[0..-2]}#{gap(left)}#{plain(object[-tail, tail])[1..]}"
       end
 
       def plain(object)
         String.instance_method(:inspect).bind_call(object).encode("UTF-8", invalid: :replace, undef: :replace)
       end
 
+      def gap(count)
+        "…+#{count.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ",")} chars…"
+      end
+
       def cut(said, limit)
         return said if said.length <= limit
 
         head, tail = limit * 2 / 3, limit / 3
-        "#{said[0, head]}…(#{said.length - head - tail} more)…#{said[-tail, tail]}"
+        "#{said[0, head]}#{gap(said.length - head - tail)}#{said[-tail, tail]}"
       end
 
       def list(items, open, close, limit, depth, above)

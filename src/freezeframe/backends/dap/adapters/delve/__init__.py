@@ -16,23 +16,14 @@ from typing import Any
 
 from freezeframe.backends.backend import (
     Attach,
+    BoundBreakpoint,
     Core,
     Feature,
     Launch,
-    RawFrame,
-    RawValue,
     Target,
     WantedBreakpoint,
 )
-from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.native import check_program, explain_failure, go_flags
-from freezeframe.backends.transport.ask import answer
-from freezeframe.backends.transport.process import signal_name
-from freezeframe.config import AdapterConfig
-from freezeframe.errors import Unsupported
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, TracebackLine
-
-from ._descriptor import (
+from freezeframe.backends.dap.adapters._descriptor import (
     Adapter,
     Breakpoints,
     End,
@@ -45,11 +36,21 @@ from ._descriptor import (
     Reverse,
     Spawn,
     Start,
+    Stops,
     Surroundings,
     Values,
     Wired,
     as_dap,
 )
+from freezeframe.backends.debugger import Found, Missing
+from freezeframe.backends.native import check_program, explain_failure, go_flags
+from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.process import signal_name
+from freezeframe.config import AdapterConfig
+from freezeframe.errors import Unsupported
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, TracebackLine
+
+from . import places, values
 
 # --- where it is ---------------------------------------------------------------------------
 
@@ -152,6 +153,17 @@ def _signal(code: int, last: str | None) -> str | None:
 
 # --- stops ---------------------------------------------------------------------------------
 
+_BAD_CONDITION = "error evaluating expression: "
+
+
+def _read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
+    """A condition that cannot be evaluated is told as if the program had failed."""
+    text = str(body.get("text") or "")
+    if not text.startswith(_BAD_CONDITION):
+        return None
+    return StopReason.BREAKPOINT, f"its condition fails: {text.removeprefix(_BAD_CONDITION)}"
+
+
 #: its names of filters, and ours
 _FILTERS = {"unrecovered-panic": "panic", "runtime-fatal-throw": "fatal"}
 
@@ -180,8 +192,8 @@ def _read_exception(body: Mapping[str, Any]) -> ExceptionInfo:
         TracebackLine(
             each["path"],
             int(each["line"]),
-            _function_name(each["function"]),
-            library=_is_library(each["path"], Attach()),
+            places.function_name(each["function"]),
+            library=places.is_library(each["path"], Attach()),
         )
         for each in _STACK.finditer(stack)
     ]
@@ -220,6 +232,17 @@ def _wire(wanted: Sequence[WantedBreakpoint], log_channel: str | None) -> list[W
     ]
 
 
+#: may yet come true in another program of the workspace
+_NOT_HERE = re.compile(r'could not find file|location ".*" not found')
+
+
+def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreakpoint:
+    """Everything is there when a Go program begins: what is not bound then never is."""
+    if bound.verified or _NOT_HERE.match(bound.message or ""):
+        return bound
+    return replace(bound, rejected=True)
+
+
 def _alias(target: Target, name: str) -> str:
     return "main.main" if name == "main" else name
 
@@ -228,158 +251,6 @@ _CHATTER = re.compile(
     r"> \[Go \d+\]: $|Type 'dlv help'|Process \d+ has exited|Detaching|detaching"
     r"|Step interrupted by a breakpoint|\s*$"
 )
-
-# --- frames and threads --------------------------------------------------------------------
-
-_THREAD = re.compile(
-    r"(?:\* )?\[Go (?P<id>\d+)(?P<labels>[^\]]*)\] (?P<function>.*?)(?: \(Thread \d+\))?"
-)
-
-
-def _thread_name(name: str) -> str:
-    """Return a goroutine's pprof labels, which are what it can be told by."""
-    match = _THREAD.fullmatch(name)
-    if match is None:
-        return name
-    labels = match["labels"].split()
-    return " ".join(label.partition(":")[2] or label for label in labels)
-
-
-#: what the runtime's functions are entered for
-_WAITS = {
-    "runtime.chanrecv": "chan receive",
-    "runtime.chansend": "chan send",
-    "runtime.selectgo": "select",
-    "runtime.block": "select without cases",
-    "runtime.netpollblock": "IO wait",
-    "time.Sleep": "sleep",
-    "sync.(*Mutex).Lock": "lock",
-    "sync.(*RWMutex).Lock": "lock",
-    "sync.(*RWMutex).RLock": "read lock",
-    "sync.(*WaitGroup).Wait": "wait group",
-    "sync.(*Cond).Wait": "condition",
-    "syscall.Syscall": "system call",
-    "syscall.Syscall6": "system call",
-}
-
-
-def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
-    waits = _WAITS.get(frame.function)
-    return replace(frame, waits=waits) if waits else frame
-
-
-def _is_library(path: str, target: Target) -> bool:
-    if "/pkg/mod/" in path or "/vendor/" in path:
-        return True
-    root, source, inside = path.rpartition("/src/")
-    if source and _is_goroot(root):
-        return True
-    # Built with -trimpath, or elsewhere: packages of the standard library have no dot in front.
-    first = inside.partition("/")[0] if source else ""
-    return bool(source) and "." not in first and re.search(r"/go[-\d.]*$", root) is not None
-
-
-@functools.lru_cache(maxsize=64)
-def _is_goroot(folder: str) -> bool:
-    return os.path.isfile(os.path.join(folder, "src", "runtime", "proc.go"))
-
-
-def _function_name(name: str) -> str:
-    """Return a function's name with the last part of its package's path only."""
-    return _PATH.sub("", name)
-
-
-#: the folders before a package's own name
-_PATH = re.compile(r"(?<![\w./~-])(?:[\w.~-]+/)+(?=[\w-]+\.)")
-_SIGNATURE = r"^func\s*(?:\((?P<receiver>[^)]*)\)\s*)?%s(?:\[[^\]]*\])?\s*\("
-
-
-def _argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
-    """Return the names in the signature of the function around a line, as its source has it."""
-    name = re.sub(r"(\.func\d+(\.\d+)*|\[\.\.\.\])", "", function).rpartition(".")[2]
-    if ".func" in function:
-        return None
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = "".join(next(file, "") for _ in range(line))
-    except OSError:
-        return None
-    found = list(re.finditer(_SIGNATURE % re.escape(name), text, re.MULTILINE))
-    if not found:
-        return None
-    names = _names_in(found[-1]["receiver"] or "")
-    return names + _names_in(_until_closed(text[found[-1].end() :]))
-
-
-def _until_closed(text: str) -> str:
-    depth = 1
-    for at, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if depth == 0:
-            return text[:at]
-    return text
-
-
-def _names_in(parameters: str) -> list[str]:
-    """Return `a`, `b` and `c` for `a, b int, c func(x int)`."""
-    parts, depth, begin = [], 0, 0
-    for at, character in enumerate(parameters):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
-            parts.append(parameters[begin:at])
-            begin = at + 1
-    parts.append(parameters[begin:])
-    words = [part.split() for part in parts if part.strip()]
-    return [each[0] for each in words if each[0].isidentifier()]
-
-
-# --- values --------------------------------------------------------------------------------
-
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_QUOTED_TYPE = re.compile(r'\((\**)"([^"]+)"\)')
-#: unsigned numbers are shown twice
-_HEX = re.compile(r"(?<=[\d)]) = 0x[0-9a-f]+\b")
-_BYTES = re.compile(r"(\[\](?:uint8|byte) len: \d+, cap: \d+, )\[([\d,]+)\]")
-
-
-def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
-    kind = _PATH.sub("", value.type) if value.type else None
-    # Beside its elements a container has its length for a child.
-    count = variable.get("indexedVariables") or value.count
-    # Registers stand right-aligned.
-    return replace(value, name=value.name.strip(), text=_text(value.text), type=kind, count=count)
-
-
-def _hides(variable: Mapping[str, Any]) -> bool:
-    """What the compiler adds, results that have no name and are not there yet, and lengths."""
-    return str(variable.get("name", "")).startswith((".", "~", "len()", "cap()"))
-
-
-def _text(text: str) -> str:
-    """Return a value as it is shown, with short types and numbers once; strings as they are."""
-    text = _QUOTED_TYPE.sub(lambda m: f"({m[1]}{_PATH.sub('', m[2])})", text)
-    strings = _STRING.findall(text)
-    text = _tidy(_STRING.sub("\0", text))
-    for string in strings:
-        text = text.replace("\0", string, 1)
-    return text
-
-
-def _tidy(text: str) -> str:
-    text = _HEX.sub("", _PATH.sub("", text))
-    text = _BYTES.sub(lambda m: m[1] + _as_text(m[2]), text)
-    text = re.sub(r",(?=[^\s])", ", ", text)
-    return text.replace(", ]", "]").replace(", }", "}")
-
-
-def _as_text(numbers: str) -> str:
-    """Return bytes as the string that they spell, where they do."""
-    spelled = bytes(int(number) for number in numbers.split(","))
-    try:
-        text = spelled.decode("utf-8")
-    except UnicodeDecodeError:
-        return f"[{numbers}]"
-    return json.dumps(text, ensure_ascii=False) if text.isprintable() else f"[{numbers}]"
 
 
 def _brief_error(text: str) -> str:
@@ -422,23 +293,37 @@ ADAPTER = Adapter(
         # It ends what it started when it is left.
         leaves=lambda target: not isinstance(target, Launch),
     ),
-    breakpoints=Breakpoints(wire=_wire, one_a_place=True, counts_hits=False, function_alias=_alias),
+    stops=Stops(
+        read=_read_stop,
+        leaves_step=lambda text: text.startswith("Step interrupted by a breakpoint"),
+    ),
+    breakpoints=Breakpoints(
+        wire=_wire,
+        logs_functions=False,
+        one_a_place=True,
+        counts_hits=False,
+        check_bound=_check_bound,
+        function_alias=_alias,
+        address_of=lambda expression: f"uintptr(&{expression})",
+        # `824634 = 0xc95ba`
+        value_at=lambda type, address: f"*(*{type})({address.split()[0]})",
+    ),
     exceptions=Exceptions(
         offered=_offered,
         names={ours: theirs for theirs, ours in _FILTERS.items()},
         read=_read_exception,
     ),
     frames=Frames(
-        read=_read_frame,
-        function_name=_function_name,
-        thread_name=_thread_name,
-        is_library=_is_library,
+        read=places.read_frame,
+        function_name=places.function_name,
+        thread_name=places.thread_name,
+        is_library=places.is_library,
         sourceless_is_library=True,
-        argument_names=_argument_names,
+        argument_names=places.argument_names,
     ),
     values=Values(
-        enrich=_enrich,
-        hides=_hides,
+        enrich=values.enrich,
+        hides=values.hides,
         pages=True,
         # What a pointer points to.
         nameless=lambda variable: variable.get("name") == "",

@@ -1,0 +1,196 @@
+# mypy: ignore-errors
+"""Values as trees, from inside gdb: what a person opens, opened, in one answer for all of them.
+
+A node is a list: name, type, text, expression, count, children. Without children (None) the text
+is all there is to say; with them it is empty, or the address of what is pointed to.
+"""
+
+import json
+import re
+
+import gdb
+
+_ELEMENTS = 50
+_DEEPEST = 4
+#: of a whole answer; what comes then is told as text
+_NODES = 1500
+_SMART = re.compile(r"std::(__\w+::)?(unique|shared)_ptr<")
+_INNER_RUST = re.compile(r"(core|alloc|std|hashbrown)::")
+_SIZE = re.compile(r"(?:length |size=|with )(\d+)")
+_PLAIN = re.compile(r"[\w:$]+((\.|->)\w+|\[\d+\])*")
+_STRUCTS = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
+_REFERENCES = (gdb.TYPE_CODE_REF, getattr(gdb, "TYPE_CODE_RVALUE_REF", gdb.TYPE_CODE_REF))
+
+
+class FreezeframeTree:
+    def __init__(self, rust):
+        self.rust = rust
+        self.nodes = 0
+
+    def node(self, name, value, expression, depth):
+        self.nodes += 1
+        try:
+            return self._node(name, value, expression, depth)
+        except (gdb.error, RuntimeError, ValueError, TypeError, AttributeError) as error:
+            return [name, None, "<error: " + str(error).strip() + ">", expression, None, None]
+
+    def _node(self, name, value, expression, depth):
+        declared = value.type
+        if declared.strip_typedefs().code in _REFERENCES:
+            value = value.referenced_value()
+        bare = value.type.strip_typedefs()
+        leaf = [name, str(declared), None, expression, None, None]
+        if value.is_optimized_out:
+            leaf[2] = "<optimized out>"
+            return leaf
+        printer = gdb.default_visualizer(value)
+        children = count = None
+        if bare.code == gdb.TYPE_CODE_PTR and printer is None:
+            return self._pointer(leaf, value, expression, depth)
+        if depth > 0 and self.nodes < _NODES:
+            if printer is not None:
+                if _SMART.match(str(bare)):
+                    held = next(iter(printer.children()))[1]
+                    return self._pointer(leaf, held, None, depth, expression)
+                children, count = self._shown(printer, expression, depth)
+            elif bare.code in _STRUCTS:
+                children = self._fields(value, bare, expression, ".", depth)
+            elif bare.code == gdb.TYPE_CODE_ARRAY:
+                children, count = self._elements(value, bare, expression, depth)
+        if children is None:
+            leaf[2] = self._text(value)
+            return leaf
+        if len(children) == 1 and children[0][0] in ("_M_elems", "_M_i"):
+            # An array or an atomic of the standard library: its only member is what it is.
+            return [name, str(declared), *children[0][2:]]
+        return [name, str(declared), "", expression, count, children]
+
+    def _text(self, value):
+        return value.format_string(max_elements=200)
+
+    def _pointer(self, leaf, value, expression, depth, through=None):
+        """A pointer; *through* is the smart pointer that holds it."""
+        bare = value.type.strip_typedefs()
+        behind = bare.target().strip_typedefs() if bare.code == gdb.TYPE_CODE_PTR else None
+        if behind is None or behind.code in (gdb.TYPE_CODE_VOID, gdb.TYPE_CODE_FUNC):
+            leaf[2] = self._text(value)
+            return leaf
+        if behind.code == gdb.TYPE_CODE_INT and behind.sizeof == 1:
+            leaf[2] = self._text(value)
+            return leaf
+        address = int(value) & ((1 << 64) - 1)
+        leaf[2] = hex(address)
+        if not address or depth <= 0:
+            return leaf
+        real = value.dynamic_type.strip_typedefs() if behind.code in _STRUCTS else bare
+        inner = value.cast(real).dereference()
+        try:
+            inner.fetch_lazy()
+        except gdb.MemoryError:
+            return leaf
+        way = through if through is not None else expression
+        printed = gdb.default_visualizer(inner) is not None
+        if inner.type.strip_typedefs().code in _STRUCTS and not printed:
+            mark = "." if self.rust else "->"
+            children = self._fields(inner, inner.type.strip_typedefs(), way, mark, depth - 1)
+            if children:
+                kind = leaf[1] if real.code != gdb.TYPE_CODE_PTR else str(real)
+                return [leaf[0], kind, leaf[2], leaf[3], None, children]
+        told = self.node("*", inner, None if way is None else f"*{self._in(way)}", depth - 1)
+        if told[5] is None:
+            leaf[2] += " -> " + told[2]
+            return leaf
+        return [leaf[0], leaf[1], leaf[2], leaf[3], None, [told]]
+
+    def _in(self, expression):
+        return expression if _PLAIN.fullmatch(expression) else f"({expression})"
+
+    def _fields(self, value, bare, expression, mark, depth):
+        fields = bare.fields()
+        if self.rust and not self._is_plain(bare, fields):
+            return None
+        found = []
+        for field in fields:
+            if field.artificial or not hasattr(field, "bitpos"):
+                continue
+            if (field.name or "").startswith("_vptr"):
+                continue
+            way = None if expression is None else f"{self._in(expression)}{mark}{field.name}"
+            if field.is_base_class or not field.name:
+                # Members of a base, or of what has no name, are its own.
+                inner = value[field]
+                if inner.type.strip_typedefs().code in _STRUCTS:
+                    if gdb.default_visualizer(inner) is not None:
+                        found.append(self.node(field.name or "", inner, None, depth - 1))
+                        continue
+                    more = self._fields(inner, inner.type.strip_typedefs(), expression, mark, depth)
+                    found += more or []
+                continue
+            found.append(self.node(field.name, value[field], way, depth - 1))
+        return found or None
+
+    def _is_plain(self, bare, fields):
+        """Whether a type is a struct of the user's, not a variant, a tuple or part of std."""
+        if _INNER_RUST.match(str(bare)):
+            return False
+        return all(
+            field.name
+            and not field.artificial
+            and not field.name.startswith("__")
+            and not field.name[0].isupper()
+            for field in fields
+        )
+
+    def _elements(self, value, bare, expression, depth):
+        target = bare.target().strip_typedefs()
+        low, high = bare.range()
+        if target.code == gdb.TYPE_CODE_CHAR or (
+            target.code == gdb.TYPE_CODE_INT and target.sizeof == 1 and not self.rust
+        ):
+            return None, None
+        found = []
+        for index in range(low, min(high + 1, low + _ELEMENTS)):
+            way = None if expression is None else f"{self._in(expression)}[{index}]"
+            found.append(self.node(f"[{index}]", value[index], way, depth - 1))
+            if self.nodes >= _NODES:
+                break
+        return found, high - low + 1
+
+    def _shown(self, printer, expression, depth):
+        hint = printer.display_hint() if hasattr(printer, "display_hint") else None
+        if hint not in ("array", "map") or not hasattr(printer, "children"):
+            return None, None
+        said = printer.to_string() if hasattr(printer, "to_string") else ""
+        size = _SIZE.search(str(said))
+        found, keys = [], []
+        for _, child in printer.children():
+            if len(found) >= _ELEMENTS or self.nodes >= _NODES:
+                break
+            if not isinstance(child, gdb.Value):
+                child = gdb.Value(child)
+            if hint == "map":
+                keys.append(self.node("", child, None, depth - 1))
+                if len(keys) == 2:
+                    keys[0][0], keys[1][0] = "first", "second"
+                    found.append([f"[{len(found)}]", None, "", None, None, keys])
+                    keys = []
+                continue
+            way = None
+            if expression is not None and str(said).startswith(("std::vector", "std::deque")):
+                way = f"{self._in(expression)}[{len(found)}]"
+            found.append(self.node(f"[{len(found)}]", child, way, depth - 1))
+        count = int(size[1]) if size else len(found)
+        return (found, count) if found else (None, None)
+
+
+def freezeframe_trees(packed):
+    """Print one line for each expression: its node, or null where it has no value."""
+    spec = json.loads(bytes.fromhex(packed).decode("utf-8"))
+    tree = FreezeframeTree(spec["rust"])
+    for expression in spec["expressions"]:
+        try:
+            value = gdb.parse_and_eval(expression)
+            told = tree.node(expression, value, expression, _DEEPEST)
+        except gdb.error:
+            told = None
+        gdb.write(json.dumps(told) + "\n")

@@ -1,0 +1,113 @@
+"""Goroutines and frames: what they are called, whose code they are in, what they wait for."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from freezeframe.backends.backend import RawFrame, Target
+
+_THREAD = re.compile(
+    r"(?:\* )?\[Go (?P<id>\d+)(?P<labels>[^\]]*)\] (?P<function>.*?)(?: \(Thread \d+\))?"
+)
+
+
+def thread_name(name: str) -> str:
+    """Return a goroutine's pprof labels, which are what it can be told by."""
+    match = _THREAD.fullmatch(name)
+    if match is None:
+        return name
+    labels = match["labels"].split()
+    return " ".join(label.partition(":")[2] or label for label in labels)
+
+
+#: what the runtime's functions are entered for
+_WAITS = {
+    "runtime.chanrecv": "chan receive",
+    "runtime.chansend": "chan send",
+    "runtime.selectgo": "select",
+    "runtime.block": "select without cases",
+    "runtime.netpollblock": "IO wait",
+    "time.Sleep": "sleep",
+    "sync.(*Mutex).Lock": "lock",
+    "sync.(*RWMutex).Lock": "lock",
+    "sync.(*RWMutex).RLock": "read lock",
+    "sync.(*WaitGroup).Wait": "wait group",
+    "sync.(*Cond).Wait": "condition",
+    "syscall.Syscall": "system call",
+    "syscall.Syscall6": "system call",
+}
+
+
+def read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
+    waits = _WAITS.get(frame.function)
+    return replace(frame, waits=waits) if waits else frame
+
+
+def is_library(path: str, target: Target) -> bool:
+    if "/pkg/mod/" in path or "/vendor/" in path:
+        return True
+    root, source, inside = path.rpartition("/src/")
+    if source and _is_goroot(root):
+        return True
+    # Built with -trimpath, or elsewhere: packages of the standard library have no dot in front.
+    first = inside.partition("/")[0] if source else ""
+    return bool(source) and "." not in first and re.search(r"/go[-\d.]*$", root) is not None
+
+
+@functools.lru_cache(maxsize=64)
+def _is_goroot(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "src", "runtime", "proc.go"))
+
+
+def function_name(name: str) -> str:
+    """Return a function's name with the last part of its package's path only."""
+    return PACKAGE_PATH.sub("", name)
+
+
+#: the folders before a package's own name
+PACKAGE_PATH = re.compile(r"(?<![\w./~-])(?:[\w.~-]+/)+(?=[\w-]+\.)")
+_SIGNATURE = r"^func\s*(?:\((?P<receiver>[^)]*)\)\s*)?%s(?:\[[^\]]*\])?\s*\("
+
+
+def argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
+    """Return the names in the signature of the function around a line, as its source has it."""
+    name = re.sub(r"(\.func\d+(\.\d+)*|\[\.\.\.\])", "", function).rpartition(".")[2]
+    if ".func" in function:
+        return None
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = "".join(next(file, "") for _ in range(line))
+    except OSError:
+        return None
+    found = list(re.finditer(_SIGNATURE % re.escape(name), text, re.MULTILINE))
+    if not found:
+        return None
+    names = _names_in(found[-1]["receiver"] or "")
+    return names + _names_in(_until_closed(text[found[-1].end() :]))
+
+
+def _until_closed(text: str) -> str:
+    depth = 1
+    for at, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0:
+            return text[:at]
+    return text
+
+
+def _names_in(parameters: str) -> list[str]:
+    """Return `a`, `b` and `c` for `a, b int, c func(x int)`."""
+    parts, depth, begin = [], 0, 0
+    for at, character in enumerate(parameters):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append(parameters[begin:at])
+            begin = at + 1
+    parts.append(parameters[begin:])
+    words = [part.split() for part in parts if part.strip()]
+    return [each[0] for each in words if each[0].isidentifier()]

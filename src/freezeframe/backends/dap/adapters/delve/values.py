@@ -1,0 +1,59 @@
+"""Values as they are shown: delve's own form with short types, every number once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from freezeframe.backends.backend import RawValue
+
+from .places import PACKAGE_PATH
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_QUOTED_TYPE = re.compile(r'\((\**)"([^"]+)"\)')
+#: unsigned numbers are shown twice
+_HEX = re.compile(r"(?<=[\d)]) = 0x[0-9a-f]+\b")
+_BYTES = re.compile(r"(\[\](?:uint8|byte) len: \d+, cap: \d+, )\[([\d,]+)\]")
+
+
+def enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
+    kind = PACKAGE_PATH.sub("", value.type) if value.type else None
+    # Beside its elements a container has its length for a child.
+    count = variable.get("indexedVariables") or value.count
+    # Registers stand right-aligned.
+    return replace(value, name=value.name.strip(), text=_text(value.text), type=kind, count=count)
+
+
+def hides(variable: Mapping[str, Any]) -> bool:
+    """What the compiler adds, results that have no name and are not there yet, and lengths."""
+    return str(variable.get("name", "")).startswith((".", "~", "len()", "cap()"))
+
+
+def _text(text: str) -> str:
+    """Return a value as it is shown, with short types and numbers once; strings as they are."""
+    text = _QUOTED_TYPE.sub(lambda m: f"({m[1]}{PACKAGE_PATH.sub('', m[2])})", text)
+    strings = _STRING.findall(text)
+    text = _tidy(_STRING.sub("\0", text))
+    for string in strings:
+        text = text.replace("\0", string, 1)
+    return text
+
+
+def _tidy(text: str) -> str:
+    text = _HEX.sub("", PACKAGE_PATH.sub("", text))
+    text = _BYTES.sub(lambda m: m[1] + _as_text(m[2]), text)
+    text = re.sub(r",(?=[^\s])", ", ", text)
+    return text.replace(", ]", "]").replace(", }", "}")
+
+
+def _as_text(numbers: str) -> str:
+    """Return bytes as the string that they spell, where they do."""
+    spelled = bytes(int(number) for number in numbers.split(","))
+    try:
+        text = spelled.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"[{numbers}]"
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else f"[{numbers}]"

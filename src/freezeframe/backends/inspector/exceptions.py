@@ -1,0 +1,82 @@
+"""What was thrown: its words, and the way to it as its stack tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, TracebackLine
+
+from .frames import MODULE, Line
+from .scripts import Scripts, is_library, path_of
+
+RAISED, UNCAUGHT = "raised", "uncaught"
+FILTERS = (
+    ExceptionFilter(RAISED, "whatever is thrown, caught or not"),
+    ExceptionFilter(
+        UNCAUGHT, "what nobody catches, and rejections that nobody handles", default=True
+    ),
+)
+_LINE = re.compile(
+    r"^\s+at (?P<async>async )?(?:(?P<function>.+?) \()?(?P<where>[^()\s][^()]*?)"
+    r":(?P<line>\d+):(?P<column>\d+)\)?$"
+)
+
+
+def read_stack(stack: str, scripts: Scripts) -> list[Line]:
+    """Return the lines of an error's stack, innermost first, mapped to their sources."""
+    found = []
+    for text in stack.splitlines():
+        match = _LINE.match(text)
+        if match is None:
+            continue
+        url, line, column = match["where"], int(match["line"]), int(match["column"])
+        path = path_of(url) or url
+        library = url.startswith("node:") or is_library(path)
+        for script in scripts.at_path(path)[-1:]:
+            spot = scripts.spot(
+                {"scriptId": script.id, "lineNumber": line - 1, "columnNumber": column - 1}
+            )
+            path, line, column = spot.path or path, spot.line, spot.column
+        function = (match["function"] or MODULE).removeprefix("new ").partition(" [as ")[0]
+        function = MODULE if function == "Object.<anonymous>" else function
+        function = f"async {function}" if match["async"] else function
+        found.append(Line(function, path, line, column, library))
+    return found
+
+
+def info(
+    told: Sequence[object], lines: Sequence[Line], mode: str | None, text_of: LineText
+) -> ExceptionInfo:
+    """Return an exception's account from what the probe told of it."""
+    type_, message, stack, causes = told
+    return ExceptionInfo(
+        str(type_),
+        str(message),
+        traceback=tuple(
+            TracebackLine(each.path, each.line, each.function, text_of(each), each.library)
+            for each in reversed(lines)
+        ),
+        raw_traceback="" if lines else str(stack),
+        causes=tuple(str(cause) for cause in causes) if isinstance(causes, list) else (),
+        mode=mode,
+    )
+
+
+class LineText:
+    """The text of a line of a file, each file read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[str]] = {}
+
+    def __call__(self, line: Line) -> str:
+        if line.library:
+            return ""
+        if line.path not in self._files:
+            try:
+                with open(line.path, encoding="utf-8", errors="replace") as file:
+                    self._files[line.path] = file.read().split("\n")
+            except OSError:
+                self._files[line.path] = []
+        lines = self._files[line.path]
+        return lines[line.line - 1].strip() if 0 < line.line <= len(lines) else ""

@@ -1,0 +1,214 @@
+"""What a launched program stands on: its process, its pipes, the line that its children call on.
+
+Shared by the backend of a program and those of its children; the last one to go lets go of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from freezeframe.backends.backend import Launch
+from freezeframe.backends.transport.drain import Drain, Tail
+from freezeframe.backends.transport.feeder import Feeder
+from freezeframe.backends.transport.fifo import Fifo
+from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.errors import LaunchFailed
+
+_LISTENING = "Debugger listening on "
+_HELP = "For help, see: "
+_ATTACHED = "Debugger attached.\n"
+_WAITING = "Waiting for the debugger to disconnect...\n"
+_ENDING = "Debugger ending on "
+
+
+class Hush:
+    """Takes out of a program's standard error what the runtime says there about its debugger.
+
+    Only as much as is expected: a program that prints the same words by itself keeps them.
+    """
+
+    def __init__(self, on_text: Callable[[str], None], on_url: Callable[[str], None]) -> None:
+        self._on_text = on_text
+        self._on_url = on_url
+        self._held = ""
+        #: what is still to come: the beginning of a line, whole when it ends with a line break
+        self._expected = [_LISTENING, _HELP]
+
+    def expect_attached(self) -> None:
+        """Somebody of ours connects: it will be said, at the end too."""
+        self._expected += [_ATTACHED, _WAITING]
+
+    def expect_ending(self) -> None:
+        self._expected += [_ENDING, _HELP]
+
+    def feed(self, text: str) -> None:
+        text, self._held = self._held + text, ""
+        while text:
+            found = self._first(text)
+            if found is None:
+                break
+            start, words = found
+            end = text.find("\n", start)
+            if start:
+                self._on_text(text[:start])
+            if end < 0:
+                self._held = text[start:]
+                return
+            self._expected.remove(words)
+            if words == _LISTENING:
+                self._on_url(text[start + len(words) : end])
+            text = text[end + 1 :]
+        if not text:
+            return
+        keep = self._beginning(text)
+        if keep < len(text):
+            self._on_text(text[: len(text) - keep] if keep else text)
+        self._held = text[len(text) - keep :] if keep else ""
+
+    def _first(self, text: str) -> tuple[int, str] | None:
+        found = [(text.find(words), words) for words in set(self._expected)]
+        return min(((at, words) for at, words in found if at >= 0), default=None)
+
+    def _beginning(self, text: str) -> int:
+        """Return how many characters at the end may be the beginning of something expected."""
+        longest = 0
+        for words in set(self._expected):
+            for size in range(min(len(words) - 1, len(text)), longest, -1):
+                if text.endswith(words[:size]):
+                    longest = size
+                    break
+        return longest
+
+    def flush(self) -> None:
+        held, self._held = self._held, ""
+        if held:
+            self._on_text(held)
+
+
+class Ground:
+    """Reference-counted: `hold`, `release`."""
+
+    def __init__(self) -> None:
+        self.process: Process | None = None
+        self.stdin: Feeder | None = None
+        #: the end of what the program wrote to its standard error
+        self.words = Tail()
+        self.on_text: Callable[[str, str], None] = lambda stream, text: None
+        self.on_url: Callable[[str], None] = lambda url: None
+        self.on_call: Callable[[dict[str, Any]], None] = lambda call: None
+        self.hush = Hush(self._stderr, lambda url: self.on_url(url))
+        self._fifo: Fifo | None = None
+        self._calls = ""
+        self._drains: list[Drain] = []
+        self._holders = 1
+        self._closed = False
+
+    # --- the process
+
+    def spawn(self, argv: Sequence[str], target: Launch, env: Mapping[str, str]) -> Process:
+        """Start the program. Raises LaunchFailed."""
+        file: int | None = None
+        if target.stdin is not None:
+            try:
+                file = os.open(target.stdin, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as error:
+                raise LaunchFailed(f"{target.stdin} cannot be read: {error.strerror}.") from None
+        try:
+            process = Process.spawn(
+                argv,
+                cwd=target.cwd,
+                env=env,
+                stdin=PIPE if file is None else file,
+                stdout=PIPE,
+                stderr=PIPE,
+            )
+        finally:
+            if file is not None:
+                os.close(file)
+        if file is None:
+            self.stdin = Feeder(process.take_stdin())
+        self._read(process.take_stdout(), lambda text: self.on_text("stdout", text))
+        self._read(process.take_stderr(), self.hush.feed, self.hush.flush)
+        self.process = process
+        return process
+
+    def _read(
+        self, fd: int, on_text: Callable[[str], None], on_end: Callable[[], None] | None = None
+    ) -> None:
+        drain = Drain(fd, on_text, on_end)
+        self._drains.append(drain)
+        drain.start()
+
+    def _stderr(self, text: str) -> None:
+        self.words.feed(text)
+        self.on_text("stderr", text)
+
+    # --- children
+
+    def listen(self) -> str:
+        """Return the path of a pipe on which children say where they are."""
+        if self._fifo is None:
+            self._fifo = Fifo(self._heard, name="calls")
+            self._fifo.start()
+        return self._fifo.path
+
+    def _heard(self, text: str) -> None:
+        *lines, self._calls = (self._calls + text).split("\n")
+        for line in lines:
+            try:
+                call = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(call, dict) and read_url(str(call.get("url"))) is not None:
+                self.on_call(call)
+
+    # --- life
+
+    def drain(self) -> None:
+        """Report what has been written before this call."""
+        for drain in self._drains:
+            drain.drain_now()
+        self.hush.flush()
+        if self._fifo is not None:
+            self._fifo.drain_now()
+
+    def hold(self) -> None:
+        self._holders += 1
+
+    def release(self) -> None:
+        self._holders -= 1
+        if self._holders <= 0:
+            self.close()
+
+    @property
+    def lingering(self) -> bool:
+        """A program that was left to itself still writes into our pipes."""
+        return not self._closed and self.process is not None and self.process.returncode is None
+
+    def close(self) -> None:
+        """Close everything but the process, which is the caller's to end. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self.drain()
+        for drain in self._drains:
+            drain.close()
+        if self._fifo is not None:
+            self._fifo.close()
+        if self.stdin is not None:
+            self.stdin.close()
+        if self.process is not None:
+            self.process.close()
+
+
+_URL = re.compile(r"ws://(\[[^\]]+\]|[^:/\s]+):(\d+)(/\S*)")
+
+
+def read_url(url: str) -> tuple[str, int, str] | None:
+    """Return host, port and path of where an inspector is."""
+    match = _URL.search(url)
+    return (match[1].strip("[]"), int(match[2]), match[3]) if match else None

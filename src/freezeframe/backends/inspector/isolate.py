@@ -1,0 +1,250 @@
+"""One isolate of V8: the main thread of a program, or one of its workers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
+
+from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
+from freezeframe.errors import DebuggerError
+from freezeframe.model.stops import ExceptionFilter
+
+from .conditions import BINDING
+from .connection import Event, Path
+from .exceptions import RAISED, UNCAUGHT
+from .frames import Stack
+from .marks import Marks
+from .scripts import OURS, Scripts
+from .values import GROUP, Values
+from .wire import Refused, Wire
+
+#: how far back V8 remembers who started what runs asynchronously
+_ASYNC_DEPTH = 16
+#: runs inside: tells of what nobody caught, after the fact, where V8 did not see it coming
+_MONITOR = f"""(()=>{{
+const told=new Set();
+function uncaught(error,origin){{if(!told.has(error))debugger;told.clear()}}
+process.on('uncaughtExceptionMonitor',uncaught);
+return {{told,off(){{process.off('uncaughtExceptionMonitor',uncaught)}}}}
+}})()
+//# sourceURL={OURS}monitor"""
+IDLE_CODE = f"(()=>{{}})()\n//# sourceURL={OURS}idle"
+
+
+class Host(Protocol):
+    """Who an isolate belongs to."""
+
+    def work(self, what: Coroutine[Any, Any, None]) -> None: ...
+    def printed(self, stream: str, text: str) -> None: ...
+    def moved(self, bound: BoundBreakpoint) -> None: ...
+    def paused(self, isolate: Isolate, params: dict[str, Any]) -> None: ...
+    def worker_started(self, parent: Isolate, params: dict[str, Any]) -> None: ...
+    def worker_ended(self, path: Path) -> None: ...
+    def leaving(self, isolate: Isolate) -> None: ...
+    def exiting(self, code: int) -> None: ...
+    @property
+    def root(self) -> str | None: ...
+
+
+class Isolate:
+    """The protocol's domains for one isolate, and what is known of it."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        path: Path,
+        id: int,
+        name: str,
+        host: Host,
+        number: Callable[[], int],
+    ) -> None:
+        self.wire = wire
+        self.path = path
+        #: our number of the thread
+        self.id = id
+        self.name = name
+        self._host = host
+        self._number = number
+        self.scripts = Scripts(self.ask, host.root)
+        self.marks = Marks(self.ask, self.scripts, host.moved)
+        self.values = Values(self.ask, number)
+        #: the frames of the stop that it stands at; None while it runs
+        self.stack: Stack | None = None
+        #: by breakpoint: why a condition could not be evaluated, since the last stop
+        self.failures: dict[int, str] = {}
+        #: breakpoints whose code said that they hold, since the last stop
+        self.said: list[int] = []
+        self.filters: set[str] = set()
+        self._monitor: str | None = None
+        self._prepared = False
+        self.gone = False
+        self._stood = asyncio.Event()
+
+    async def ask(
+        self, method: str, *, timeout_s: float | None = None, **params: Any
+    ) -> dict[str, Any]:
+        return await self.wire.request(self.path, method, params, timeout_s)
+
+    def send(self, method: str, **params: Any) -> None:
+        """Ask, and let the answer go."""
+        self.wire.send(self.path, method, params)
+
+    def numbers(self, count: int) -> list[int]:
+        return [self._number() for _ in range(count)]
+
+    # --- start
+
+    async def configure(self, *, just_my_code: bool, follow: bool) -> None:
+        """Switch on what is needed. Requests that do not depend on each other go together."""
+        patterns = ["^node:", f"^{OURS}values"]
+        if just_my_code:
+            patterns.append("/node_modules/")
+        requests: list[tuple[str, dict[str, Any]]] = [
+            ("Debugger.enable", {}),
+            ("Debugger.setAsyncCallStackDepth", {"maxDepth": _ASYNC_DEPTH}),
+            ("Debugger.setBlackboxPatterns", {"patterns": patterns}),
+            ("Runtime.addBinding", {"name": BINDING}),
+        ]
+        if not self.path:
+            requests += [
+                ("NodeRuntime.enable", {}),
+                ("NodeRuntime.notifyWhenWaitingForDisconnect", {"enabled": True}),
+            ]
+        if follow:
+            requests.append(("NodeWorker.enable", {"waitForDebuggerOnStart": True}))
+        answers = await asyncio.gather(
+            *(self.ask(method, **params) for method, params in requests), return_exceptions=True
+        )
+        for (method, _), answer in zip(requests, answers, strict=True):
+            # Workers of node 18 have no NodeWorker domain of their own, and none below them.
+            if isinstance(answer, Refused) and method.startswith("Node"):
+                continue
+            if isinstance(answer, BaseException):
+                raise answer
+
+    async def settle_in(self) -> None:
+        """Put into the program what must be there before its code: needs a living context."""
+        if self._prepared:
+            return
+        self._prepared = True
+        await self.values.probe()
+        answer = await self.evaluate_global(_MONITOR, keep=True)
+        self._monitor = answer.get("result", {}).get("objectId")
+        compiler = await self.evaluate_global("require('module').prototype._compile", keep=True)
+        await self.marks.use_compiler(compiler.get("result", {}).get("objectId"))
+
+    async def evaluate_global(self, code: str, *, keep: bool = False) -> dict[str, Any]:
+        return await self.ask(
+            "Runtime.evaluate",
+            expression=code,
+            objectGroup="freezeframe" if keep else GROUP,
+            includeCommandLineAPI=True,
+            silent=True,
+        )
+
+    async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
+        self.filters = {filter.name for filter in filters}
+        state = "all" if RAISED in self.filters else UNCAUGHT if self.filters else "none"
+        await self.ask("Debugger.setPauseOnExceptions", state=state)
+
+    async def set_lines(
+        self, path: str, wanted: Sequence[WantedBreakpoint]
+    ) -> list[BoundBreakpoint]:
+        return await self.marks.set_lines(path, wanted)
+
+    # --- what V8 reports
+
+    def hear(self, event: Event) -> None:
+        params = event.params
+        match event.method:
+            case "Debugger.scriptParsed":
+                self.scripts.parsed(params)
+            case "Debugger.paused":
+                self.stack = Stack.of(params, self._number)
+                self._stood.set()
+                self._host.paused(self, params)
+            case "Debugger.resumed":
+                self._stood.clear()
+            case "Debugger.breakpointResolved":
+                self.marks.resolved(params)
+            case "Runtime.bindingCalled":
+                if params.get("name") == BINDING:
+                    self._said(json.loads(str(params.get("payload"))))
+            case "NodeWorker.attachedToWorker":
+                self._host.worker_started(self, params)
+            case "NodeWorker.detachedFromWorker":
+                self._host.worker_ended((*self.path, str(params["sessionId"])))
+            case "NodeRuntime.waitingForDisconnect":
+                self._host.leaving(self)
+
+    def _said(self, said: dict[str, Any]) -> None:
+        if "log" in said:
+            self._host.printed("log", f"{said['text']}\n")
+        elif "failed" in said:
+            self.failures[int(said["failed"])] = str(said["why"])
+        elif "exit" in said:
+            self._host.exiting(int(said["exit"]))
+        else:
+            self.said += [int(id) for id in said.get("hit") or ()]
+
+    async def stands(self, timeout_s: float) -> bool:
+        """Wait until it stands still; False when it does not."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._stood.wait()
+        except TimeoutError:
+            return False
+        return self.stack is not None
+
+    # --- moving
+
+    async def go(self, method: str = "Debugger.resume", **params: Any) -> None:
+        """Let it run; everything that was handed out dies."""
+        self.release()
+        try:
+            await self.ask(method, **params)
+        except Refused as error:
+            # It was resumed by somebody else, or its stop was over already.
+            if "paused" not in error.message:
+                raise
+
+    def release(self) -> None:
+        self.stack = None
+        self._stood.clear()
+        self.said = []
+        self.values.forget()
+        self.send("Runtime.releaseObjectGroup", objectGroup=GROUP)
+
+    async def told(self, thrown: dict[str, Any]) -> None:
+        """An exception was shown to the user: it needs no second telling when nobody catches it."""
+        if self._monitor is None:
+            return
+        argument = {"objectId": thrown["objectId"]} if "objectId" in thrown else {}
+        for key in ("value", "unserializableValue"):
+            if key in thrown:
+                argument = {key: thrown[key]}
+        try:
+            await self.ask(
+                "Runtime.callFunctionOn",
+                functionDeclaration="function(e){this.told.clear();this.told.add(e)}",
+                objectId=self._monitor,
+                arguments=[argument],
+                silent=True,
+            )
+        except DebuggerError:
+            pass  # at worst it is told twice
+
+    async def leave(self) -> None:
+        """Take out of the program what was put into it."""
+        if self._monitor is not None:
+            await self.ask(
+                "Runtime.callFunctionOn",
+                functionDeclaration="function(){this.off()}",
+                objectId=self._monitor,
+                silent=True,
+            )
+        await self.ask("Debugger.disable")
+        await self.ask("Runtime.removeBinding", name=BINDING)
+        await self.evaluate_global(f"delete globalThis.{BINDING}")

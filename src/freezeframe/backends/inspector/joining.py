@@ -1,0 +1,83 @@
+"""Finding the inspector of a program that runs already."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from freezeframe.backends.transport import processes, websocket
+from freezeframe.errors import DebuggerError, NotFound, Unsupported
+
+from .runtime import Runtime
+
+
+async def listening(pid: int, runtime: Runtime, timeout_s: float) -> tuple[str, int, bool]:
+    """Return where a process's inspector listens, and whether it was we who opened it.
+
+    A process that has none yet is asked by a signal, as the runtime provides for.
+    Raises NotFound, Unsupported or DebuggerError.
+    """
+    words = processes.command_line(pid)
+    program = os.path.basename(processes.executable(pid) or (words[0] if words else ""))
+    if not program.startswith(runtime.executables):
+        # The signal would end any other program.
+        raise Unsupported(
+            f"process {pid} runs {program or 'something unknown'}, not {runtime.name}.",
+            next=f"dbg attach {pid}",
+        )
+    before = processes.ports(pid)
+    wanted = _asked_for(words) or runtime.port
+    if wanted in before:
+        return "127.0.0.1", wanted, False
+    taken = processes.listener(wanted)
+    if taken is not None:
+        raise DebuggerError(
+            f"port {wanted}, where {runtime.name} would listen, is taken by {taken[1]} "
+            f"(pid {taken[0]}).",
+            code="connect",
+            next=f"dbg attach 127.0.0.1:{wanted}",
+        )
+    try:
+        os.kill(pid, signal.SIGUSR1)
+    except ProcessLookupError:
+        raise NotFound(f"there is no process {pid}.", next="ps") from None
+    except PermissionError:
+        raise DebuggerError(
+            f"process {pid} belongs to another user.", code="connect", next=f"sudo dbg attach {pid}"
+        ) from None
+    opened = await processes.wait_for_port(pid, before, timeout_s)
+    if opened is None:
+        raise DebuggerError(
+            f"process {pid} did not open its inspector when it was asked to by SIGUSR1: "
+            "it may handle that signal itself, or be busy in a call that never returns.",
+            code="connect",
+            next=f"{runtime.name} --inspect PROGRAM",
+        )
+    return "127.0.0.1", opened, True
+
+
+def _asked_for(words: list[str]) -> int | None:
+    """Return the port that a command line names for the inspector."""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in ("--inspect", "--inspect-brk", "--inspect-port", "--inspect-wait"):
+            port = value.rpartition(":")[2]
+            if port.isdecimal() and int(port):
+                return int(port)
+    return None
+
+
+async def find(host: str, port: int, timeout_s: float) -> str:
+    """Return the address of the inspector behind a port. Raises DebuggerError."""
+    listed = await websocket.fetch_json(host, port, "/json/list", timeout_s=timeout_s)
+    for each in listed if isinstance(listed, list) else ():
+        url = str(each.get("webSocketDebuggerUrl") or "") if isinstance(each, dict) else ""
+        if url:
+            # It names itself by the address that it listens on, which may not be the way to it.
+            path = url.partition("//")[2].partition("/")[2]
+            shown = f"[{host}]" if ":" in host else host
+            return f"ws://{shown}:{port}/{path}"
+    raise DebuggerError(
+        f"{host}:{port} has no program to debug, or another debugger is connected to it.",
+        code="connect",
+    )

@@ -1,0 +1,543 @@
+"""The life of one program under its inspector: start, joining, workers, children, ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import logging
+import os
+import signal
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from freezeframe.backends import backend as events
+from freezeframe.backends.backend import (
+    Attach,
+    Backend,
+    BoundBreakpoint,
+    Configuration,
+    Core,
+    Launch,
+    Sink,
+    Target,
+    WantedBreakpoint,
+)
+from freezeframe.backends.debugger import Found
+from freezeframe.backends.transport import websocket
+from freezeframe.backends.transport.process import exit_of, gone
+from freezeframe.backends.transport.tap import Tap
+from freezeframe.config import Config
+from freezeframe.errors import (
+    DebuggerError,
+    DebuggerLost,
+    DebuggerTimeout,
+    LaunchFailed,
+    Unsupported,
+)
+from freezeframe.model.stops import ExceptionFilter, Exit, StopReason
+
+from . import joining
+from .conditions import BINDING
+from .connection import Event, Path
+from .exceptions import FILTERS
+from .ground import Ground, read_url
+from .isolate import Isolate
+from .motion import Motion
+from .runtime import Runtime
+from .wire import Wire
+
+log = logging.getLogger(__name__)
+
+#: Names a file that every message is written to, for us and for tests.
+TAP_VARIABLE = "FREEZEFRAME_INSPECTOR_TAP"
+_KILL_S = 3.0
+_LEAVE_S = 3.0
+#: how long a process may take to end once its inspector is gone
+_END_S = 10.0
+#: tells a child's exit code on its way out: nobody else here can know it
+_TELL_EXIT = f"process.on('exit',(c)=>{BINDING}(JSON.stringify({{exit:c??process.exitCode??0}})))"
+
+
+class Life:
+    """One program from its start or joining to its end."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        found: Found,
+        config: Config,
+        *,
+        parent: Life | None = None,
+        call: dict[str, Any] | None = None,
+    ) -> None:
+        self.runtime = runtime
+        self.found = found
+        self.config = config
+        #: of a child: the program that started it, and what it said when it called
+        self.parent = parent
+        self._call = call
+        self.target: Target = Attach()
+        self.pid: int | None = int(call["pid"]) if call is not None else None
+        self.command: tuple[str, ...] = ()
+        self.isolates: dict[Path, Isolate] = {}
+        self.motion = Motion(self)
+        self.ended = False
+        self.wire: Wire | None = None
+        self._ground: Ground | None = parent._ground if parent is not None else None
+        self._sink: Sink = lambda event: None
+        self._numbers = itertools.count(1)
+        self._threads = itertools.count(1)
+        self._lines: dict[str, list[WantedBreakpoint]] = {}
+        self._functions: list[WantedBreakpoint] = []
+        self._filters: list[ExceptionFilter] = []
+        self._url: asyncio.Future[str] | None = None
+        self._begun = asyncio.Event()
+        self._exit_code: int | None = None
+        self._killing = False
+        self._detached = False
+        self._disposed = False
+        #: the inspector was started by a signal of ours
+        self._opened_inspector = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def root(self) -> str | None:
+        return None if isinstance(self.target, Core) else self.target.cwd
+
+    def _number(self) -> int:
+        return next(self._numbers)
+
+    @property
+    def main(self) -> Isolate:
+        if () not in self.isolates:
+            raise DebuggerLost("the program is not connected.", next="dbg status")
+        return self.isolates[()]
+
+    # --- start
+
+    async def start(
+        self, target: Target, configuration: Configuration, sink: Sink
+    ) -> Sequence[BoundBreakpoint]:
+        self.target = target
+        self._sink = sink
+        if isinstance(target, Core):
+            raise Unsupported(f"{self.runtime.name} opens no core files.", next="dbg start PROGRAM")
+        if self._call is not None:
+            await self._connect(str(self._call["url"]))
+        elif isinstance(target, Launch):
+            await self._launch(target)
+        else:
+            await self._join(target)
+        if self._disposed:
+            raise DebuggerLost("the program was ended before it was started.")
+        await self._configure(configuration)
+        return [self._joined(want) for want in configuration.breakpoints]
+
+    async def _launch(self, target: Launch) -> None:
+        config = self.config.adapter(self.runtime.name)
+        self.command = self.runtime.argv(target, self.found, config)
+        if target.options.get("args"):
+            self.command = (
+                self.command[0],
+                *map(str, _list(target.options["args"])),
+                *self.command[1:],
+            )
+        ground = self._ground = Ground()
+        ground.on_text = self.printed
+        ground.on_call = self._called
+        self._url = asyncio.get_running_loop().create_future()
+        ground.on_url = self._listens
+        env = dict(target.env)
+        process = ground.spawn(self.command, target, env)
+        self.pid = process.pid
+        self.emit(events.ProcessStarted(process.pid))
+        process.on_exit(self._program_ended)
+        limit_s = self.config.timeouts.initialize_s
+        try:
+            async with asyncio.timeout(limit_s):
+                url = await self._url
+        except TimeoutError:
+            raise DebuggerTimeout(
+                f"{self.runtime.name} did not listen for its debugger within {limit_s:g} s.",
+                next="dbg logs",
+            ) from None
+        await self._connect(url)
+
+    def _listens(self, url: str) -> None:
+        if self._url is not None and not self._url.done():
+            self._url.set_result(url)
+
+    async def _join(self, target: Attach) -> None:
+        limit_s = self.config.timeouts.initialize_s
+        host, port = target.host, target.port
+        if target.pid is not None:
+            self.pid = target.pid
+            host, port, self._opened_inspector = await joining.listening(
+                target.pid, self.runtime, limit_s
+            )
+        assert host is not None
+        assert port is not None
+        url = await joining.find(host, port, self.config.timeouts.connect_s)
+        await self._connect(url)
+
+    async def _connect(self, url: str) -> None:
+        where = read_url(url)
+        if where is None:
+            raise DebuggerLost(f"{url[:80]} is no address of an inspector.")
+        if self._ground is not None:
+            self._ground.hush.expect_attached()
+        socket = await websocket.connect(*where, timeout_s=self.config.timeouts.connect_s)
+        env = self.target.env
+        tap = Tap(env[TAP_VARIABLE]) if env.get(TAP_VARIABLE) else None
+        self.wire = Wire(
+            socket,
+            name=self.runtime.name,
+            on_event=self._hear,
+            on_lost=self._lost,
+            tap=tap,
+            timeout_s=self.config.timeouts.request_s,
+        )
+        self.isolates[()] = Isolate(self.wire, (), next(self._threads), "main", self, self._number)
+
+    async def _configure(self, configuration: Configuration) -> None:
+        main = self.main
+        follow = not isinstance(self.target, Core) and self.target.follow_children
+        self._filters = configuration.filters_among(FILTERS)
+        for want in configuration.breakpoints:
+            if want.location.file is not None:
+                self._lines.setdefault(want.location.file, []).append(want)
+            elif want.location.function is not None:
+                self._functions.append(want)
+        await main.configure(just_my_code=self._just_my_code, follow=follow)
+        if self._call is not None or isinstance(self.target, Attach):
+            # A child waits in its first lines, a joined program runs: there is code to ask.
+            await self._settle(main)
+        await self._set_all(main)
+        self.emit(events.Initialized())
+        if isinstance(self.target, Attach) and self._call is None:
+            self.emit(events.ProcessStarted(self.pid))
+        self.motion.on_entry = self._entered
+        await main.ask("Runtime.runIfWaitingForDebugger")
+        if isinstance(self.target, Launch) and self._call is None:
+            # Before its first line it stops by itself, and is sent on from there.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.config.timeouts.initialize_s):
+                    await self._begun.wait()
+
+    @property
+    def _just_my_code(self) -> bool:
+        return not isinstance(self.target, Core) and self.target.just_my_code
+
+    async def _settle(self, isolate: Isolate) -> None:
+        await isolate.settle_in()
+        if isolate.path:
+            return
+        if self._call is not None:
+            await isolate.evaluate_global(_TELL_EXIT)
+        if self.pid is None:
+            answer = await isolate.evaluate_global("process.pid")
+            self.pid = answer.get("result", {}).get("value")
+        await self._hide(isolate)
+
+    async def _hide(self, isolate: Isolate) -> None:
+        """Let the program see itself as it is without us; its children get their own way to us."""
+        if not isinstance(self.target, Launch):
+            return
+        code = "process.execArgv=process.execArgv.filter(w=>!w.startsWith('--inspect-brk='));"
+        ground = self._ground
+        if self._call is None and ground is not None and self.target.follow_children:
+            options = self.target.env.get("NODE_OPTIONS", "")
+            joined = f"{options} {self.runtime.child_options}".strip()
+            code += f"process.env.NODE_OPTIONS={json.dumps(joined)};"
+            code += f"process.env.FREEZEFRAME_CALL={json.dumps(ground.listen())};"
+        await isolate.evaluate_global(code)
+
+    async def _set_all(self, isolate: Isolate) -> None:
+        await isolate.set_filters(self._filters)
+        self.motion.filters = {filter.name: filter for filter in self._filters}
+        for path, wanted in self._lines.items():
+            await isolate.marks.set_lines(path, wanted)
+        await isolate.marks.set_functions(self._functions)
+
+    def _entered(self, isolate: Isolate) -> None:
+        """The program stands before its first line."""
+        self.work(self._begin(isolate))
+
+    async def _begin(self, isolate: Isolate) -> None:
+        await self._settle(isolate)
+        for script in isolate.scripts:
+            if not script.internal:
+                await isolate.marks.about_to_run(script)
+        entry = isinstance(self.target, Launch) and self.target.stop_on_entry
+        if entry and self._call is None:
+            self.drain()
+            self.motion.standing = isolate
+            self.emit(events.Stopped(StopReason.ENTRY, isolate.id))
+        else:
+            await isolate.go()
+        self._begun.set()
+
+    # --- workers
+
+    def worker_started(self, parent: Isolate, params: dict[str, Any]) -> None:
+        assert self.wire is not None
+        path = (*parent.path, str(params["sessionId"]))
+        told = params.get("workerInfo") or {}
+        isolate = Isolate(
+            self.wire, path, next(self._threads), _worker_name(told), self, self._number
+        )
+        self.isolates[path] = isolate
+        self.emit(events.ThreadChanged(isolate.id, True))
+        self.work(self._start_worker(isolate))
+
+    async def _start_worker(self, isolate: Isolate) -> None:
+        try:
+            await isolate.configure(just_my_code=self._just_my_code, follow=True)
+            await self._set_all(isolate)
+            self.motion.entering[isolate] = self._worker_entered
+            isolate.send("Debugger.pause")
+            await isolate.ask("Runtime.runIfWaitingForDebugger")
+        except DebuggerError as error:
+            log.info("worker %s: %s", isolate.name, error)
+
+    def _worker_entered(self, isolate: Isolate) -> None:
+        self.work(self._begin_worker(isolate))
+
+    async def _begin_worker(self, isolate: Isolate) -> None:
+        try:
+            await isolate.settle_in()
+            for script in isolate.scripts:
+                if not script.internal:
+                    await isolate.marks.about_to_run(script)
+            await isolate.go()
+        except DebuggerError as error:
+            log.info("worker %s: %s", isolate.name, error)
+
+    def worker_ended(self, path: Path) -> None:
+        for each in [known for known in self.isolates if known[: len(path)] == path]:
+            isolate = self.isolates.pop(each)
+            isolate.gone = True
+            self.motion.ended(isolate)
+            self.emit(events.ThreadChanged(isolate.id, False))
+        if self.wire is not None:
+            self.wire.forget(path)
+
+    # --- children
+
+    def make_child(self, call: dict[str, Any]) -> Backend:
+        raise NotImplementedError
+
+    def _called(self, call: dict[str, Any]) -> None:
+        """A process that the program started waits for us."""
+        if self._disposed or self._detached or self._killing:
+            self.work(self._dismiss(str(call["url"])))
+            return
+        if self._ground is not None:
+            self._ground.hold()
+            if self._ground.process is not None:
+                self._ground.process.note_descendants()
+        words = call.get("argv") or []
+        name = os.path.basename(str(words[1])) if len(words) > 1 else None
+        self.emit(events.ChildStarted(self.make_child(call), self.target, int(call["pid"]), name))
+
+    async def _dismiss(self, url: str) -> None:
+        """Let a process go on without a debugger; unanswered it would wait for ever."""
+        where = read_url(url)
+        if where is None:
+            return
+        with contextlib.suppress(DebuggerError):
+            socket = await websocket.connect(*where, timeout_s=self.config.timeouts.connect_s)
+            socket.send(json.dumps({"id": 1, "method": "Runtime.runIfWaitingForDebugger"}))
+            answered = asyncio.Event()
+            socket.open(lambda text: answered.set(), lambda reason: answered.set())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.config.timeouts.connect_s):
+                    await answered.wait()
+            socket.close()
+
+    # --- what is reported
+
+    def emit(self, event: events.Event) -> None:
+        if isinstance(event, events.Stopped):
+            self._begun.set()
+        self._sink(event)
+
+    def printed(self, stream: str, text: str) -> None:
+        self.emit(events.Printed(stream, text))
+
+    def drain(self) -> None:
+        if self._ground is not None:
+            self._ground.drain()
+
+    def moved(self, bound: BoundBreakpoint) -> None:
+        self.emit(events.BreakpointMoved(bound))
+
+    def paused(self, isolate: Isolate, params: dict[str, Any]) -> None:
+        self.motion.paused(isolate, params)
+
+    def _hear(self, event: Event) -> None:
+        isolate = self.isolates.get(event.path)
+        if isolate is not None:
+            isolate.hear(event)
+
+    def exiting(self, code: int) -> None:
+        self._exit_code = code
+
+    def _joined(self, want: WantedBreakpoint) -> BoundBreakpoint:
+        """Return what became of a breakpoint: bound where any isolate has it."""
+        found = [isolate.marks.bound(want) for isolate in self.isolates.values()]
+        found = found or [BoundBreakpoint(want.id, False)]
+        return next((each for each in found if each.verified), found[0])
+
+    # --- ends
+
+    @property
+    def _owns_program(self) -> bool:
+        return isinstance(self.target, Launch) and self._call is None
+
+    def leaving(self, isolate: Isolate) -> None:
+        """The program has ended and waits for us to let go."""
+        self.work(self._let_go())
+
+    async def _let_go(self) -> None:
+        # What it said last is on the way still.
+        with contextlib.suppress(DebuggerError):
+            await self.main.ask("Runtime.evaluate", expression="0", timeout_s=1.0)
+        if self.wire is not None:
+            self.wire.close()
+        if not self._owns_program:
+            self.work(self._watch_end())
+
+    def _lost(self, error: DebuggerLost) -> None:
+        """The connection is gone."""
+        self.work(self._watch_end(error))
+
+    async def _watch_end(self, error: DebuggerLost | None = None) -> None:
+        """Say how it ended, where nobody else will: with its process, or without?"""
+        if self._owns_program:
+            process = self._ground.process if self._ground is not None else None
+            if process is None or self._detached:
+                return
+            with contextlib.suppress(DebuggerTimeout):
+                await process.wait(_END_S)
+                return
+        elif self.pid is None or await gone(self.pid, timeout_s=_END_S):
+            self._finish(Exit(code=self._exit_code))
+            return
+        reason = error.message if error is not None else "it did not end when it said it would"
+        self._finish(Exit(how="lost", reason=reason))
+
+    def _program_ended(self, status: int) -> None:
+        self._begun.set()
+        if self._url is not None and not self._url.done():
+            self.drain()
+            assert self._ground is not None
+            words = str(self._ground.words) or f"it ended with {status}"
+            self._url.set_exception(LaunchFailed(words, next="dbg tool"))
+            self._url.exception()
+            return
+        if self._killing:
+            self._finish(Exit(how="killed"))
+        elif self._detached:
+            assert self._ground is not None
+            self._ground.release()
+        else:
+            self._finish(exit_of(status))
+
+    def _finish(self, exit: Exit) -> None:
+        if self.ended:
+            return
+        self.ended = True
+        self._begun.set()
+        self.drain()
+        if self.wire is not None:
+            self.wire.close()
+        self.emit(events.Ended(exit))
+
+    async def terminate(self) -> None:
+        """End the program; one that we joined is left running."""
+        if isinstance(self.target, Attach) and self._call is None:
+            if not self.ended:
+                await self.detach()
+            return
+        self._killing = True
+        process = self._ground.process if self._ground is not None else None
+        if self._call is not None:
+            if self.pid is not None and self.wire is not None and self.wire.lost is None:
+                # While it is connected to us its pid is its own.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(self.pid, signal.SIGKILL)
+        elif process is not None:
+            process.note_descendants()
+            await process.kill_tree(_KILL_S)
+        self._finish(Exit(how="killed"))
+
+    async def detach(self) -> None:
+        """Leave the program running without us."""
+        if self.ended:
+            return
+        self._detached = True
+        with contextlib.suppress(DebuggerLost, DebuggerTimeout):
+            await self._leave()
+        if self.wire is not None:
+            self.wire.close()
+        self._finish(Exit(how="detached"))
+
+    async def _leave(self) -> None:
+        async with asyncio.timeout(_LEAVE_S):
+            for isolate in list(self.isolates.values()):
+                with contextlib.suppress(DebuggerError):
+                    await isolate.leave()
+            if self._opened_inspector:
+                # It was closed before we came; it ends the connection, answer and all.
+                self.main.send("Runtime.evaluate", expression="process._debugEnd()")
+
+    @property
+    def lingering(self) -> bool:
+        return self._detached and self._ground is not None and self._ground.lingering
+
+    async def dispose(self) -> None:
+        """Release everything, kill what is left of a program of ours. Never raises."""
+        if self._disposed:
+            return
+        self._disposed = True
+        ground = self._ground
+        process = ground.process if ground is not None and self._owns_program else None
+        if process is not None and process.returncode is None and not self._detached:
+            await process.kill_tree(_KILL_S)
+        if self.wire is not None:
+            self.wire.close()
+        if ground is not None and not self.lingering:
+            ground.release()
+        current = asyncio.current_task()
+        for task in list(self._tasks):
+            if task is not current:
+                task.cancel()
+
+    def work(self, what: Coroutine[Any, Any, None]) -> None:
+        """Do something beside; a failure is a bug and logged."""
+        task = asyncio.ensure_future(what)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, DebuggerError):
+            log.info("%s: %s", self.runtime.name, error)
+        else:
+            log.error("%s", self.runtime.name, exc_info=error)
+
+
+def _worker_name(told: dict[str, Any]) -> str:
+    """Return what a worker is called: `[worker 1] resizer` is `resizer`."""
+    title = str(told.get("title") or "worker")
+    head, bracket, name = title.partition("] ")
+    return name if bracket and head.startswith("[") and name else title
+
+
+def _list(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else [value]

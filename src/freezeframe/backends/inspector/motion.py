@@ -1,0 +1,422 @@
+"""Stops and steps: what a pause of V8's means, and whether anybody is to know of it.
+
+Isolates run and pause each for itself; a program is one thing to its user. When one isolate stops
+for the user the others are paused too, as far as they run any code; when it goes on, all do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from freezeframe.backends import backend as events
+from freezeframe.backends.backend import StepKind
+from freezeframe.errors import DebuggerError
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
+
+from . import exceptions
+from .exceptions import RAISED, UNCAUGHT
+from .frames import Line, Stack, function_name
+from .isolate import IDLE_CODE, Host, Isolate
+from .scripts import OURS, Spot
+from .values import primitive
+
+_STEPS = {
+    StepKind.OVER: "Debugger.stepOver",
+    StepKind.INTO: "Debugger.stepInto",
+    StepKind.OUT: "Debugger.stepOut",
+}
+#: pauses on the way of one step before it ends where it is
+_MOST_TRIES = 500
+#: places at which a function returns that are watched for its value
+_MOST_EXITS = 60
+
+
+@dataclass(slots=True)
+class Step:
+    kind: StepKind
+    depth: int
+    spot: Spot
+    function: object
+    #: how often it was taken up again
+    tries: int = 0
+    #: V8's breakpoints where the function returns
+    exits: set[str] = field(default_factory=set)
+    returned: dict[str, Any] | None = None
+
+
+class Owner(Host, Protocol):
+    """Who the program belongs to."""
+
+    isolates: dict[tuple[str, ...], Isolate]
+
+    def emit(self, event: events.Event) -> None: ...
+    def drain(self) -> None: ...
+
+
+class Motion:
+    """The stops and steps of one program."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._steps: dict[Isolate, Step] = {}
+        #: whose stop the user is looking at
+        self.standing: Isolate | None = None
+        self._untold: list[tuple[Isolate, events.Stopped]] = []
+        self._pausing = False
+        #: isolates that were asked to pause because another one stands
+        self._asked: set[Isolate] = set()
+        self.exceptions: dict[Isolate, ExceptionInfo] = {}
+        #: what the filters are narrowed to
+        self.filters: dict[str, ExceptionFilter] = {}
+        #: takes the pause at the very beginning
+        self.on_entry: Callable[[Isolate], None] | None = None
+        #: workers that are about to begin, and who takes the pause before their first line
+        self.entering: dict[Isolate, Callable[[Isolate], None]] = {}
+
+    # --- the user's
+
+    async def resume(self) -> None:
+        if self._untold:
+            isolate, stopped = self._untold.pop(0)
+            self._owner.emit(events.Continued(stopped.thread))
+            self.standing = isolate
+            self._owner.emit(stopped)
+            return
+        await self._let_go()
+
+    async def step(self, kind: StepKind, isolate: Isolate) -> None:
+        stack = isolate.stack
+        if stack is None or stack.idle or not stack.calls:
+            await self._let_go()
+            return
+        call = stack.calls[0]
+        step = Step(kind, stack.depth, isolate.scripts.spot(call["location"]), _function(call))
+        if kind is StepKind.OUT:
+            step.exits = await self._watch_exits(isolate, call)
+        self._steps[isolate] = step
+        await self._let_go(isolate, _STEPS[kind])
+
+    async def _let_go(self, stepping: Isolate | None = None, method: str = "") -> None:
+        """Let everything run that stands, one of them possibly for a step only."""
+        self.standing = None
+        self.exceptions.clear()
+        for isolate in list(self._owner.isolates.values()):
+            isolate.failures = {}
+            if isolate is not stepping and isolate.stack is not None:
+                await isolate.go()
+        if stepping is not None:
+            await stepping.go(method)
+
+    async def pause(self) -> None:
+        self._pausing = True
+        for isolate in list(self._owner.isolates.values()):
+            if isolate.stack is None:
+                isolate.send("Debugger.pause")
+                if not isolate.path:
+                    # A program that waits in its event loop runs no code to be paused in.
+                    isolate.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
+
+    async def hold(self, timeout_s: float) -> bool:
+        """Make the main thread stand, unseen."""
+        main = self._owner.isolates[()]
+        if main.stack is not None:
+            return True
+        self._asked.add(main)
+        main.send("Debugger.pause")
+        main.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
+        return await main.stands(timeout_s)
+
+    def ended(self, isolate: Isolate) -> None:
+        """A worker is gone, with whatever was to be told of it."""
+        self._steps.pop(isolate, None)
+        self._asked.discard(isolate)
+        self._untold = [each for each in self._untold if each[0] is not isolate]
+
+    # --- V8's
+
+    def paused(self, isolate: Isolate, params: dict[str, Any]) -> None:
+        self._owner.work(self._sort(isolate, params))
+
+    async def _sort(self, isolate: Isolate, params: dict[str, Any]) -> None:
+        try:
+            stopped = await self._meaning(isolate, params)
+        except DebuggerError:
+            if isolate.gone or isolate.wire.lost is not None:
+                return  # it ended meanwhile, and that is told
+            stopped = events.Stopped(StopReason.OTHER, isolate.id)
+        if stopped is not None:
+            self._report(isolate, stopped)
+
+    def _report(self, isolate: Isolate, stopped: events.Stopped) -> None:
+        self._steps.pop(isolate, None)
+        self._asked.discard(isolate)
+        self._pausing = False
+        # What was printed before the stop belongs to it.
+        self._owner.drain()
+        if self.standing is not None:
+            self._untold.append((isolate, stopped))
+            return
+        self.standing = isolate
+        for other in list(self._owner.isolates.values()):
+            if other is not isolate and other.stack is None:
+                self._asked.add(other)
+                other.send("Debugger.pause")
+        self._owner.emit(stopped)
+
+    async def _meaning(self, isolate: Isolate, params: dict[str, Any]) -> events.Stopped | None:
+        """Return what the user is to be told; None when the program was sent on its way."""
+        reasons = {str(params.get("reason"))}
+        if "ambiguous" in reasons:
+            reasons |= {each["reason"] for each in (params.get("data") or {}).get("reasons") or ()}
+        hits = [str(id) for id in params.get("hitBreakpoints") or ()]
+        said, isolate.said = isolate.said, []
+        if "instrumentation" in reasons:
+            await self._before_script(isolate, params)
+            if reasons == {"instrumentation"}:
+                await isolate.go()
+                return None
+        if isolate.marks.is_gate(hits):
+            await self._before_compiling(isolate)
+            return None
+        url = self._url(isolate)
+        if url == f"{OURS}monitor":
+            return await self._unforeseen(isolate)
+        ids = isolate.marks.hit(hits, said)
+        if isolate in self.entering and reasons & {"other", "Break on start"} and not ids:
+            self.entering.pop(isolate)(isolate)
+            return None
+        if "Break on start" in reasons and self.on_entry is not None:
+            on_entry, self.on_entry = self.on_entry, None
+            on_entry(isolate)
+            if not ids:
+                return None
+        if reasons & {"exception", "promiseRejection"}:
+            return await self._thrown(isolate, params, reasons)
+        if ids:
+            await self._forget_exits(isolate)
+            return events.Stopped(StopReason.BREAKPOINT, isolate.id, breakpoints=tuple(ids))
+        if "OOM" in reasons:
+            return events.Stopped(StopReason.OTHER, isolate.id, "almost out of memory")
+        return await self._moved(isolate, url, hits, reasons)
+
+    async def _moved(
+        self, isolate: Isolate, url: str, hits: list[str], reasons: set[str]
+    ) -> events.Stopped | None:
+        """Sort out a pause that no breakpoint and no exception made."""
+        step = self._steps.get(isolate)
+        if url == f"{OURS}idle":
+            assert isolate.stack is not None
+            isolate.stack.idle = True
+        if step is not None and not self._pausing and url != f"{OURS}idle":
+            return await self._stepped(isolate, step, hits)
+        if isolate in self._asked and not self._pausing:
+            self._asked.discard(isolate)
+            if self.standing is None:
+                await isolate.go()  # it is late: the program goes on already
+            return None
+        if self._pausing or (isolate.stack is not None and isolate.stack.idle):
+            return events.Stopped(StopReason.PAUSE, isolate.id)
+        return events.Stopped(StopReason.OTHER, isolate.id, "debugger statement")
+
+    @staticmethod
+    def _url(isolate: Isolate) -> str:
+        calls = isolate.stack.calls if isolate.stack is not None else []
+        script = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
+        return script.url if script is not None else ""
+
+    # --- scripts that are about to run
+
+    async def _before_script(self, isolate: Isolate, params: dict[str, Any]) -> None:
+        data = params.get("data") or {}
+        for reason in data.get("reasons") or ():
+            data = reason.get("auxData") or data
+        script = isolate.scripts.get(str(data.get("scriptId")))
+        if script is not None:
+            await isolate.marks.about_to_run(script)
+
+    async def _before_compiling(self, isolate: Isolate) -> None:
+        assert isolate.stack is not None
+        call = isolate.stack.calls[0]
+        answer = await isolate.ask(
+            "Debugger.evaluateOnCallFrame",
+            callFrameId=call["callFrameId"],
+            expression="[String(arguments[0]),String(arguments[1])]",
+            returnByValue=True,
+            silent=True,
+        )
+        told = answer.get("result", {}).get("value")
+        if isinstance(told, list):
+            await isolate.marks.about_to_compile(told[1], told[0])
+        # A step that led here leads on to where the module was asked for.
+        await isolate.go("Debugger.stepOut" if isolate in self._steps else "Debugger.resume")
+
+    # --- exceptions
+
+    async def _thrown(
+        self, isolate: Isolate, params: dict[str, Any], reasons: set[str]
+    ) -> events.Stopped | None:
+        data = params.get("data") or {}
+        uncaught = bool(data.get("uncaught"))
+        mode = UNCAUGHT if uncaught and UNCAUGHT in self.filters else RAISED
+        if mode not in self.filters or not await self._is_of_type(isolate, data, mode):
+            step = self._steps.get(isolate)
+            await isolate.go(_STEPS[step.kind] if step is not None else "Debugger.resume")
+            return None
+        await self._forget_exits(isolate)
+        await isolate.told(data)
+        self.exceptions[isolate] = await self._account(
+            isolate, data, UNCAUGHT if uncaught else "always"
+        )
+        words = "promise rejection" if "promiseRejection" in reasons else None
+        return events.Stopped(StopReason.EXCEPTION, isolate.id, words)
+
+    async def _is_of_type(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> bool:
+        wanted = self.filters[mode].condition
+        if wanted is None:
+            return True
+        kinds = [str(thrown.get("type"))]
+        if "objectId" in thrown:
+            kinds = await isolate.values.call("this.kinds(a)", thrown["objectId"]) or kinds
+        return any(each.strip() in kinds for each in wanted.split(","))
+
+    async def _account(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> ExceptionInfo:
+        told = None
+        if "objectId" in thrown:
+            told = await isolate.values.call("this.error(a)", thrown["objectId"])
+        if told is None:
+            words = (
+                primitive(thrown) if "objectId" not in thrown else str(thrown.get("description"))
+            )
+            return ExceptionInfo(str(thrown.get("type")), words, mode=mode)
+        lines = exceptions.read_stack(str(told[2]), isolate.scripts)
+        return exceptions.info(told, lines, mode, exceptions.LineText())
+
+    async def _unforeseen(self, isolate: Isolate) -> events.Stopped | None:
+        """Node has met what nobody caught, and V8 had not seen it coming (a module's own code).
+
+        The stack has unwound: what it was is told by the error alone.
+        """
+        assert isolate.stack is not None
+        call = isolate.stack.calls[0]
+        answer = await isolate.ask(
+            "Debugger.evaluateOnCallFrame",
+            callFrameId=call["callFrameId"],
+            expression="error",
+            silent=True,
+        )
+        thrown = answer.get("result") or {}
+        if UNCAUGHT not in self.filters or not await self._is_of_type(isolate, thrown, UNCAUGHT):
+            await isolate.go()
+            return None
+        found = await self._account(isolate, thrown, UNCAUGHT)
+        self.exceptions[isolate] = found
+        told = await self._stack_of(isolate, thrown)
+        isolate.stack = Stack([], ids=isolate.numbers(max(1, len(told))), told=told)
+        return events.Stopped(StopReason.EXCEPTION, isolate.id)
+
+    async def _stack_of(self, isolate: Isolate, thrown: dict[str, Any]) -> list[Line]:
+        if "objectId" not in thrown:
+            return []
+        told = await isolate.values.call("this.error(a)", thrown["objectId"])
+        return exceptions.read_stack(str(told[2]), isolate.scripts) if told else []
+
+    # --- steps
+
+    async def _stepped(
+        self, isolate: Isolate, step: Step, hits: list[str]
+    ) -> events.Stopped | None:
+        """Return the end of a step; None when it goes on: the line is not over yet."""
+        stack = isolate.stack
+        assert stack is not None
+        step.tries += 1
+        if step.tries > _MOST_TRIES:
+            await self._forget_exits(isolate)
+            return events.Stopped(StopReason.STEP, isolate.id)
+        if step.kind is StepKind.OUT:
+            return await self._stepped_out(isolate, stack, step, hits)
+        call = stack.calls[0]
+        script = isolate.scripts.get(str(call["location"]["scriptId"]))
+        spot = isolate.scripts.spot(call["location"])
+        made_up = script is not None and isolate.scripts.map_of(script) and not spot.mapped
+        same_line = (spot.path, spot.line) == (step.spot.path, step.spot.line)
+        same_frame = stack.depth == step.depth and _function(call) == step.function
+        if made_up or (same_line and same_frame):
+            await isolate.go(_STEPS[StepKind.OVER if made_up else step.kind])
+            return None
+        return events.Stopped(StopReason.STEP, isolate.id)
+
+    async def _stepped_out(
+        self, isolate: Isolate, stack: Stack, step: Step, hits: list[str]
+    ) -> events.Stopped | None:
+        at_exit = bool(step.exits & set(hits)) and "returnValue" in stack.calls[0]
+        if at_exit and stack.depth == step.depth:
+            step.returned = await self._keep(isolate, stack.calls[0]["returnValue"])
+            await self._forget_exits(isolate)
+        elif not at_exit and stack.depth < step.depth:
+            await self._forget_exits(isolate)
+            if step.returned is not None:
+                stack.calls[0]["returnValue"] = step.returned
+            return events.Stopped(StopReason.STEP, isolate.id)
+        elif not step.exits and stack.depth >= step.depth:
+            # It was not a return that led here: the function was left, and something else runs.
+            return events.Stopped(StopReason.STEP, isolate.id)
+        await isolate.go("Debugger.stepOut")
+        return None
+
+    @staticmethod
+    async def _keep(isolate: Isolate, remote: dict[str, Any]) -> dict[str, Any]:
+        """Return a value that outlives the stop at which it was handed out."""
+        if "objectId" not in remote:
+            return remote
+        answer = await isolate.ask(
+            "Runtime.callFunctionOn",
+            functionDeclaration="function(){return this}",
+            objectId=remote["objectId"],
+            objectGroup="freezeframe-returned",
+            silent=True,
+        )
+        return dict(answer["result"])
+
+    async def _watch_exits(self, isolate: Isolate, call: dict[str, Any]) -> set[str]:
+        """Stop where a function returns, to see with what."""
+        isolate.send("Runtime.releaseObjectGroup", objectGroup="freezeframe-returned")
+        scopes = [each for each in call.get("scopeChain") or () if each["type"] == "local"]
+        if not scopes or "startLocation" not in scopes[0]:
+            return set()
+        found: set[str] = set()
+        with contextlib.suppress(DebuggerError):
+            answer = await isolate.ask(
+                "Debugger.getPossibleBreakpoints",
+                start=scopes[0]["startLocation"],
+                end=scopes[0].get("endLocation"),
+                restrictToFunction=True,
+            )
+            exits = [e for e in answer.get("locations") or () if e.get("type") == "return"]
+            for location in exits if len(exits) <= _MOST_EXITS else ():
+                place = {k: location[k] for k in ("scriptId", "lineNumber", "columnNumber")}
+                with contextlib.suppress(DebuggerError):
+                    made = await isolate.ask("Debugger.setBreakpoint", location=place)
+                    found.add(str(made["breakpointId"]))
+        return found
+
+    async def _forget_exits(self, isolate: Isolate) -> None:
+        step = self._steps.get(isolate)
+        exits, ids = step, set()
+        if exits is not None:
+            ids, exits.exits = exits.exits, set()
+        for id in ids:
+            with contextlib.suppress(DebuggerError):
+                await isolate.ask("Debugger.removeBreakpoint", breakpointId=id)
+
+
+def _function(call: dict[str, Any]) -> object:
+    start = call.get("functionLocation") or {}
+    return (
+        function_name(call),
+        start.get("scriptId"),
+        start.get("lineNumber"),
+        start.get("columnNumber"),
+    )

@@ -1,0 +1,94 @@
+"""Places and names that stay the same from run to run, and what is not written down."""
+
+from __future__ import annotations
+
+import pytest
+
+from freezeframe.history import codec, places
+from freezeframe.history.secrets import Secrets
+from freezeframe.model.values import Scope, ScopeKind, Value
+
+SECRETS = Secrets(("*password*", "*api_key*"))
+NONE = Secrets(())
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("total_of", "total_of"),
+        ("loop::total_of::h0123456789abcdef", "loop::total_of"),
+        ("shop::add(int, char const*)", "shop::add"),
+        ("std::vector<int, std::allocator<int> >::push_back(int&&)", None),
+        ("main.(*Cart).Add", "main.(*Cart).Add"),
+        ("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
+        ("work.constprop.0", "work"),
+        ("run [clone .cold]", "run"),
+        ("<lambda at 0x7ffe12345678>", "<lambda at 0x>"),
+        ("Account#deposit", "Account#deposit"),
+        ("<module>", "<module>"),
+    ],
+)
+def test_a_function_has_one_name_however_it_was_built(name, key):
+    found = places.function_key(name)
+
+    assert found == (key or "std::vector<int, std::allocator<int> >::push_back")
+    assert places.function_key(found) == found
+
+
+def test_paths_are_relative_to_the_workspace_and_only_below_it():
+    assert places.relative("/p/a/b.py", "/p") == "a/b.py"
+    assert places.relative("/pa/b.py", "/p") == "/pa/b.py"
+    assert places.absolute("a/b.py", "/p") == "/p/a/b.py"
+    assert places.absolute("/x/b.py", "/p") == "/x/b.py"
+
+
+@pytest.mark.parametrize("name", ["password", "db_PASSWORD", "'user_password'", "x_api_key_2"])
+def test_a_secret_is_known_by_its_name(name):
+    assert SECRETS.hides(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("{'password': 'a b', 'n': 1}", "{'password': <not recorded>, 'n': 1}"),
+        ("User(password='x', n=1)", "User(password=<not recorded>, n=1)"),
+        ('{password: "x\\"y", n: 1}', "{password: <not recorded>, n: 1}"),
+        ("{api_key = 0x55 , n = 1}", "{api_key = <not recorded> , n = 1}"),
+        ("{'n': 'password'}", "{'n': 'password'}"),
+        ("a == b", "a == b"),
+    ],
+)
+def test_a_secret_inside_a_text_is_cut_out(text, kept):
+    assert SECRETS.cleared(text) == kept
+
+
+def test_values_are_read_back_as_they_were_written():
+    child = Value("x", "4", "int")
+    scope = Scope(
+        "Locals",
+        ScopeKind.LOCALS,
+        (
+            Value("n", "3", "int"),
+            Value("p", "", "Point", (child,), True, 1, opaque=True),
+            Value("s", "'ä\ud800'", "str"),
+            Value("password", "x", "str"),
+        ),
+        more=2,
+    )
+
+    (read,) = codec.scopes(codec.raw_scopes(codec.scopes_bytes([scope], SECRETS)))
+
+    assert read.values[:2] == scope.values[:2]
+    assert (read.kind, read.more) == (ScopeKind.LOCALS, 2)
+    assert read.values[2].text == "'ä???'" or "\ufffd" in read.values[2].text
+    assert read.values[3].text == Secrets.WORD
+
+
+def test_a_stop_stays_within_its_cap():
+    huge = tuple(Value(f"v{n}", "x" * 5_000, "str") for n in range(100))
+    scope = Scope("Locals", ScopeKind.LOCALS, huge)
+
+    packed = codec.scopes_bytes([scope], NONE)
+
+    assert len(codec.unpack(packed)) <= 64_000
+    assert len(codec.scopes(codec.raw_scopes(packed))[0].values) == 100
