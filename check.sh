@@ -12,6 +12,8 @@ export PATH
 
 # zsh and fish: the completion scripts are tried in them.
 for tool in zsh fish; do need "$tool"; done
+# The page of a recorded run is opened in a real browser.
+need chromium
 # Debuggers and compilers of native code. gdb also joins Pythons by their pid.
 need gdb
 need gdbserver

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 #: debugpy 1.8 sends header and body of a message apart: 44 ms a request without this.
 NODELAY = "__import__('pydevd').get_global_debugger().writer.sock.setsockopt(6, 1, 1)"
@@ -149,3 +149,62 @@ class Lldb(Bare):
         self.ask("setExceptionBreakpoints", filters=[])
         self.ask("configurationDone")
         self._answer_to(launching)
+
+
+class Gdb:
+    """One native program under gdb's MI."""
+
+    _REQUESTS: ClassVar = {"next": "-exec-next"}
+
+    def __init__(self, gdb: str, env: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [gdb, "-q", "-nx", "-i=mi3"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(env),
+        )
+
+    def launch(self, program: str, source: str, line: int) -> None:
+        """Start *program* with a breakpoint in place; it runs when this returns."""
+        for command in (
+            "-gdb-set mi-async on",
+            # Containers forbid it.
+            "-gdb-set disable-randomization off",
+            "-gdb-set inferior-tty /dev/null",
+            "-enable-pretty-printing",
+            f'-file-exec-and-symbols "{program}"',
+            f'-break-insert --source "{source}" --line {line}',
+            "-exec-run",
+        ):
+            self._do(command)
+
+    def ask(self, request: str, **arguments: Any) -> None:
+        self._do(f"{self._REQUESTS[request]} --thread {arguments['threadId']}")
+
+    def stop_report(self) -> int:
+        """Wait for the next stop, fetch what its report shows, and return the thread."""
+        self._read_until(b"*stopped")
+        self._do("-stack-list-frames 0 19")
+        self._do("-stack-list-variables --all-values")
+        return 1
+
+    def close(self) -> None:
+        """End the program and the debugger."""
+        self._do("-interpreter-exec console kill")
+        self._process.communicate(b"-gdb-exit\n")
+
+    def _do(self, command: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"7{command}\n".encode())
+        self._process.stdin.flush()
+        line = self._read_until(b"7^")
+        if line.startswith(b"7^error"):
+            raise RuntimeError(f"{command}: {line.decode()}")
+
+    def _read_until(self, beginning: bytes) -> bytes:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith(beginning):
+                return line
+        raise RuntimeError("gdb ended")

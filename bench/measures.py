@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bare import Bare, Debugpy
+from bare import Bare, Debugpy, Gdb
 from lab import HERE, PROGRAMS, Lab, interpreters, line_of
 
 #: does one thing and returns what it took: seconds, or megabytes a second
@@ -90,7 +90,7 @@ class Resume(Measure):
         self._thread = self._bare.stop_report()
         return {self._ours_named: self._ours, self._theirs_named: self._theirs}
 
-    def _stopped(self) -> Bare:
+    def _stopped(self) -> Bare | Gdb:
         """Start the program on our side, and on theirs up to its first stop."""
         line = line_of("steps.py", "stop")
         program = str(PROGRAMS / "steps.py")

@@ -1,11 +1,11 @@
-"""The same questions for native code: `dbg` on lldb-dap against a bare script on lldb-dap."""
+"""The same questions for native code: `dbg` on a debugger against a bare script on it."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 
-from bare import Bare, Lldb
+from bare import Bare, Gdb, Lldb
 from lab import PROGRAMS, line_of
 from measures import Figure, Measure, Probe, Resume, Stopwatch, Taken
 
@@ -33,16 +33,23 @@ class _Native(Measure):
         subprocess.run([str(_first(_COMPILERS)), "-g", "-O0", "-o", program, _SOURCE], check=True)
         return program
 
-    def bare(self, program: str) -> Lldb:
-        """Start *program* under a bare lldb-dap."""
-        bare = Lldb(str(_first(_ADAPTERS)), self.lab.env)
+    #: its name in `--adapter`, and in the names of its probes
+    debugger = "lldb-dap"
+    words = ", C"
+
+    def bare(self, program: str) -> Lldb | Gdb:
+        """Start *program* under the bare debugger."""
+        bare = self._spawn()
         bare.launch(program, _SOURCE, line_of("steps.c", "stop"))
         return bare
+
+    def _spawn(self) -> Lldb | Gdb:
+        return Lldb(str(_first(_ADAPTERS)), self.lab.env)
 
     @property
     def how(self) -> tuple[str, ...]:
         line = line_of("steps.c", "stop")
-        return ("-b", f"steps.c:{line}", "--name", self.name, "--adapter", "lldb-dap")
+        return ("-b", f"steps.c:{line}", "--name", self.name, "--adapter", self.debugger)
 
 
 class NativeStart(_Native):
@@ -53,7 +60,7 @@ class NativeStart(_Native):
     def open(self) -> dict[str, Probe]:
         self._program = self.compile()
         self.lab.run("status")
-        return {"dbg start, C": self._ours, "bare start, C": self._theirs}
+        return {f"dbg start{self.words}": self._ours, f"bare start{self.words}": self._theirs}
 
     def _ours(self) -> float:
         took_s, text = self.lab.timed("start", self._program, *self.how)
@@ -70,8 +77,8 @@ class NativeStart(_Native):
         return watch.took_s
 
     def figures(self, taken: Taken) -> list[Figure]:
-        ratio = taken["dbg start, C"] / taken["bare start, C"]
-        return [Figure("dbg start / bare start, C", ratio, "×", 1.15)]
+        ratio = taken[f"dbg start{self.words}"] / taken[f"bare start{self.words}"]
+        return [Figure(f"dbg start / bare start{self.words}", ratio, "×", 1.15)]
 
 
 class NativeNext(_Native, Resume):
@@ -79,10 +86,30 @@ class NativeNext(_Native, Resume):
     request = "next"
     language = ", C"
 
-    def _stopped(self) -> Bare:
+    def _stopped(self) -> Bare | Gdb:
         program = self.compile()
         self.lab.run("start", program, *self.how)
         return self.bare(program)
 
 
-NATIVE: tuple[type[Measure], ...] = (NativeStart, NativeNext)
+class _ByGdb(_Native):
+    """The same through gdb's MI."""
+
+    debugger = "gdb-mi"
+    words = ", C by gdb"
+
+    def _spawn(self) -> Gdb:
+        return Gdb(str(shutil.which("gdb")), self.lab.env)
+
+
+class GdbStart(_ByGdb, NativeStart):
+    name = "gdb-start"
+
+
+class GdbNext(_ByGdb, NativeNext):
+    name = "gdb-next"
+    language = ", C by gdb"
+
+
+_GDB: tuple[type[Measure], ...] = (GdbStart, GdbNext) if shutil.which("gdb") else ()
+NATIVE: tuple[type[Measure], ...] = (NativeStart, NativeNext, *_GDB)

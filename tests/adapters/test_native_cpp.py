@@ -174,6 +174,29 @@ def test_values_of_the_standard_library_are_readable_in_one_line(dbg, values):
     assert "_M_" not in told, told
 
 
+CROWDED = (
+    "#include <memory>\n#include <string>\n#include <variant>\n#include <vector>\n"
+    "struct Point { int x, y; };\n"
+    "int main() {\n"
+    + "".join(f"    std::vector<std::vector<int>> v{n}{{{{1}}, {{2}}}};\n" for n in range(20))
+    + "    auto shared = std::make_shared<Point>(Point{3, 4});\n"
+    '    std::variant<int, std::string> either = "word";\n'
+    "    std::vector<int> last{5, 6};\n"
+    "    int &reference = last[1];\n"
+    "    return reference + shared->x;  // @end\n}\n"
+)
+
+
+def test_a_frame_full_of_objects_shows_what_is_in_each(dbg, native):
+    p = native(CROWDED, "-std=c++17")
+    dbg.data("start", p.name, "-b", p.at("end"))
+
+    told = dbg("locals", "--budget", 6000).out
+
+    wanted = {"shared": r"3.*4", "either": r"word", "last": r"5, 6", "reference": r"\b6\b"}
+    assert unreadable(told, wanted) == []
+
+
 def test_elements_are_reached_by_index(dbg, values):
     assert dbg.data("print", "numbers[1]")["value"]["text"] == "2"
     assert dbg.data("print", "pair.first")["value"]["text"] == "7"

@@ -172,6 +172,28 @@ READABLE = {
 }
 
 
+REFERENCES = r"""
+fn main() {
+    let bytes = [1u8, 200, 3];
+    let byte = &bytes[1];
+    let sign = 'x';
+    let letter = &sign;
+    let count = std::sync::atomic::AtomicUsize::new(7);
+    println!("{byte} {letter} {count:?}");  // @here
+}
+"""
+
+
+def test_a_reference_to_a_byte_or_a_character_is_no_string(dbg, native):
+    p = native(REFERENCES)
+    dbg.data("start", p.name, "-b", p.at("here"))
+
+    told = dbg("locals").out
+
+    readable = {"bytes": r"1, ?200, ?3", "byte": r"^0x[0-9a-f]+( -> 200)?$", "count": r"7"}
+    assert unreadable(told, {**readable, "letter": r"^0x[0-9a-f]+ -> 'x'$"}) == []
+
+
 def test_values_of_std_are_readable_in_one_line(dbg, values):
     told = dbg("locals", "--budget", 4000).out
 

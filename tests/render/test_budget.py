@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freezeframe.model import answers as a
+from freezeframe.model import history as h
 from freezeframe.model.places import Source, SourceLine
+from freezeframe.model.runs import Run
 from freezeframe.model.stops import (
     Breakpoint,
     BreakpointState,
@@ -143,6 +145,76 @@ others = st.one_of(
     st.builds(a.FrameAnswer, frames, number, st.none() | sources, some(scopes, 2), maybe),
     st.builds(a.SourceAnswer, sources, maybe),
 )
+runs = st.builds(
+    Run, number, words, words, some(words), maybe, maybe, st.floats(0, 1e9), stops=number
+)
+differences = some(st.builds(h.Difference, words, maybe, maybe), 8)
+
+
+@st.composite
+def tables(draw):
+    columns = draw(some(words, 4))
+    cells = st.tuples(*[maybe] * len(columns))
+    hits = some(st.builds(h.Hit, number, number, st.floats(0, 1e6), number, cells, words, words), 9)
+    return h.HitTable(
+        draw(words),
+        draw(runs),
+        draw(number),
+        columns,
+        draw(hits),
+        draw(number),
+        where=draw(maybe),
+        others=draw(some(words, 3)),
+        constant=draw(some(values, 3)),
+    )
+
+
+recorded = st.one_of(
+    tables(),
+    st.builds(
+        h.HitGroups,
+        words,
+        runs,
+        words,
+        some(st.builds(h.HitGroup, words, number, number, number), 9),
+        number,
+    ),
+    st.builds(
+        h.RunDiff,
+        runs,
+        runs,
+        some(
+            st.builds(
+                h.Divergence,
+                st.sampled_from(["values", "path", "missing", "end", "output"]),
+                words,
+                words,
+                number,
+                st.none() | number,
+                st.none() | number,
+                differences,
+                some(words),
+                words,
+                words,
+                words,
+            ),
+            5,
+        ),
+        number,
+        maybe,
+        number,
+        some(words),
+        some(words),
+    ),
+    st.builds(
+        h.EventList,
+        some(st.builds(h.SessionEvent, number, st.floats(0, 1e9), words, words, words), 9),
+        number,
+    ),
+    st.builds(h.RunAnswer, runs, words, maybe, some(words, 2)),
+    st.builds(h.Pruned, some(runs, 6), number, number),
+    st.builds(a.SessionList, recorded=some(runs, 6), sessions=st.just(()), all=st.just(True)),
+)
 batches = st.builds(
     a.Batch,
     some(st.builds(a.BatchItem, words, st.booleans(), reports | others, maybe, maybe, maybe), 5),
@@ -158,6 +230,16 @@ def test_any_report_fits_its_budget_with_its_first_line_whole(answer, budget):
     assert tokens(text) <= budget
     whole = render_text(answer, budget_tokens=10**6, cwd="/p")
     assert text.split("\n")[0] == whole.split("\n")[0] != ""
+
+
+@settings(max_examples=60, deadline=None)
+@given(recorded, st.integers(LEAST_TOKENS, 600))
+def test_any_answer_about_the_past_fits_its_budget(answer, budget):
+    text = render_text(answer, budget_tokens=budget, cwd="/p")
+
+    assert tokens(text) <= budget
+    assert "\x1b" not in text
+    assert text.endswith("\n")
 
 
 @settings(max_examples=60, deadline=None)

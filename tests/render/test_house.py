@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 from freezeframe.errors import FreezeframeError, NotStopped
-from freezeframe.model import answers
+from freezeframe.model import answers, history
 from freezeframe.model.answers import (
     AdapterInfo,
     AdapterList,
@@ -38,20 +38,30 @@ PARTS = {
     "BatchItem",
     "Check",
     "Chunk",
+    "Difference",
+    "Divergence",
+    "Hit",
+    "HitGroup",
     "Instruction",
     "Output",
+    "RecordedStop",
+    "Recording",
+    "SessionEvent",
     "SessionInfo",
     "Setting",
+    "SourceText",
     "Stack",
     "StepTrail",
+    "Watched",
 }
 
 
 def test_every_kind_of_answer_has_a_renderer():
     kinds = {
         kind
-        for name, kind in inspect.getmembers(answers, inspect.isclass)
-        if kind.__module__ == answers.__name__ and name not in PARTS
+        for module in (answers, history)
+        for name, kind in inspect.getmembers(module, inspect.isclass)
+        if kind.__module__ == module.__name__ and name not in PARTS
     }
 
     assert kinds == set(RENDERERS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -156,6 +155,8 @@ def add_stop(connection: sqlite3.Connection, run: RunRow, stop: StopRow, secrets
 
 def add_text(connection: sqlite3.Connection, text: str) -> int:
     """Keep a text once, however many speak of it; return its id."""
+    import hashlib  # not before something is recorded
+
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     found = connection.execute("SELECT id FROM texts WHERE digest = ?", (digest,)).fetchone()
     if found is None:

@@ -26,6 +26,7 @@ _PROBE_S = 30.0
 async def checks(ctx: Context) -> tuple[Check, ...]:
     """Return every check, the house first."""
     found = [_versions(ctx), _daemon(ctx), _runtime_directory(ctx), _config(ctx), _ptrace()]
+    found.append(await _history(ctx))
     for info in select.survey(ctx.caller.env, ctx.config):
         if not info.found:
             fix = info.install[0] if info.install else None
@@ -73,6 +74,20 @@ def _config(ctx: Context) -> Check:
         return Check("config", "fail", error.message, f"edit {path}")
     state = "read" if os.path.exists(path) else "not there; defaults are used"
     return Check("config", "ok", f"{path}: {state}")
+
+
+async def _history(ctx: Context) -> Check:
+    """Can what was recorded be read, and how much of it is there?"""
+    path = ctx.history.store.path
+    try:
+        runs = await ctx.history.runs(None)
+    except FreezeframeError as error:
+        return Check("history", "fail", error.message, error.next)
+    size_mb = ctx.history.size() / 1e6
+    state = f"{path}: {len(runs)} runs, {size_mb:.1f} MB"
+    if not ctx.config.history.record:
+        return Check("history", "warn", f"{state}; history.record is off", "dbg config history")
+    return Check("history", "ok", state)
 
 
 def _ptrace() -> Check:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from freezeframe.backends import select
 from freezeframe.backends.builds import find
 from freezeframe.backends.builds.make import Built, make
-from freezeframe.backends.builds.recipe import Recipe, Toolchain, Wish
+from freezeframe.backends.builds.recipe import Command, Recipe, Toolchain, Wish
 from freezeframe.errors import NotFound, UsageError
 
 from ._context import Context
@@ -53,7 +53,7 @@ async def meant(
         return Meant(program, args, True, name_of(program, module=True), interpreter)
     ran = find.for_command((program, *args))
     if ran is not None and not os.path.exists(os.path.join(cwd, program)):
-        return await _as_ran(ctx, program, args, *ran)
+        return await _as_ran(ctx, program, *ran)
     program, args, interpreter = _without_runtime(ctx, program, args, interpreter)
     path = existing(program, cwd)
     name = name_of(path)
@@ -108,13 +108,15 @@ async def _tests(
 
 
 async def _as_ran(
-    ctx: Context, program: str, args: tuple[str, ...], toolchain: Toolchain, tests: bool
+    ctx: Context, program: str, toolchain: Toolchain, command: Command, args: tuple[str, ...]
 ) -> Meant:
     """Read `start go run ./cmd/app` as what was meant: the program that it builds and runs."""
-    path, rest = _path_before(ctx.caller.cwd, args[1:])
-    recipe = await toolchain.plan(_wish(ctx, path, tests=tests))
+    path, rest = ctx.caller.cwd, args
+    if command.takes_path:
+        path, rest = _path_before(path, args)
+    recipe = await toolchain.plan(_wish(ctx, path, tests=command.tests))
     if recipe is None:
-        raise NotFound(f"there is nothing in {path} that {program} {args[0]} runs.")
+        raise NotFound(f"there is nothing in {path} that {program} runs.")
     return Meant(recipe.source, recipe.arguments(rest), False, recipe.name, recipe=recipe)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +17,7 @@ from .seeing import read_range
 
 if TYPE_CHECKING:
     from freezeframe.history.reading import Found, HitRow
+    from freezeframe.history.tables import Chosen
 
 _Place = Annotated[Location, Arg("file:line or a function", meta="LOC", complete="location")]
 _Run = Annotated[
@@ -101,16 +103,21 @@ async def hits(
     if group_by is not None and count_by is not None:
         raise UsageError("--group-by and --count-by are two questions.", next=f"dbg hits {where}")
     found, rows = await _hits(ctx, run, where)
-    chosen = tables.choose(rows, condition)
+    place = _named(where, rows)
     by = group_by or count_by
-    if by is not None:
+    wanted = read_range(range)
+
+    def table() -> HitTable | HitGroups:
+        chosen = tables.choose(rows, condition)
+        if by is None:
+            return _table(found, place, rows, chosen, columns, condition, wanted or (0, top))
         shown = tables.columns(chosen.rows, columns) if group_by and chosen.rows else None
         groups, unanswered = tables.groups(
             chosen.rows, by, shown, by_count=count_by is not None or top is not None
         )
         kept = groups[:top]
         return HitGroups(
-            _named(where, rows),
+            place,
             found.run,
             by,
             tuple(kept),
@@ -119,15 +126,31 @@ async def hits(
             columns=shown.names if shown else (),
             unanswered=unanswered,
         )
+
+    # Thousands of stops take a while to read: the daemon serves others meanwhile.
+    return await asyncio.to_thread(table)
+
+
+def _table(
+    found: Found,
+    place: str,
+    rows: list[HitRow],
+    chosen: Chosen,
+    columns: tuple[str, ...],
+    condition: str | None,
+    wanted: tuple[int, int | None],
+) -> HitTable:
+    from freezeframe.history import tables
+
     made = tables.columns(chosen.rows or rows, columns)
-    start, end = read_range(range) or (0, top or _ROWS)
-    kept_rows = chosen.rows[start:end]
+    start, end = wanted
+    kept = chosen.rows[start : _ROWS if end is None else end]
     return HitTable(
-        _named(where, rows),
+        place,
         found.run,
         len(rows),
         made.names,
-        tuple(tables.hit(row, made.cells(row)) for row in kept_rows),
+        tuple(tables.hit(row, made.cells(row)) for row in kept),
         matched=len(chosen.rows),
         start=start,
         where=condition,
@@ -209,10 +232,14 @@ async def hit_trend(
     from freezeframe.history import tables
 
     found, rows = await _hits(ctx, run, where)
-    chosen = tables.choose(rows, condition).rows
-    if not chosen:
-        raise NotFound(f"no hit at {where} has {condition}.", next=f"dbg hits {where}")
-    points, numbers, skipped, instead = tables.trend(chosen, expression)
+
+    def work() -> tuple[list[float], list[int], int, str | None]:
+        chosen = tables.choose(rows, condition).rows
+        if not chosen:
+            raise NotFound(f"no hit at {where} has {condition}.", next=f"dbg hits {where}")
+        return tables.trend(chosen, expression)
+
+    points, numbers, skipped, instead = await asyncio.to_thread(work)
     return HitTrend(
         _named(where, rows), found.run, expression, tuple(points), tuple(numbers), skipped, instead
     )
@@ -248,7 +275,8 @@ async def diff(
                 f"run {name} has no stops to compare.",
                 next="dbg start PROGRAM -b FILE:LINE",
             )
-    found = divergence.compare(await ctx.history.side(one), await ctx.history.side(other))
+    sides = await ctx.history.side(one), await ctx.history.side(other)
+    found = await asyncio.to_thread(divergence.compare, *sides)
     listed = found.divergences[: _DIVERGENCES if all else 1]
     return RunDiff(
         one.run,

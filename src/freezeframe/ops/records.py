@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Annotated
 
@@ -167,9 +168,10 @@ async def export(
     if is_page:
         from freezeframe.history import page
 
-        text = page.page(recording)
+        text = await asyncio.to_thread(page.page, recording)
     else:
-        text = "".join(f"{line}\n" for line in exchange.lines(recording))
+        lines = await asyncio.to_thread(lambda: list(exchange.lines(recording)))
+        text = "".join(f"{line}\n" for line in lines)
     if file is None:
         return Text(text, whole=True)
     path = os.path.abspath(os.path.join(ctx.caller.cwd, os.path.expanduser(file)))

@@ -24,8 +24,11 @@ FIRST_FRAMES = 20
 FIRST_VALUES = 100
 #: Children fetched of one value whose own text does not show them.
 FIRST_CHILDREN = 50
-#: Values opened at one stop, so that a frame full of objects stays cheap.
-_MAX_OPENED = 24
+#: Values opened of one scope, so that a frame full of objects stays cheap; inside of each of
+#: those, and inside of all of them.
+_MAX_OPENED = 60
+_MAX_INSIDE_ONE = 12
+_MAX_INSIDE = 80
 #: How deep objects within objects are opened.
 _MAX_DEPTH = 3
 
@@ -34,6 +37,23 @@ _SHOWN = frozenset({ScopeKind.ARGUMENTS, ScopeKind.LOCALS})
 _SPEAK_OF_USERS = frozenset(
     {StopReason.EXCEPTION, StopReason.SIGNAL, StopReason.PAUSE, StopReason.ENTRY}
 )
+
+
+@dataclass(slots=True)
+class _Opened:
+    """Values of one scope that were opened so far."""
+
+    top: int = 0
+    inside_one: int = 0
+    inside: int = 0
+
+    def allows(self, depth: int) -> bool:
+        """Count one more, at that depth; whether it may be opened."""
+        if depth == 1:
+            self.top, self.inside_one = self.top + 1, 0
+            return self.top <= _MAX_OPENED
+        self.inside_one, self.inside = self.inside_one + 1, self.inside + 1
+        return self.inside_one <= _MAX_INSIDE_ONE and self.inside <= _MAX_INSIDE
 
 
 @dataclass(slots=True)
@@ -74,7 +94,7 @@ class Moment:
     _total: int | None = None
     _complete: bool = False
     _scopes: dict[int, Sequence[RawScope]] = field(default_factory=dict)
-    _opened: int = 0
+    _opened: _Opened = field(default_factory=lambda: _Opened())
 
     # --- frames
 
@@ -189,7 +209,7 @@ class Moment:
         open_values: bool,
         definitions: bool = False,
     ) -> tuple[Scope, Value | None]:
-        self._opened = 0
+        self._opened = _Opened()
         there = [raw for raw in raws if not raw.returned and not raw.gone]
         plain = [raw for raw in there if definitions or not raw.definition]
         shown = plain[start : start + count]
@@ -214,9 +234,10 @@ class Moment:
     async def open(self, raw: RawValue, depth: int = 1) -> Value:
         """Return the value with its children when its own text does not show them."""
         value = self.value(raw)
-        if not raw.opaque or not raw.ref or self._opened >= _MAX_OPENED or depth > _MAX_DEPTH:
+        if not raw.opaque or not raw.ref or depth > _MAX_DEPTH:
             return value
-        self._opened += 1
+        if not self._opened.allows(depth):
+            return value
         try:
             children = await self.backend.children(raw.ref, count=FIRST_CHILDREN)
         except DebuggerError:

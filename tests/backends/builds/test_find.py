@@ -91,6 +91,6 @@ def test_commands_of_a_toolchain_are_known():
     ran = find.for_command(("go", "test", "./pkg"))
 
     assert ran is not None
-    assert (ran[0].language, ran[1]) == ("Go", True)
+    assert (ran[0].language, ran[1].tests, ran[2]) == ("Go", True, ("./pkg",))
     assert find.for_command(("go", "vet")) is None
     assert find.for_command(("app", "run")) is None

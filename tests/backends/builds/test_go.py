@@ -27,13 +27,15 @@ def write(path: Path, text: str) -> Path:
 
 
 async def plan(path: Path, *, tests: bool = False) -> Recipe:
-    recipe = await TOOLCHAIN.plan(Wish(str(path), tests=tests, env=os.environ))
+    cwd = str(path.parent if path.is_dir() else path.parent.parent)
+    recipe = await TOOLCHAIN.plan(Wish(str(path), tests=tests, env=os.environ, cwd=cwd))
     assert recipe is not None
     return recipe
 
 
 @on_loop
 async def test_a_package_is_built_where_it_is_without_optimisation(tmp_path):
+    write(tmp_path / "go.mod", "module x\n")
     write(tmp_path / "cmd" / "app" / "main.go", MAIN)
 
     recipe = await plan(tmp_path / "cmd" / "app")
@@ -47,9 +49,14 @@ async def test_a_package_is_built_where_it_is_without_optimisation(tmp_path):
 async def test_a_file_of_a_package_means_the_package(tmp_path):
     file = write(tmp_path / "app" / "main.go", MAIN)
     write(tmp_path / "app" / "more.go", "package main\n")
+    write(tmp_path / "app" / "more_test.go", "package main\n")
 
+    loose = await plan(file)
+    write(tmp_path / "go.mod", "module x\n")
     recipe = await plan(file)
 
+    # Outside of a module there is no package but the files that are named.
+    assert loose.argv[-2:] == ("main.go", "more.go")
     assert recipe.argv[-1] == "."
     assert recipe.name == "app"
 

@@ -36,7 +36,8 @@ def ends_with(code: int) -> str:
 
 
 async def plan(path: Path, *, tests: bool = False) -> Recipe:
-    recipe = await TOOLCHAIN.plan(Wish(str(path), tests=tests, env=os.environ))
+    cwd = str(path.parent)
+    recipe = await TOOLCHAIN.plan(Wish(str(path), tests=tests, env=os.environ, cwd=cwd))
     assert recipe is not None
     return recipe
 
@@ -71,7 +72,7 @@ async def test_of_several_programs_one_must_be_named(tmp_path):
     with pytest.raises(NotFound) as failure:
         await plan(tmp_path / "shop")
 
-    assert "2 programs: src/bin/one.rs, src/bin/two.rs" in failure.value.message
+    assert "2 programs: shop/src/bin/one.rs, shop/src/bin/two.rs" in failure.value.message
     assert failure.value.next == "dbg start shop/src/bin/one.rs"
 
 

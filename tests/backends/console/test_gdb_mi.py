@@ -433,13 +433,15 @@ async def test_an_address_and_a_module_s_function_stop_the_program(loop):
 async def test_what_is_no_program_is_refused(tmp_path, loop):
     text = tmp_path / "text"
     text.write_text("no program\n")
-    async with Driver() as d:
-        with pytest.raises(LaunchFailed, match="may not be executed"):
-            await d.start(loop.launch().__class__(str(text), cwd=str(tmp_path), env=os.environ))
-    text.chmod(0o755)
-    async with Driver() as d:
-        with pytest.raises(LaunchFailed, match="not in executable format"):
-            await d.start(loop.launch().__class__(str(text), cwd=str(tmp_path), env=os.environ))
+    copy = tmp_path / "copy"
+    copy.write_bytes(Path(loop.binary).read_bytes())
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x7fELF and no more")
+    broken.chmod(0o755)
+    for file, why in ((text, "is no binary"), (copy, "may not be executed"), (broken, "format")):
+        async with Driver() as d:
+            with pytest.raises(LaunchFailed, match=why):
+                await d.start(loop.launch().__class__(str(file), cwd=str(tmp_path), env=os.environ))
 
 
 @on_loop

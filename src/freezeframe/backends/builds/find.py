@@ -10,7 +10,7 @@ import os
 import pkgutil
 import sys
 
-from .recipe import Toolchain
+from .recipe import Command, Toolchain
 
 #: projects that nothing here builds: what makes a program of them, as far as it can be told
 _ELSEWHERE = {
@@ -73,12 +73,12 @@ def for_tests(path: str) -> Toolchain | None:
         folder = parent
 
 
-def for_command(words: tuple[str, ...]) -> tuple[Toolchain, bool] | None:
-    """Return the toolchain whose own command line begins so, and whether that runs tests."""
+def for_command(words: tuple[str, ...]) -> tuple[Toolchain, Command, tuple[str, ...]] | None:
+    """Return the toolchain whose own command a command line is, and the words behind it."""
     for each in toolchains():
-        for command, tests in each.commands.items():
-            if words[: len(command)] == command:
-                return each, tests
+        for begin, command in each.commands.items():
+            if words[: len(begin)] == begin:
+                return each, command, words[len(begin) :]
     return None
 
 

@@ -10,7 +10,7 @@ from freezeframe.backends.transport.run import Ran
 from freezeframe.errors import NotFound
 
 from . import tools
-from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
+from .recipe import FOLDER, Command, Complaint, Recipe, Toolchain, Wish
 
 _MODULE = "go.mod"
 _BESIDE = ("$GOROOT/bin", "/usr/local/go/bin", "/usr/lib/go/bin", "~/sdk/go/bin")
@@ -195,7 +195,10 @@ TOOLCHAINS = (
         plan=_plan,
         projects=(_MODULE,),
         tests=True,
-        commands={("go", "run"): False, ("go", "test"): True},
+        commands={
+            ("go", "run"): Command(takes_path=True),
+            ("go", "test"): Command(tests=True, takes_path=True),
+        },
         claims_folder=_claims_folder,
         programs=programs,
     ),

@@ -18,8 +18,6 @@ from freezeframe.errors import BuildFailed, DebuggerTimeout
 
 from .recipe import FOLDER, Complaint, Recipe, shown_path
 
-#: in a recipe's folder: it was built when this was last modified, and used since
-_STAMP = ".built"
 #: a program that nobody has started for so long is built again when somebody does
 _KEPT_S = 14 * 24 * 3600
 _SHOWN = 8
@@ -54,7 +52,7 @@ async def make(recipe: Recipe, *, env: Mapping[str, str], cwd: str, timeout_s: f
     if known is not None:
         os.utime(folder)
         return Built(recipe, known, new=False)
-    stamp = os.path.join(folder, _STAMP)
+    stamp = _stamp(recipe, folder)
     before = _identity(_read(stamp))
     with contextlib.suppress(FileNotFoundError):
         os.unlink(stamp)
@@ -64,7 +62,7 @@ async def make(recipe: Recipe, *, env: Mapping[str, str], cwd: str, timeout_s: f
     try:
         ran = await run(argv, cwd=recipe.cwd, env={**env, **added}, timeout_s=timeout_s)
     except DebuggerTimeout as error:
-        raise BuildFailed(error.message, next="dbg config") from None
+        raise BuildFailed(f"{error.message} See timeouts.build_s.", next="dbg config") from None
     program = recipe.read_product(ran) or os.path.join(folder, recipe.product)
     if ran.status != 0 or not os.path.exists(program):
         raise _failure(recipe, ran, cwd)
@@ -80,22 +78,35 @@ async def make(recipe: Recipe, *, env: Mapping[str, str], cwd: str, timeout_s: f
 
 def _folder(recipe: Recipe) -> str:
     """Return the recipe's own folder, which is there and is ours alone."""
-    key = "\0".join(
-        (recipe.source, recipe.cwd, *recipe.argv, *(f"{k}={v}" for k, v in recipe.env.items()))
-    )
+    key = recipe.shared or _key(recipe)
     with contextlib.suppress(OSError):
         key += str(os.stat(recipe.argv[0]).st_mtime_ns)
-    digest = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    name = re.sub(r"[^\w.+-]", "_", recipe.name)[:40]
+    name = re.sub(
+        r"[^\w.+-]", "_", os.path.basename(recipe.shared) if recipe.shared else recipe.name
+    )[:40]
     paths.secure(paths.builds_dir())
-    return paths.secure(os.path.join(paths.builds_dir(), f"{name}-{digest}"))
+    return paths.secure(os.path.join(paths.builds_dir(), f"{name}-{_digest(key)}"))
+
+
+def _key(recipe: Recipe) -> str:
+    added = (f"{name}={value}" for name, value in recipe.env.items())
+    return "\0".join((recipe.cwd, *recipe.argv, *added))
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _stamp(recipe: Recipe, folder: str) -> str:
+    """Return the file that names the program, and whose time is that of its making."""
+    return os.path.join(folder, f".built-{_digest(_key(recipe))}")
 
 
 def _up_to_date(recipe: Recipe, folder: str) -> str | None:
     """Return the program that was made, when nothing that it was made of is newer."""
     if recipe.rules is None:
         return None
-    stamp = os.path.join(folder, _STAMP)
+    stamp = _stamp(recipe, folder)
     try:
         made_ns = os.stat(stamp).st_mtime_ns
         program = _read(stamp)

@@ -58,6 +58,8 @@ class Recipe:
     read_errors: Callable[[Ran], Sequence[Complaint]]
     #: the path of what was made, where only the answer tells
     read_product: Callable[[Ran], str | None] = lambda ran: None
+    #: recipes with the same one share a folder, and with it what they have in common
+    shared: str | None = None
     #: a name for a session
     name: str = ""
     #: variables that are set for the command
@@ -98,6 +100,14 @@ class Plan(Protocol):
     def __call__(self, wish: Wish) -> Awaitable[Recipe | None]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a toolchain's own command runs: tests or a program, of the path behind it or of here."""
+
+    tests: bool = False
+    takes_path: bool = False
+
+
 def _none(directory: str) -> Sequence[str]:
     return ()
 
@@ -114,8 +124,8 @@ class Toolchain:
     projects: tuple[str, ...] = ()
     #: it builds tests too
     tests: bool = False
-    #: its own commands that build and run: the words they begin with, and whether they run tests
-    commands: Mapping[tuple[str, ...], bool] = field(default_factory=dict)
+    #: its own commands that build and run, by the words they begin with
+    commands: Mapping[tuple[str, ...], Command] = field(default_factory=dict)
     #: a folder is its, although no project file says so
     claims_folder: Callable[[str], bool] = lambda directory: False
     #: what can be started in a project, as folders or files relative to it

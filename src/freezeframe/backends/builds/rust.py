@@ -13,7 +13,7 @@ from freezeframe.backends.transport.run import Ran, run
 from freezeframe.errors import BuildFailed, NotFound
 
 from . import tools
-from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
+from .recipe import FOLDER, Command, Complaint, Recipe, Toolchain, Wish
 
 _MANIFEST = "Cargo.toml"
 _BESIDE = ("$CARGO_HOME/bin", "~/.cargo/bin")
@@ -101,7 +101,8 @@ async def _package(wish: Wish, root: str) -> Recipe:
         said = [c.text for c in read_errors(asked)] or asked.err.strip().splitlines()
         why = said[0] if said else f"cargo ended with {asked.status}"
         raise BuildFailed(f"{root} is no package that cargo can read: {why}.", next="cargo check")
-    package, target = _target(json.loads(asked.out), wish, root)
+    metadata = json.loads(asked.out)
+    package, target = _target(metadata, wish, root)
     kind, name = target["kind"][0], target["name"]
     which = {"bin": "--bin", "example": "--example", "bench": "--bench", "test": "--test"}
     tests = wish.tests or kind == "test"
@@ -122,6 +123,7 @@ async def _package(wish: Wish, root: str) -> Recipe:
         name=f"{name}-tests" if tests and kind != "test" else name,
         env={**env, "CARGO_TARGET_DIR": f"{FOLDER}/target", "CARGO_PROFILE_DEV_DEBUG": "2"},
         incremental=True,
+        shared=f"cargo {metadata.get('workspace_root') or root}",
         # As `cargo test` and `cargo run` do.
         run_in=os.path.dirname(package["manifest_path"]) if tests else None,
     )
@@ -200,7 +202,7 @@ TOOLCHAINS = (
         plan=_plan,
         projects=(_MANIFEST,),
         tests=True,
-        commands={("cargo", "run"): False, ("cargo", "test"): True},
+        commands={("cargo", "run"): Command(), ("cargo", "test"): Command(tests=True)},
         programs=_programs,
     ),
 )

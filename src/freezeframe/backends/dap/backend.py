@@ -239,9 +239,10 @@ class DapBackend:
             threads = await self.threads()
         except Refused:
             # lldb-dap 22 names the threads of a program that runs only until its first stop.
-            if self._first_thread is None:
+            first = self._link.thread if self._first_thread is None else self._first_thread
+            if first is None:
                 raise
-            return self._first_thread
+            return first
         if not threads:
             raise DebuggerError("the debugger names no thread.", code="no-thread")
         return threads[0].id

@@ -89,6 +89,9 @@ class Link:
         self.command: tuple[str, ...] = found.command
         self.interpreter: str | None = parent.interpreter if parent is not None else None
         self.pid: int | None = None
+        self.process_told = asyncio.Event()
+        #: a thread of the program, whichever was told of first
+        self.thread: int | None = None
         #: names of modules by the debugger's ids of them
         self.modules: dict[str, str] = {}
         self.ppid: int | None = None
@@ -261,11 +264,13 @@ class Link:
                 pid = body.get("systemProcessId")
                 self.pid = pid if pid is not None else self.pid
                 self.emit(events.ProcessStarted(self.pid, body.get("name")))
+                self.process_told.set()
             case "module":
                 module = body.get("module") or {}
                 self.modules[str(module.get("id"))] = str(module.get("name"))
             case "thread":
                 alive = body.get("reason") != "exited"
+                self.thread = body.get("threadId") if self.thread is None else self.thread
                 self.emit(events.ThreadChanged(body.get("threadId", -1), alive))
             case "breakpoint":
                 for bound in self.marks.moved(body.get("breakpoint") or {}):

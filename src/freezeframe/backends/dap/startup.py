@@ -9,11 +9,12 @@ A launch failure, an adapter that dies, or a time-out ends it with the adapter's
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
-from freezeframe.backends.backend import BoundBreakpoint, Configuration
+from freezeframe.backends.backend import BoundBreakpoint, Configuration, Core
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
 
 from .adapters._descriptor import Dial
@@ -29,6 +30,8 @@ Answer = asyncio.Future[dict[str, Any]]
 
 #: How long the answer to a start may come after the refusal of what followed it.
 _LATER_S = 0.3
+#: How long the news of a process may come after the answer to its start.
+_PROCESS_S = 2.0
 
 
 async def configure(
@@ -57,6 +60,10 @@ async def configure(
             await link.wire.request("configurationDone")
         async with asyncio.timeout(timeouts.request_s):
             await launching
+        if link.adapter.start.awaits_process and not isinstance(link.target, Core):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_PROCESS_S):
+                    await link.process_told.wait()
     except TimeoutError:
         raise DebuggerTimeout(
             f"{link.adapter.name} did not answer `{request}` within {timeouts.request_s:g} s.",

@@ -73,7 +73,7 @@ class Stack:
 def raw_frames(stack: Stack, scripts: Scripts) -> list[RawFrame]:
     """Return every frame, innermost first."""
     if stack.idle:
-        return [RawFrame(stack.ids[0], IDLE, library=True)]
+        return [RawFrame(stack.ids[0], IDLE, module="idle", library=True)]
     if stack.told:
         return [
             RawFrame(id, each.function, each.path, each.line, each.column, library=each.library)
@@ -158,7 +158,7 @@ def raw_scopes(call: dict[str, Any], values: Values) -> list[RawScope]:
     for scope in around:
         name = str(scope.get("name") or "")
         label = f"Closure of {name}" if name else "Closure"
-        found.append(_scope(label, ScopeKind.LOCALS, [scope], values))
+        found.append(_scope(label, ScopeKind.LOCALS, [scope], values, outer=True))
     if is_module and not module:
         module = inner
     if module:
@@ -197,9 +197,10 @@ def _scope(
     extra: list[tuple[str, dict[str, Any]]] | None = None,
     module: bool = False,
     expensive: bool = False,
+    outer: bool = False,
 ) -> RawScope:
     objects = tuple(str(scope["object"]["objectId"]) for scope in scopes)
-    held = Held(scopes=objects, extra=tuple(extra or ()), module=module)
+    held = Held(scopes=objects, extra=tuple(extra or ()), module=module, outer=outer or module)
     return RawScope(name, kind, values.hold(held), expensive)
 
 

@@ -417,6 +417,14 @@ def _read(text: str) -> Text:
 
 
 def is_awaited(text: str, offset: int) -> bool:
-    """Whether the call at a place is awaited there: `await x.f()`."""
+    """Whether what the call at a place gives is awaited there, and nothing else is done with it."""
     head = text[max(0, offset - 200) : offset]
-    return re.search(r"\bawait\s+(?:[\w$.#\[\]'\"]|\?\.)*$", head) is not None
+    if re.search(r"\bawait\s+(?:[\w$.#\[\]'\"]|\?\.)*$", head) is None:
+        return False
+    read = Text(text[offset : offset + 20_000])
+    for index, token in enumerate(read.tokens):
+        if token.text == "(":
+            return read.word(read.past(index)) not in (".", "?.")
+        if token.kind != "name" and token.text not in (".", "?."):
+            break
+    return True

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
-from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
+from freezeframe.backends.backend import BoundBreakpoint
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionFilter
 
@@ -17,7 +17,7 @@ from .exceptions import RAISED, UNCAUGHT
 from .frames import Stack
 from .marks import Marks
 from .scripts import OURS, Scripts
-from .values import GROUP, Values
+from .values import GROUP, KEPT, Values
 from .wire import Refused, Wire
 
 #: how far back V8 remembers who started what runs asynchronously
@@ -69,7 +69,7 @@ class Isolate:
         self._number = number
         self.scripts = Scripts(self.ask, host.root)
         self.marks = Marks(self.ask, self.scripts, host.moved)
-        self.values = Values(self.ask, number)
+        self.values = Values(self.ask, number, self.builtin)
         #: the frames of the stop that it stands at; None while it runs
         self.stack: Stack | None = None
         #: by breakpoint: why a condition could not be evaluated, since the last stop
@@ -77,6 +77,8 @@ class Isolate:
         #: breakpoints whose code said that they hold, since the last stop
         self.said: list[int] = []
         self.filters: set[str] = set()
+        #: exceptions that V8 takes for caught and that are looked at all the same
+        self.patience = 0
         self._monitor: str | None = None
         self._prepared = False
         self.gone = False
@@ -128,18 +130,46 @@ class Isolate:
         """Put into the program what must be there before its code: needs a living context."""
         if self._prepared:
             return
-        self._prepared = True
         await self.values.probe()
         answer = await self.evaluate_global(_MONITOR, keep=True)
+        if "exceptionDetails" in answer:
+            return  # too early: there is no `process` yet
+        self._prepared = True
         self._monitor = answer.get("result", {}).get("objectId")
-        compiler = await self.evaluate_global("require('module').prototype._compile", keep=True)
-        await self.marks.use_compiler(compiler.get("result", {}).get("objectId"))
+        await self.marks.use_compiler(await self.builtin("module", ".prototype._compile"))
+
+    async def builtin(self, module: str, part: str = "") -> str | None:
+        """Return a module of the runtime's own, or a part of it, as an object of V8's."""
+        # The inspector has a `require` in the main thread; a module of CommonJS has its own.
+        code = (
+            "(typeof require==='function'?require:process.getBuiltinModule)"
+            f"({json.dumps(module)}){part}"
+        )
+        calls = self.stack.calls if self.stack is not None else []
+        options: dict[str, Any] = {
+            "expression": code,
+            "objectGroup": KEPT,
+            "includeCommandLineAPI": True,
+            "silent": True,
+        }
+        try:
+            answer = await self.ask("Runtime.evaluate", **options)
+            if "exceptionDetails" in answer and calls:
+                answer = await self.ask(
+                    "Debugger.evaluateOnCallFrame", callFrameId=calls[0]["callFrameId"], **options
+                )
+        except Refused:
+            return None
+        if "exceptionDetails" in answer:
+            return None
+        found = answer["result"].get("objectId")
+        return str(found) if found is not None else None
 
     async def evaluate_global(self, code: str, *, keep: bool = False) -> dict[str, Any]:
         return await self.ask(
             "Runtime.evaluate",
             expression=code,
-            objectGroup="freezeframe" if keep else GROUP,
+            objectGroup=KEPT if keep else GROUP,
             includeCommandLineAPI=True,
             silent=True,
         )
@@ -147,12 +177,14 @@ class Isolate:
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         self.filters = {filter.name for filter in filters}
         state = "all" if RAISED in self.filters else UNCAUGHT if self.filters else "none"
+        if state == UNCAUGHT and self.patience:
+            state = "all"
         await self.ask("Debugger.setPauseOnExceptions", state=state)
 
-    async def set_lines(
-        self, path: str, wanted: Sequence[WantedBreakpoint]
-    ) -> list[BoundBreakpoint]:
-        return await self.marks.set_lines(path, wanted)
+    async def foresee(self, patience: int) -> None:
+        """Look at exceptions ourselves from now on, or no longer."""
+        self.patience = patience
+        await self.set_filters([ExceptionFilter(name, name) for name in self.filters])
 
     # --- what V8 reports
 

@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends import backend as events
@@ -42,6 +43,7 @@ from . import joining
 from .conditions import BINDING
 from .connection import Event, Path
 from .exceptions import FILTERS
+from .foresight import PATIENCE
 from .ground import Ground, read_url
 from .isolate import Isolate
 from .motion import Motion
@@ -214,13 +216,14 @@ class Life:
         if self._call is not None or isinstance(self.target, Attach):
             # A child waits in its first lines, a joined program runs: there is code to ask.
             await self._settle(main)
-        await self._set_all(main)
+        # A program that runs may stop as soon as there is something to stop at.
         self.emit(events.Initialized())
+        await self._set_all(main)
         if isinstance(self.target, Attach) and self._call is None:
             self.emit(events.ProcessStarted(self.pid))
-        self.motion.on_entry = self._entered
+        self.motion.on_start = self._entered
         await main.ask("Runtime.runIfWaitingForDebugger")
-        if isinstance(self.target, Launch) and self._call is None:
+        if self._owns_program:
             # Before its first line it stops by itself, and is sent on from there.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.config.timeouts.initialize_s):
@@ -236,9 +239,13 @@ class Life:
             return
         if self._call is not None:
             await isolate.evaluate_global(_TELL_EXIT)
-        if self.pid is None:
-            answer = await isolate.evaluate_global("process.pid")
-            self.pid = answer.get("result", {}).get("value")
+        answer = await isolate.ask(
+            "Runtime.evaluate", expression="[process.pid,process.version]", returnByValue=True
+        )
+        told = answer.get("result", {}).get("value")
+        if isinstance(told, list):
+            self.pid = self.pid or int(told[0])
+            self.found = replace(self.found, version=str(told[1]).removeprefix("v"))
         await self._hide(isolate)
 
     async def _hide(self, isolate: Isolate) -> None:
@@ -270,6 +277,10 @@ class Life:
         for script in isolate.scripts:
             if not script.internal:
                 await isolate.marks.about_to_run(script)
+        calls = isolate.stack.calls if isolate.stack is not None else []
+        first = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
+        if first is not None and first.module:
+            await isolate.foresee(PATIENCE)
         entry = isinstance(self.target, Launch) and self.target.stop_on_entry
         if entry and self._call is None:
             self.drain()

@@ -16,7 +16,7 @@ from freezeframe.backends.backend import StepKind
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
 
-from . import exceptions
+from . import exceptions, foresight
 from .exceptions import RAISED, UNCAUGHT
 from .frames import Line, Stack, function_name
 from .isolate import IDLE_CODE, Host, Isolate
@@ -45,6 +45,8 @@ class Step:
     #: V8's breakpoints where the function returns
     exits: set[str] = field(default_factory=set)
     returned: dict[str, Any] | None = None
+    #: it was interrupted within a call, and is on its way back out of it
+    strayed: bool = False
 
 
 class Owner(Host, Protocol):
@@ -64,6 +66,8 @@ class Motion:
         self._steps: dict[Isolate, Step] = {}
         #: whose stop the user is looking at
         self.standing: Isolate | None = None
+        #: isolates whose exceptions are left to V8 for a step, and the patience that they had
+        self._muted: dict[Isolate, int] = {}
         self._untold: list[tuple[Isolate, events.Stopped]] = []
         self._pausing = False
         #: isolates that were asked to pause because another one stands
@@ -71,9 +75,9 @@ class Motion:
         self.exceptions: dict[Isolate, ExceptionInfo] = {}
         #: what the filters are narrowed to
         self.filters: dict[str, ExceptionFilter] = {}
-        #: takes the pause at the very beginning
-        self.on_entry: Callable[[Isolate], None] | None = None
-        #: workers that are about to begin, and who takes the pause before their first line
+        #: takes the pause that a program makes by itself before its first line
+        self.on_start: Callable[[Isolate], None] | None = None
+        #: isolates that are about to begin, and who takes the pause before their first line
         self.entering: dict[Isolate, Callable[[Isolate], None]] = {}
 
     # --- the user's
@@ -96,13 +100,40 @@ class Motion:
         step = Step(kind, stack.depth, isolate.scripts.spot(call["location"]), _function(call))
         if kind is StepKind.OUT:
             step.exits = await self._watch_exits(isolate, call)
+        await self._watch_exceptions(isolate, call, kind)
         self._steps[isolate] = step
         await self._let_go(isolate, _STEPS[kind])
+
+    async def _watch_exceptions(
+        self, isolate: Isolate, call: dict[str, Any], kind: StepKind
+    ) -> None:
+        """Leave exceptions to V8 while it steps over an `await`: a pause on the way would end it."""
+        patience = isolate.patience or self._muted.pop(isolate, 0)
+        if not patience:
+            return
+        awaits = kind is not StepKind.OUT and await self._awaits(isolate, call)
+        if awaits:
+            self._muted[isolate] = patience
+        if awaits or not isolate.patience:
+            await isolate.foresee(0 if awaits else patience)
+
+    @staticmethod
+    async def _awaits(isolate: Isolate, call: dict[str, Any]) -> bool:
+        location = call["location"]
+        script = isolate.scripts.get(str(location["scriptId"]))
+        if script is None:
+            return False
+        lines = (await isolate.scripts.text_of(script)).split("\n")
+        number = int(location["lineNumber"])
+        return number < len(lines) and "await" in lines[number]
 
     async def _let_go(self, stepping: Isolate | None = None, method: str = "") -> None:
         """Let everything run that stands, one of them possibly for a step only."""
         self.standing = None
         self.exceptions.clear()
+        for isolate, patience in [] if stepping is not None else list(self._muted.items()):
+            del self._muted[isolate]
+            await isolate.foresee(patience)
         for isolate in list(self._owner.isolates.values()):
             isolate.failures = {}
             if isolate is not stepping and isolate.stack is not None:
@@ -133,6 +164,7 @@ class Motion:
         """A worker is gone, with whatever was to be told of it."""
         self._steps.pop(isolate, None)
         self._asked.discard(isolate)
+        self._muted.pop(isolate, None)
         self._untold = [each for each in self._untold if each[0] is not isolate]
 
     # --- V8's
@@ -185,14 +217,24 @@ class Motion:
         if url == f"{OURS}monitor":
             return await self._unforeseen(isolate)
         ids = isolate.marks.hit(hits, said)
-        if isolate in self.entering and reasons & {"other", "Break on start"} and not ids:
-            self.entering.pop(isolate)(isolate)
+        if isolate in self.entering and reasons & {"other", "step", "Break on start"} and not ids:
+            if url.startswith("node:"):
+                # V8 pauses in the runtime's own code; a step leads to the first line of the user's.
+                await isolate.go("Debugger.stepInto")
+            else:
+                self.entering.pop(isolate)(isolate)
             return None
-        if "Break on start" in reasons and self.on_entry is not None:
-            on_entry, self.on_entry = self.on_entry, None
-            on_entry(isolate)
-            if not ids:
-                return None
+        if "Break on start" in reasons and not ids:
+            on_start, self.on_start = self.on_start, None
+            if on_start is not None and url.startswith("node:"):
+                # A module that awaits begins with a promise, which the runtime makes.
+                self.entering[isolate] = on_start
+                await isolate.go("Debugger.stepInto")
+            elif on_start is not None:
+                on_start(isolate)
+            else:
+                await isolate.go()  # its beginning was taken before
+            return None
         if reasons & {"exception", "promiseRejection"}:
             return await self._thrown(isolate, params, reasons)
         if ids:
@@ -227,6 +269,18 @@ class Motion:
         script = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
         return script.url if script is not None else ""
 
+    async def _go_on(self, isolate: Isolate) -> None:
+        """Go on from a pause that nobody is to know of, a step included that it interrupted."""
+        step, stack = self._steps.get(isolate), isolate.stack
+        if step is None or stack is None:
+            await isolate.go()
+        elif step.kind is not StepKind.OUT and stack.depth > step.depth:
+            # Deeper than the step began: back to there first.
+            step.strayed = True
+            await isolate.go("Debugger.stepOut")
+        else:
+            await isolate.go(_STEPS[step.kind])
+
     # --- scripts that are about to run
 
     async def _before_script(self, isolate: Isolate, params: dict[str, Any]) -> None:
@@ -250,8 +304,7 @@ class Motion:
         told = answer.get("result", {}).get("value")
         if isinstance(told, list):
             await isolate.marks.about_to_compile(told[1], told[0])
-        # A step that led here leads on to where the module was asked for.
-        await isolate.go("Debugger.stepOut" if isolate in self._steps else "Debugger.resume")
+        await self._go_on(isolate)
 
     # --- exceptions
 
@@ -260,18 +313,29 @@ class Motion:
     ) -> events.Stopped | None:
         data = params.get("data") or {}
         uncaught = bool(data.get("uncaught"))
+        if not uncaught and isolate.patience:
+            uncaught = await self._foreseen(isolate)
         mode = UNCAUGHT if uncaught and UNCAUGHT in self.filters else RAISED
         if mode not in self.filters or not await self._is_of_type(isolate, data, mode):
-            step = self._steps.get(isolate)
-            await isolate.go(_STEPS[step.kind] if step is not None else "Debugger.resume")
+            await self._go_on(isolate)
             return None
         await self._forget_exits(isolate)
         await isolate.told(data)
+        # A rejection may still be handled, by somebody who has not had his turn.
+        shown = "not yet handled" if "promiseRejection" in reasons else UNCAUGHT
         self.exceptions[isolate] = await self._account(
-            isolate, data, UNCAUGHT if uncaught else "always"
+            isolate, data, shown if uncaught else "always"
         )
-        words = "promise rejection" if "promiseRejection" in reasons else None
-        return events.Stopped(StopReason.EXCEPTION, isolate.id, words)
+        return events.Stopped(StopReason.EXCEPTION, isolate.id)
+
+    @staticmethod
+    async def _foreseen(isolate: Isolate) -> bool:
+        """Whether an exception that V8 takes for caught will end the program."""
+        assert isolate.stack is not None
+        isolate.patience -= 1
+        if not isolate.patience:
+            await isolate.foresee(0)
+        return await foresight.escapes(isolate.stack, isolate.scripts)
 
     async def _is_of_type(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> bool:
         wanted = self.filters[mode].condition
@@ -337,6 +401,10 @@ class Motion:
             return events.Stopped(StopReason.STEP, isolate.id)
         if step.kind is StepKind.OUT:
             return await self._stepped_out(isolate, stack, step, hits)
+        if step.strayed and stack.depth > step.depth:
+            await isolate.go("Debugger.stepOut")
+            return None
+        step.strayed = False
         call = stack.calls[0]
         script = isolate.scripts.get(str(call["location"]["scriptId"]))
         spot = isolate.scripts.spot(call["location"])

@@ -26,6 +26,8 @@ class Script:
     map_url: str = ""
     context: int = 0
     path: str | None = None
+    #: it is an ES module
+    module: bool = False
     _text: str | None = None
     _map: SourceMap | None = None
     _map_read: bool = False
@@ -70,6 +72,7 @@ class Scripts:
             str(params.get("sourceMapURL") or ""),
             int(params.get("executionContextId") or 0),
             path_of(url),
+            bool(params.get("isModule")),
         )
         self._by_id[script.id] = script
         return script

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from .scripts import OURS, Ask
 #: objects that were handed out belong to this group and are let go when the program resumes
 GROUP = "freezeframe-stop"
 #: what stays as long as the connection
-_KEPT = "freezeframe"
+KEPT = "freezeframe"
+_URL = f"{OURS}values"
 _PROBE = Path(__file__).with_name("values_probe.js")
 #: characters of one value in a list, and of one that was asked for
 _SHORT, _LONG = 2_000, 40_000
@@ -48,14 +49,18 @@ class Held:
     #: further values of a scope: `this`, what was returned
     extra: tuple[tuple[str, dict[str, Any]], ...] = ()
     module: bool = False
-    context: int = 0
+    #: it lies around the function that runs
+    outer: bool = False
 
 
 class Values:
     """References of one isolate. *number* gives references that no other isolate has."""
 
-    def __init__(self, ask: Ask, number: Callable[[], int]) -> None:
+    def __init__(
+        self, ask: Ask, number: Callable[[], int], builtin: Callable[[str], Awaitable[str | None]]
+    ) -> None:
         self._ask = ask
+        self._builtin = builtin
         self._number = number
         self._held: dict[int, Held] = {}
         #: the functions of the probe, by context; None where it cannot be had
@@ -79,23 +84,27 @@ class Values:
         """Return the probe of a context, made once; 0 is the one that programs begin in."""
         if context not in self._probes:
             self._probes[context] = None
+            util = await self._builtin("util") if not context else None
             code = _PROBE.read_text("utf-8").rstrip()
             # Logpoints use it too, by the one name that is there.
-            expression = (
-                f"((api)=>{{try{{{BINDING}.log=api.log}}catch{{}};return api}})"
-                f"(\n{code}\n"
-                "(typeof require==='function'?require('util'):null))"
-                f"\n//# sourceURL={OURS}values"
-            )
-            params: dict[str, Any] = {"contextId": context} if context else {}
-            answer = await self._ask(
-                "Runtime.evaluate",
-                expression=expression,
-                objectGroup=_KEPT,
-                includeCommandLineAPI=True,
-                silent=True,
-                **params,
-            )
+            made = f"const api=(\n{code}\n)(util);try{{{BINDING}.log=api.log}}catch{{}};return api"
+            if util is not None:
+                answer = await self._ask(
+                    "Runtime.callFunctionOn",
+                    functionDeclaration=f"function(){{const util=this;{made}}}",
+                    objectId=util,
+                    objectGroup=KEPT,
+                    silent=True,
+                )
+            else:
+                params: dict[str, Any] = {"contextId": context} if context else {}
+                answer = await self._ask(
+                    "Runtime.evaluate",
+                    expression=f"(()=>{{const util=null;{made}}})()\n//# sourceURL={_URL}",
+                    objectGroup=KEPT,
+                    silent=True,
+                    **params,
+                )
             if "exceptionDetails" not in answer:
                 self._probes[context] = answer["result"].get("objectId")
         return self._probes[context]
@@ -180,7 +189,7 @@ class Values:
         if held is None:
             raise Stale("that value belongs to an earlier stop.", next="dbg locals")
         most = _MOST if count is None else count
-        if held.scopes or held.extra:
+        if not held.object and not held.within:
             return (await self._variables(held))[start : start + most]
         object_id = await self._object(held)
         rows = await self.call(f"this.list(a,{start},{most},{_SHORT})", object_id) or []
@@ -200,7 +209,10 @@ class Values:
                 value = self._row(ref, None, row)
                 if value.name == BINDING:
                     continue
-                if held.module and value.name in _WRAPPED:
+                wrapped = held.module and value.name in _WRAPPED
+                # What compilers put around a module to stand for the language.
+                helper = held.outer and value.name.startswith("__") and value.type == "function"
+                if wrapped or helper:
                     value = replace(value, definition=True)
                 if row[6] == _PRIVATE:
                     value = await self._opened(ref, row, value)

@@ -75,7 +75,7 @@ def _composed(value: Value, limit: int) -> str:
     if _POINTER.fullmatch(value.text):
         # A pointer is its address, and what it points to is worth seeing.
         head = f"{value.text} {head}"
-        if len(value.children) == 1 and value.children[0].name.startswith("*"):
+        if len(value.children) == 1 and value.children[0].name.startswith(("*", "&")):
             return f"{value.text} -> {right_side(value.children[0], limit - size(value.text) - 4)}"
     total = value.count if value.count is not None else len(value.children)
     # Whole where it fits; else no part may take the room of all the others.
@@ -137,8 +137,8 @@ def assigned(
         return f"{left} = {right_side(value, room - 6)} (new)"
     if value.failed or value.was == value.text or (value.opaque and value.was.startswith("<")):
         return f"{left} = {right_side(value, room - 10)} (changed)"
-    new, old = _new_and_old(value, value.was, room - 7)
-    return f"{left} = {new or '<no text>'} (was {old or '<no text>'})"
+    new, old = _new_and_old(value, value.was or "<no text>", room - 7)
+    return f"{left} = {new or '<no text>'} (was {old})"
 
 
 def _new_and_old(value: Value, was: str, room: int) -> tuple[str, str]:

@@ -157,3 +157,12 @@ def test_a_long_answer_takes_linear_time(size):
 
     [(_, text)] = answers(found)
     assert len(text) == size + 1
+
+
+def test_a_stop_that_is_told_between_a_token_and_its_prompt_is_not_lost():
+    prompt = dialect()
+    token = token_of(prompt.spell(1, "go"))
+
+    found = prompt.feed(f"{PROMPT}{token}\nstopped at 4\n{PROMPT}{PROMPT}".encode())
+
+    assert found == [(1, ""), Said("stopped at 4\n")]

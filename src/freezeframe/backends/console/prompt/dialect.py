@@ -144,15 +144,16 @@ class PromptDialect:
             return None
         text = "".join(self._pieces)
         start = text.index(word)
-        # What the debugger writes behind a token is the rest of that line, and then its prompt.
+        # What the debugger writes behind a token is the rest of that line, and then its prompt;
+        # unless the program comes to a stop in that very moment, and it tells that first.
         end = text.find("\n", start)
-        asking = None if end < 0 else self._prompt.match(text, end + 1)
+        asking = None if end < 0 else self._prompt.search(text, end + 1)
         if asking is None:
             return None
         answer = self._before.sub("", text[:start], count=1)
         # One that takes commands while the program runs asks again when that has stopped.
         answer = self._leading.sub("", answer, count=1)
-        rest = text[asking.end() :]
+        rest = text[end + 1 : asking.start()] + text[asking.end() :]
         self._pieces = [rest] if rest else []
         self._tail = rest[-_REACH:]
         token, self._token = self._token, None

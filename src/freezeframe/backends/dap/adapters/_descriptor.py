@@ -147,6 +147,8 @@ class Start:
     prime_stopped: Callable[[Target], Sequence[str]] = lambda target: ()
     #: the command line of the process, from the answer to the first of them
     read_command: Callable[[str], tuple[str, ...]] = lambda text: ()
+    #: it answers before the process is there, and tells of that later
+    awaits_process: bool = False
     #: the id of the process, from what the debugger says on the console instead of an event
     read_pid: Callable[[str], int | None] = lambda text: None
     #: the function that `--stop-on-entry` stops at, where its own entry stop is of no use

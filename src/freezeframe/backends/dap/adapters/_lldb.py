@@ -84,7 +84,7 @@ def _rust_commands(path: str) -> list[str]:
     commands = [
         f"settings set target.process.thread.step-avoid-regexp '{_RUST_LIBRARIES}'",
     ]
-    root = _sysroot(path)
+    root = sysroot(path)
     if root is None:
         return commands
     library = os.path.join(root, "lib", "rustlib")
@@ -98,7 +98,7 @@ def _rust_commands(path: str) -> list[str]:
 
 
 @functools.cache
-def _sysroot(path: str) -> str | None:
+def sysroot(path: str) -> str | None:
     rustc = shutil.which("rustc", path=path)
     if rustc is None:
         return None
@@ -209,6 +209,8 @@ _COUNT = re.compile(r"size=(\d+)")
 #: of Rust's Rc, Arc and RefCell: who holds it, not what is in it
 _HELD = re.compile(r"strong=\d+, weak=\d+|borrow(_mut)?=\d+")
 _RUST_CHAR = re.compile(r"(?:U\+0x[0-9a-f]+ )+U('(?:\\.|.)[^']*')", re.DOTALL)
+#: of C++'s shared pointers where they point to, of its variants nothing: what is inside says it
+_SHARED = re.compile(r".* @ (0x[0-9a-f]+)(?: (?:strong|weak)=\d+)*|\s*Active Type = .*", re.DOTALL)
 _MEMBERS = re.compile(r"(?:(0x[0-9a-f]+) )?\{.*\}", re.DOTALL)
 _UNREADABLE = re.compile(r"read memory from (0x[0-9a-f]+) failed")
 #: pointers whose target says less than their own text
@@ -231,6 +233,8 @@ def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
         text = text.split()[0]
     if (optional := re.fullmatch(r"\s*Has Value=(true|false)\s*", text)) is not None:
         text = "" if optional[1] == "true" else "nullopt"
+    if value.ref and (shared := _SHARED.fullmatch(text)) is not None:
+        text = shared[1] or ""
     kind = value.type or ""
     if value.ref and (members := _MEMBERS.fullmatch(text)) is not None:
         # A few of its members, made for logpoints: what is opened shows them all.
@@ -238,7 +242,7 @@ def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
     bare = re.sub(r"^(const |volatile |struct |class |union |enum )+", "", kind)
     count = _COUNT.fullmatch(text)
     pointer = re.fullmatch(r"0x[0-9a-f]+", text) is not None
-    if pointer and "unique_ptr<" in bare:
+    if pointer and re.search(r"(unique|shared|weak)_ptr<", bare):
         opaque = True
     elif pointer and kind.endswith(("*", "&")):
         opaque = not _PLAIN_POINTER.match(bare) and not kind.endswith("**")

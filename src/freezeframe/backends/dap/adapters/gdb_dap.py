@@ -10,10 +10,12 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends.backend import Attach, Core, Feature, Target
+from freezeframe.backends.backend import Attach, Core, Feature, RawFrame, RawValue, Target
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import (
     binary_kind,
@@ -27,7 +29,7 @@ from freezeframe.backends.native import (
 )
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
-from freezeframe.model.stops import ExceptionFilter, StopReason
+from freezeframe.model.stops import ExceptionFilter, Exit, StopReason
 
 from . import _lldb
 from ._descriptor import (
@@ -46,9 +48,11 @@ from ._descriptor import (
     Stdio,
     Stops,
     Surroundings,
+    Values,
 )
 
 _FIRST_WITH_DAP = 14
+_PROBE = os.path.join(os.path.dirname(__file__), "gdb_dap_probe.py")
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
@@ -77,6 +81,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         streams = [shlex.quote(path) for path in around.stdio]
         redirected = f'exec "$0" "$@" <{streams[0]} >{streams[1]} 2>{streams[2]}'
         first.append(f"set exec-wrapper /bin/sh -c {shlex.quote(redirected)}")
+    first += [f"source {_PROBE}", *_rust_commands(target)]
     options = [word for command in first for word in ("-iex", command)]
     argv = (*around.found.command, "-q", "-nx", *options, "-i=dap")
     spawn = Spawn(argv, target.cwd, target.env)
@@ -101,6 +106,39 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     return Plan(Stdio(), "launch", arguments, spawn)
 
 
+def _rust_commands(target: Target) -> list[str]:
+    """Return the commands that let a Rust program's own printers in, where its toolchain is."""
+    root = None
+    if target.program is not None and is_rust(target.program):
+        root = _lldb.sysroot(target.env.get("PATH", os.defpath))
+    if root is None:
+        return []
+    folder = os.path.join(root, "lib", "rustlib", "etc")
+    return [
+        f"add-auto-load-safe-path {folder}",
+        f"directory {folder}",
+        f"python import sys; sys.path.insert(0, {folder!r})",
+    ]
+
+
+def _jump(path: str, line: int) -> str:
+    """Move the program counter: GDB's own `jump` would let the program go on."""
+    place = f"gdb.decode_line({f'-source {path} -line {line}'!r})[1][0].pc"
+    return f"python gdb.execute('set var $pc = %d' % {place})"
+
+
+def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
+    """It offers the text of files that are only named in debug information, and has none."""
+    if frame.path is not None and not os.path.isabs(frame.path):
+        return replace(frame, source_reference=0)
+    return replace(frame, source_reference=0) if frame.path is None else frame
+
+
+def _filter_commands(names: Set[str]) -> Sequence[str]:
+    stop = "stop print" if "signal" in names else "nostop noprint"
+    return (f"handle SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGSYS {stop} pass",)
+
+
 def _read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
     """GDB calls a signal `signal` or by its name, and a pause SIGINT."""
     words = f"{body.get('description') or ''} {body.get('text') or ''} {body.get('reason') or ''}"
@@ -113,15 +151,33 @@ def _read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
 def _filters(offered: Sequence[ExceptionFilter], target: Target) -> tuple[ExceptionFilter, ...]:
     kept = [f for f in offered if f.name in ("throw", "catch", "rethrow")]
     rust = target.program is not None and is_rust(target.program)
-    return (*kept, ExceptionFilter("panic", "Rust panics", default=rust))
+    return (
+        *kept,
+        ExceptionFilter("panic", "Rust panics", default=rust),
+        ExceptionFilter("signal", "signals that end a program", default=True),
+    )
 
 
-def _exit_signal(code: int, last_signal: str | None) -> str | None:
-    """GDB says 0 of a program that a signal has ended: the one that it stopped for last."""
-    if last_signal is None or code != 0:
+_COUNTED = re.compile(r"std::\w+ (?:of length|with) (\d+)")
+
+
+def _enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
+    """Open what has no text of its own, or none but its size."""
+    value = _lldb.enrich(value, body)
+    counted = _COUNTED.match(value.text)
+    if counted is None:
+        return value
+    return replace(value, opaque=value.ref != 0, count=int(counted[1]))
+
+
+def _read_exit(text: str) -> Exit | None:
+    """Return the signal that ended a program: GDB gives 0 as its exit code."""
+    if not text.strip().isdecimal():
         return None
-    fatal = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP", "SIGINT"}
-    return last_signal if last_signal in fatal else None
+    try:
+        return Exit(signal=signal.Signals(int(text)).name)
+    except ValueError:
+        return Exit(signal=f"signal {text.strip()}")
 
 
 ADAPTER = Adapter(
@@ -135,41 +191,47 @@ ADAPTER = Adapter(
     install=("apt-get install gdb",),
     find=_find,
     plan=_plan,
-    extra_features=frozenset({Feature.REGISTERS, Feature.SET}),
+    extra_features=frozenset({Feature.REGISTERS, Feature.SET, Feature.JUMP}),
     tested=False,
     start=Start(
         explain_failure=explain_failure,
         stdio_fifos=True,
+        awaits_process=True,
         entry_function=lambda target: rust_main(target.program),
     ),
     end=End(
-        signal=_exit_signal,
+        question=lambda code: "output $_exitsignal" if code == 0 else None,
+        read=_read_exit,
     ),
-    stops=Stops(
-        read=_read_stop,
-    ),
+    stops=Stops(read=_read_stop, watches_after=True),
     breakpoints=Breakpoints(
         function_alias=_lldb.function_alias,
         one_a_place=True,
         counts_hits=False,
+        value_at=_lldb.value_at,
         wire=_lldb.wire_breakpoints,
     ),
     exceptions=Exceptions(
         offered=_filters,
+        commands=_filter_commands,
         functions={"panic": FunctionFilter("rust_panic", panic_info)},
         read_last_words=read_last_words,
     ),
     frames=Frames(
+        read=_read_frame,
+        guesses_depth=True,
         sourceless_is_library=True,
         is_library=_lldb.is_library,
         function_name=plain_function,
     ),
+    values=Values(enrich=_enrich, returned_prefixes=("(return)",)),
     expressions=Expressions(
         statement_context="watch",
         assignment=lambda target, value: f"{target} = {value}",
     ),
     raw=Raw(
         context="repl",
+        jump=_jump,
         save_core=lambda path: f"gcore {path}",
     ),
     output=Output(

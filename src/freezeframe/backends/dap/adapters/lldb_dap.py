@@ -119,7 +119,7 @@ _CHATTER = re.compile(
     r"|\(lldb\) |Reading binary from memory|warning: This version of LLDB has no plugin"
     r"|NAME +PASS +STOP|=+  =+|SIG\w+ +(true|false) |Watchpoint \d+ hit:|(old|new)? ?value: |\s*$"
     # What LLDB itself could not read in debug information is nobody's question.
-    r"|error: \S+ 0x[0-9a-f]+: DW_TAG|error: \S+ \[0x[0-9a-f]+\]"
+    r"|error: \S+ 0x[0-9a-f]+: DW_TAG|error: \S+ \[0x[0-9a-f]+\]|Please file a bug"
 )
 
 

@@ -1,5 +1,6 @@
 """Runs inside LLDB, behind the formatters of the Rust toolchain: mends what they get wrong."""
 
+import json
 import sys
 from typing import Any
 
@@ -8,6 +9,8 @@ import lldb  # type: ignore[import-not-found]
 #: types whose values leave the highest bit of a word free, where an enum keeps its tag
 _HIGH_NICHES = ("NoHighBit", "::Cap")
 _HIGH_BIT = 1 << 63
+#: bytes of a text that are read
+_LONGEST = 4096
 
 
 def _variant_index(_: Any, variants: Any) -> int:
@@ -88,6 +91,18 @@ class Inner:
         return self.inner
 
 
+def boxed_text(value: Any, _: Any) -> str:
+    """Return the text in a `Box<str>`, which the toolchain's formatters leave out."""
+    raw = value.GetNonSyntheticValue()
+    where = raw.GetChildMemberWithName("data_ptr").GetValueAsUnsigned()
+    length = raw.GetChildMemberWithName("length").GetValueAsUnsigned()
+    error = lldb.SBError()
+    data = value.GetProcess().ReadMemory(where, min(length, _LONGEST), error) if length else b""
+    if error.Fail():
+        return f"<{error.GetCString()}>"
+    return json.dumps(data.decode("utf-8", "replace"), ensure_ascii=False)
+
+
 _INNER = (
     "^std::sync::(poison::)?(mutex::Mutex|rwlock::RwLock)<.+>$",
     "^core::cell::(Cell|UnsafeCell)<.+>$",
@@ -115,3 +130,7 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
         debugger.HandleCommand(
             f'type summary add --regex "^(const )?({kind}) ?\\\\*$" --summary-string "{shown}"'
         )
+    debugger.HandleCommand(
+        'type summary add --regex "^alloc::boxed::Box<str(, .+)?>$" '
+        f"--python-function {__name__}.boxed_text"
+    )

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import (
@@ -26,6 +25,7 @@ from freezeframe.backends.console.streams import Streams
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.native import (
     binary_kind,
+    check_program,
     explain_failure,
     has_debug_info,
     is_of_type,
@@ -46,7 +46,6 @@ from .values import Values
 from .watches import Watches
 
 _NAME = "gdb-mi"
-_PROBES = tuple(str(Path(__file__).with_name(name)) for name in ("inner_probe.py", "tree_probe.py"))
 _LEAVE_S = 5.0
 _VERSION = re.compile(r"^GNU gdb.* (\d+(?:\.\d+)+)", re.MULTILINE)
 
@@ -98,6 +97,7 @@ class GdbLife(ConsoleBackend):
         self._command = argv
         self._know(target.program)
         if isinstance(target, Launch):
+            check_program(target)
             self.streams = Streams(self.emit_text, target.stdin, self.fell_silent)
         if self._disposed:
             raise DebuggerLost("the program was ended before it was started.")
@@ -105,9 +105,10 @@ class GdbLife(ConsoleBackend):
             start.rust_printers(target.env, target.cwd) if self._rust else _nothing(),
             self._line.open(argv, target.cwd, start.environment(target.env), tap_of(target.env)),
         )
-        await self._prepare(printers)
         if isinstance(target, Launch):
+            await self._prepare(printers, self._how_to_run(target))
             return await self._launch(target, configuration)
+        await self._prepare(printers)
         if isinstance(target, Core):
             return await self._open_core(target)
         return await self._attach(target, configuration)
@@ -116,46 +117,46 @@ class GdbLife(ConsoleBackend):
         self._rust = self._values.rust = program is not None and is_rust(program)
         self._debug = program is not None and has_debug_info(program)
 
-    async def _prepare(self, printers: Sequence[str]) -> None:
-        version, listed, *_ = await self._line.together(
+    async def _prepare(self, printers: Sequence[str], further: Sequence[str] = ()) -> None:
+        """Tell gdb everything at once. Raises LaunchFailed where it refuses one of *further*."""
+        probes = start.load_probes()
+        version, listed, *answers = await self._line.together(
             [
                 "-gdb-version",
                 "-list-features",
+                *probes,
                 *start.settings(),
                 "-enable-pretty-printing",
                 *printers,
+                *further,
             ]
         )
         if isinstance(version, Answered) and (match := _VERSION.search(version.said)):
             self._found = replace(self._found, version=match[1])
         if isinstance(listed, Answered):
             self._advertised = [str(f) for f in rows(listed.result.fields.get("features"))]
-        await self._line.cli("handle SIGINT stop print pass")
-        if "python" in self._advertised:
-            try:
-                for probe in _PROBES:
-                    await self._line.cli(f"python exec(open({probe!r}).read())")
-                self._marks.python = self._values.python = self._watches.python = True
-            except GdbRefused:
-                pass
+        python = all(isinstance(each, Answered) for each in answers[: len(probes)])
+        self._marks.python = self._values.python = self._watches.python = python
+        for refused in answers[len(answers) - len(further) :]:
+            if isinstance(refused, GdbRefused):
+                raise LaunchFailed(refused.message, next=f"file {self.target.program}")
         self._marks.meaning = self._meaning
         self._motion.examine = self._examine
         self._motion.last_words = self._last_words
+
+    def _how_to_run(self, target: Launch) -> list[str]:
+        assert self.streams is not None
+        self._marks.program = target.program
+        return [
+            f"-file-exec-and-symbols {quote(target.program)}",
+            *(f"-gdb-set {key} {value}" for key, value in target.options.items()),
+            *start.launch(target, self.streams.redirections, self.streams.terminal.name),
+        ]
 
     async def _launch(
         self, target: Launch, configuration: Configuration
     ) -> Sequence[BoundBreakpoint]:
         assert self.streams is not None
-        if not os.access(target.program, os.X_OK):
-            raise LaunchFailed(
-                f"{target.program} may not be executed.", next=f"chmod +x {target.program}"
-            )
-        await self._load(target.program)
-        for key, value in target.options.items():
-            await self._line.ask(f"-gdb-set {key} {value}")
-        await self._line.together(
-            start.launch(target, self.streams.redirections, self.streams.terminal.name)
-        )
         self.emit(events.Initialized())
         early = [w for w in configuration.breakpoints if w.location.address is None]
         late = [w for w in configuration.breakpoints if w.location.address is not None]

@@ -45,11 +45,16 @@ def frame(body: Fields, id: int, arguments: str | None, debug: bool) -> RawFrame
 def arguments(body: Fields, rust: bool) -> str | None:
     """Return `n=3, name="x"` of one frame in a listing of arguments; structs are left out."""
     told = [
-        f"{each['name']}={tidy(str(each['value']), rust=rust)}"
+        f"{each['name']}={_short(str(each['value']), rust)}"
         for each in rows(body.get("args"))
-        if "value" in each
+        # What it was at the call (`n@entry`) is said only where it is all that is known.
+        if "value" in each and not str(each["name"]).endswith("@entry")
     ]
     return ", ".join(told) or None
+
+
+def _short(value: str, rust: bool) -> str:
+    return "?" if value.startswith("<error") else tidy(value, rust=rust)
 
 
 def place(body: Fields) -> str | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.console.reader import quote
@@ -19,6 +21,9 @@ _NOT_FOR_GDB = ("PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "LD_PRELOAD", "DEBU
 #: The longest word that Linux lets a command have is 128 KiB, and a shell command is one word.
 _LONGEST_WORD = 120_000
 _SHELL = "/bin/sh"
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+#: signals that are heeded as they are meant: an interrupt of ours is told from the program's own
+_SIGNALS = "handle SIGINT stop print pass"
 
 #: What gdb is told before it hears of a program. One that an old gdb does not know costs nothing.
 SETTINGS = (
@@ -70,7 +75,26 @@ def settings() -> list[str]:
         f"-interpreter-exec console {quote(f'maintenance set internal-error {each} no')}"
         for each in ("quit", "corefile", "backtrace")
     ]
-    return [*(f"-gdb-set {each}" for each in SETTINGS), skip, *steady]
+    signals = f"-interpreter-exec console {quote(_SIGNALS)}"
+    return [*(f"-gdb-set {each}" for each in SETTINGS), skip, *steady, signals]
+
+
+def load_probes() -> list[str]:
+    """Return the commands that put our functions into gdb's Python.
+
+    As modules are loaded, so that they need not be compiled each time.
+    """
+    commands = []
+    for name in ("inner_probe", "tree_probe"):
+        path = str(Path(__file__).with_name(f"{name}.py"))
+        words = (
+            "python import importlib.util; "
+            f"_s = importlib.util.spec_from_file_location('freezeframe_{name}', {path!r}); "
+            "_m = importlib.util.module_from_spec(_s); _s.loader.exec_module(_m); "
+            "globals().update((n, v) for n, v in vars(_m).items() if n.startswith('freezeframe_'))"
+        )
+        commands.append(f"-interpreter-exec console {quote(words)}")
+    return commands
 
 
 def launch(target: Launch, redirections: str, terminal: str) -> list[str]:
@@ -87,8 +111,9 @@ def launch(target: Launch, redirections: str, terminal: str) -> list[str]:
     wrapper = "env -i " + " ".join(
         shlex.quote(f"{key}={value}") for key, value in target.env.items() if key
     )
-    if len(wrapper.encode("utf-8", "surrogateescape")) + len(args) < _LONGEST_WORD:
-        # Exact: a shell drops what it cannot name, and gdb adds LINES and COLUMNS.
+    short = len(wrapper.encode("utf-8", "surrogateescape")) + len(args) < _LONGEST_WORD
+    if short and not _hands_on(target.env):
+        # A process more to be followed by gdb, but exact.
         commands.append(f"-interpreter-exec console {quote(f'set exec-wrapper {wrapper}')}")
         return commands
     for key in ("LINES", "COLUMNS"):
@@ -99,6 +124,15 @@ def launch(target: Launch, redirections: str, terminal: str) -> list[str]:
         words = words or f"unset environment {key}"
         commands.append(f"-interpreter-exec console {quote(words)}")
     return commands
+
+
+def _hands_on(env: Mapping[str, str]) -> bool:
+    """Whether the shell that starts the program gives it the environment as it is.
+
+    Each drops what it cannot name; bash adds variables of its own, dash none.
+    """
+    plain = all(_VARIABLE.fullmatch(name) for name in env)
+    return plain and os.path.basename(os.path.realpath(_SHELL)) == "dash"
 
 
 async def first_line(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> str | None:

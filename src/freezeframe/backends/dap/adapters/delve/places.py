@@ -84,6 +84,7 @@ def argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
             text = "".join(next(file, "") for _ in range(line))
     except OSError:
         return None
+    text = re.sub(r"//.*|/\*.*?\*/", "", text)
     found = list(re.finditer(_SIGNATURE % re.escape(name), text, re.MULTILINE))
     if not found:
         return None

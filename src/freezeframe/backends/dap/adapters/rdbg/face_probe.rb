@@ -177,12 +177,27 @@ module DEBUGGER__
         @ui = ui
         @left = false
         @configured = false
-        @worker ||= Thread.new do
-          Thread.current.name = "freezeframe"
-          SESSION.get_thread_client.mark_as_management
-          work(*@jobs.pop) while true
+        @worker ||= own_thread { work(*@jobs.pop) while true }
+      end
+
+      # Start a thread that is none of the program's. The gem would have it wait for the session,
+      # which may be waiting for us.
+      def own_thread
+        begun = SESSION.instance_variable_get(:@tp_thread_begin)
+        known = Queue.new
+        begun&.disable
+        thread = Thread.new do
+          known.pop
+          yield
         end
-        @worker.report_on_exception = true
+        thread.name = "freezeframe"
+        id, events, clients = %i[@tc_id @q_evt @th_clients].map { |each| SESSION.instance_variable_get(each) }
+        SESSION.instance_variable_set(:@tc_id, id + 1)
+        clients[thread] = ThreadClient.new(id + 1, events, Queue.new, thread).tap(&:mark_as_management)
+        known << true
+        thread
+      ensure
+        begun&.enable
       end
 
       # Stop at the program's first line.

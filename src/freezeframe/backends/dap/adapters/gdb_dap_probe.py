@@ -1,0 +1,146 @@
+"""Runs inside GDB, beside its DAP server: says what that knows and does not tell, and adds what
+it has no requests for.
+
+Written against the server of GDB 16.3. What another version does not have is left as it is.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import gdb  # type: ignore[import-untyped]
+
+dap_breakpoint: Any = import_module("gdb.dap.breakpoint")
+events: Any = import_module("gdb.dap.events")
+frames: Any = import_module("gdb.dap.frames")
+launch: Any = import_module("gdb.dap.launch")
+# Not `gdb.dap.server`: that is the server that runs.
+server: Any = import_module("gdb.dap.server")
+
+# --- stops ----------------------------------------------------------------------------------------
+
+_last: dict[str, Any] = {"stop": None}
+
+
+def _tell_more(body: dict[str, Any]) -> None:
+    """Name the signal of a stop, and the filter of one that a catchpoint made."""
+    event = _last["stop"]
+    if isinstance(event, gdb.SignalEvent):
+        details = getattr(event, "details", {})
+        meaning = details.get("signal-meaning") if isinstance(details, dict) else None
+        body["description"] = f"{event.stop_signal}: {meaning}" if meaning else event.stop_signal
+    caught = {bp.number: dict(key) for key, bp in _catchpoints()}
+    for number in body.get("hitBreakpointIds", ()):
+        if number in caught:
+            body["reason"] = "exception"
+            body["description"] = str(caught[number].get("filterId"))
+            del body["hitBreakpointIds"]
+            return
+
+
+def _catchpoints() -> Any:
+    return dap_breakpoint.breakpoint_map.get("exception", {}).items()
+
+
+def _remembering(on_stop: Any) -> Any:
+    def remember(event: Any) -> None:
+        _last["stop"] = event
+        on_stop(event)
+
+    return remember
+
+
+def _enriching(send: Any) -> Any:
+    def enriched(event: str, body: Any = None) -> None:
+        if event == "stopped":
+            if body.get("reason") == "attach":
+                # Joining a process leaves it standing. It goes on, as under other debuggers.
+                gdb.post_event(lambda: events.exec_and_expect_stop("continue"))
+                return
+            _tell_more(body)
+        send(event, body)
+
+    return enriched
+
+
+gdb.events.stop.disconnect(events._on_stop)
+gdb.events.stop.connect(_remembering(events._on_stop))
+for _name in ("send_event_maybe_later", "send_event"):
+    if hasattr(events, _name):
+        setattr(events, _name, _enriching(getattr(events, _name)))
+
+# --- core files -----------------------------------------------------------------------------------
+
+
+def _open_core(program: str | None, core: str) -> None:
+    if program is not None:
+        launch.file_command(program)
+    quoted = core.replace("\\", "\\\\").replace('"', '\\"')
+    gdb.execute(f'core-file "{quoted}"', from_tty=False, to_string=True)
+    events.expect_process("attach")
+    events.send_process_event_once()
+    # Threads that appear are taken for a program that runs.
+    events.inferior_running = False
+    thread = gdb.selected_thread()
+    body = {"threadId": thread.global_num, "allThreadsStopped": True, "reason": "signal"}
+    try:
+        number = int(gdb.parse_and_eval("$_siginfo.si_signo"))
+        told = gdb.execute(f"info signals {number}", to_string=True).splitlines()[-1].split("\t")
+        body["description"] = f"{told[0]}: {told[-1]}"
+    except (gdb.error, IndexError, ValueError):
+        body["reason"] = "entry"
+    server.send_event("stopped", body)
+
+
+def _joining(attach: Any) -> Any:
+    def joined(*, coreFile: Any = None, program: Any = None, **args: Any) -> Any:
+        if coreFile is None:
+            return attach(program=program, **args)
+        return launch._LaunchOrAttachDeferredRequest(
+            lambda: server.send_gdb_with_response(lambda: _open_core(program, coreFile))
+        )
+
+    return joined
+
+
+if hasattr(launch, "_LaunchOrAttachDeferredRequest"):
+    server._commands["attach"] = _joining(server._commands["attach"])
+
+# --- watchpoints ----------------------------------------------------------------------------------
+
+_ACCESS = {
+    "read": gdb.WP_READ,
+    "write": gdb.WP_WRITE,
+    "readWrite": gdb.WP_ACCESS,
+}
+_WORDS = {1: "char", 2: "short", 4: "int", 8: "long"}
+
+
+def _watch(*, dataId: str, accessType: str = "write") -> Any:
+    address, size = dataId.split("/")
+    word = _WORDS.get(int(size))
+    place = f"*({word} *) {address}" if word else f"*(char (*)[{size}]) {address}"
+    with gdb.with_parameter("language", "c"):
+        return gdb.Breakpoint(place, type=gdb.BP_WATCHPOINT, wp_class=_ACCESS[accessType])
+
+
+def data_breakpoint_info(**args: Any) -> Any:
+    name = args["name"]
+    if args.get("frameId") is not None:
+        frames.select_frame(args["frameId"])
+    value = gdb.parse_and_eval(name)
+    if value.address is None:
+        return {"dataId": None, "description": "it has no address"}
+    data = f"{int(value.address):#x}/{value.type.sizeof}"
+    return {"dataId": data, "description": name, "accessTypes": list(_ACCESS)}
+
+
+def set_data_breakpoints(**args: Any) -> Any:
+    kept = ("dataId", "accessType", "condition", "hitCondition")
+    specs = [{key: spec[key] for key in kept if key in spec} for spec in args["breakpoints"]]
+    return {"breakpoints": dap_breakpoint._set_breakpoints_callback("data", specs, _watch)}
+
+
+if "dataBreakpointInfo" not in server._commands:
+    server.capability("supportsDataBreakpoints")(data_breakpoint_info)
+    server.request("dataBreakpointInfo")(data_breakpoint_info)
+    server.request("setDataBreakpoints")(set_data_breakpoints)
