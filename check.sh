@@ -26,6 +26,7 @@ need g++
 need rustc
 need cargo
 install_delve
+install_typescript
 
 step() {
     say "== $*"

@@ -111,3 +111,19 @@ unpack_go() {
     chmod +x .cache/go/sdk/bin/* .cache/go/sdk/pkg/tool/*/*
     PATH=$PWD/.cache/go/sdk/bin:$PATH
 }
+
+# TypeScript's compiler and the loaders that run it under node: .cache/typescript/node_modules.
+install_typescript() {
+    need node nodejs
+    need npm
+    [ ! -d .cache/typescript/node_modules ] && command -v npm >/dev/null 2>&1 || return 0
+    say "fetching typescript with npm"
+    fetched=$(mktemp -d) && mkdir -p .cache
+    # esbuild, under tsx, is whole without its script.
+    if npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$fetched" \
+        typescript@5 tsx@4 ts-node@10 @types/node@20 >/dev/null 2>&1; then
+        mv "$fetched" .cache/typescript 2>/dev/null || true
+    fi
+    rm -rf "$fetched"
+    [ -d .cache/typescript/node_modules ] || say "typescript cannot be fetched here: it is not tested."
+}

@@ -243,10 +243,10 @@ GO = (
     ),
 )
 
-NODE = (
+NODE = tuple(
     Debugger(
-        id="node-js",
-        suffix=".js",
+        id=id,
+        suffix=suffix,
         refuses=(
             "memory read 0x1000",
             "memory write 0x1000 00",
@@ -254,7 +254,7 @@ NODE = (
             "disassemble",
             "watch total",
             "break *0x1000",
-            "jump loop.js:16",
+            f"jump loop{suffix}:16",
         ),
         failure=Failure(
             reason="exception",
@@ -265,8 +265,13 @@ NODE = (
         ),
         complaint="ReferenceError",
         name="node",
+        language=language,
         runner=("node",),
-    ),
+    )
+    for id, suffix, language in (
+        ("node-js", ".js", None),
+        ("node-ts", ".ts", compilers.TYPESCRIPT),
+    )
 )
 
 DEBUGGERS = (*PYTHONS, *PROMPTED, *NATIVE, *CODELLDB, *RUBY, *GO, *NODE)
@@ -281,7 +286,7 @@ def held_against(module: str) -> tuple[Debugger, ...]:
     if "_go" in module:
         return GO
     if "node" in module:
-        return NODE
+        return NODE[:1]
     if "codelldb" in module:
         return tuple(row for row in CODELLDB if row.language is compilers.CPP)
     if "native" in module:

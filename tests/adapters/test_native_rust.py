@@ -322,3 +322,18 @@ def test_a_program_that_cargo_built_is_debugged(dbg, project):
 
     assert frame_of(report)["path"] == str(source.path)
     assert (texts(report)["left"], texts(report)["right"]) == ("1", "2")
+
+
+INLINED = r"""
+fn main() {
+    let list = vec![("tea".to_string(), 3)];  // @first
+    println!("{}", list.len());  // @second
+}
+"""
+
+
+def test_where_the_library_is_inlined_the_user_s_own_line_is_shown(dbg, native):
+    p = native(INLINED)
+
+    assert place(dbg.data("start", p.name, "-b", "main")) == p.at("first")
+    assert place(dbg.data("next")) == p.at("second")

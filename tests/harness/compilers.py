@@ -19,6 +19,8 @@ _FOLDER = "/" + "folder-of-the-source/" * 10 + "here"
 #: elsewhere debug information is not in the program, or the program is signed
 _CAN_MOVE = sys.platform == "linux"
 _CACHE = REPOSITORY / ".cache" / "programs"
+#: `sh check.sh` installs them there
+TYPESCRIPT_MODULES = REPOSITORY / ".cache" / "typescript" / "node_modules"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class Language:
     #: the option that writes another folder into the debug information; none: it cannot be moved
     remap: str | None
     install: str
+    #: the option that names the result
+    output: str = "-o"
+    #: what the name of the result ends with
+    made: str = ""
 
     @property
     def compiler(self) -> str | None:
@@ -55,7 +61,17 @@ RUST = Language("Rust", ".rs", ("rustc",), ("-g",), "--remap-path-prefix=", "apt
 GO = Language(
     "Go", ".go", ("go",), ("build", "-gcflags=all=-N -l"), None, "apt-get install golang-go"
 )
-LANGUAGES = (C, CPP, RUST, GO)
+TYPESCRIPT = Language(
+    "TypeScript",
+    ".ts",
+    (str(TYPESCRIPT_MODULES / ".bin" / "esbuild"),),
+    ("--sourcemap", "--format=cjs", "--platform=node", "--log-level=error"),
+    None,
+    "sh check.sh, which fetches it with npm",
+    "--outfile=",
+    ".js",
+)
+LANGUAGES = (C, CPP, RUST, GO, TYPESCRIPT)
 
 
 def language_of(source: Path) -> Language:
@@ -73,7 +89,9 @@ def build(source: Path, target: Path, *flags: str) -> Path:
     if language.remap is None:
         # Go's strings have the whole path in one piece; its own cache makes it quick.
         first = [str(language.compiler), *language.flags, *flags]
-        _compile([*first, "-o", str(target), source.name], source.parent)
+        joined = language.output.endswith("=")
+        output = [language.output + str(target)] if joined else [language.output, str(target)]
+        _compile([*first, *output, source.name], source.parent)
         return target
     if not _CAN_MOVE:
         _compile([*words, "-o", str(target)], source.parent)

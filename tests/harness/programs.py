@@ -64,7 +64,8 @@ def write(name: str, text: str, project: Path) -> Program:
 def compiled(source: Program, *flags: str, name: str | None = None) -> Program:
     """Compile a program beside its source; without a *name* it is the source's without suffix."""
     folder = source.path.parent
-    target = compilers.build(source.path, folder / (name or source.path.stem), *flags)
+    made = compilers.language_of(source.path).made
+    target = compilers.build(source.path, folder / (name or source.path.stem + made), *flags)
     called = Path(source.name).with_name(target.name).as_posix()
     return replace(source, name=called, path=target)
 

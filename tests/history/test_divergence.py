@@ -22,9 +22,9 @@ def row(number, line, reason="breakpoint", file="a.py", function="f", **values):
 ENDED = Exit(0)
 
 
-def side(*stops, source=SOURCE, exit=ENDED, breakpoints=(), output="", number=1):
+def side(*stops, source=SOURCE, exit=ENDED, breakpoints=(), output=None, number=1):
     run = Run(number, "a", "a.py", exit=exit, breakpoints=breakpoints, stops=len(stops))
-    return Side(run, stops, {"a.py": source}, output)
+    return Side(run, stops, {"a.py": source}, output or {})
 
 
 def test_equal_runs_have_no_divergence():
@@ -117,12 +117,12 @@ def test_a_line_that_is_gone_is_not_matched_to_another():
 
 
 def test_what_was_printed_is_compared_where_both_ended():
-    a = side(row(1, 2), output="x\ny\n")
-    b = side(row(1, 2), output="x\nz\n")
+    a = side(row(1, 2), output={"stdout": "x\ny\n"})
+    b = side(row(1, 2), output={"stdout": "x\nz\n"})
 
     (only,) = compare(a, b).divergences
 
-    assert only.kind == "output"
+    assert (only.kind, only.place) == ("output", "stdout")
     assert [(d.path, d.a, d.b) for d in only.differences] == [("line 2", "y", "z")]
-    killed = side(row(1, 2), output="x\n", exit=Exit(how="killed"))
+    killed = side(row(1, 2), output={"stdout": "x\n"}, exit=Exit(how="killed"))
     assert compare(a, killed).divergences == []

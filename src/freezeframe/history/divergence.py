@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from freezeframe.model.history import Difference, Divergence
 from freezeframe.model.runs import Run
@@ -31,7 +31,8 @@ class Side:
     run: Run
     stops: Sequence[HitRow]
     sources: Mapping[str, str]
-    output: str = ""
+    #: what it printed, by stream
+    output: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +266,10 @@ def _ends(a: Side, b: Side) -> list[Divergence]:
         return found
     if "ended" not in (a.run.exit.how, b.run.exit.how) or a.run.exit.how != b.run.exit.how:
         return found  # somebody put an end to one of them: it could not say the rest
-    if a.output != b.output:
-        found.append(Divergence("output", "", differences=(_first_line(a.output, b.output),)))
+    for stream in ("stdout", "stderr"):
+        left, right = a.output.get(stream, ""), b.output.get(stream, "")
+        if left != right:
+            found.append(Divergence("output", stream, differences=(_first_line(left, right),)))
     one, other = how(a.run.exit), how(b.run.exit)
     if one != other:
         found.append(Divergence("end", "", differences=(Difference("exit", one, other),)))

@@ -268,13 +268,17 @@ def every_stop(connection: sqlite3.Connection, found: Found) -> list[HitRow]:
     return [HitRow(index, *row) for index, row in enumerate(rows, 1)]
 
 
-def output_of(connection: sqlite3.Connection, found: Found) -> str:
-    """Return what a run itself printed."""
+def output_of(connection: sqlite3.Connection, found: Found) -> dict[str, str]:
+    """Return what a run itself printed, by stream: how two streams mingle is chance."""
     rows = connection.execute(
-        "SELECT text FROM output WHERE run = ? AND stream IN ('stdout', 'stderr') ORDER BY cursor",
+        "SELECT stream, text FROM output WHERE run = ? AND stream IN ('stdout', 'stderr')"
+        " ORDER BY cursor",
         (found.id,),
     )
-    return "".join(row[0] for row in rows)
+    printed: dict[str, str] = {}
+    for stream, text in rows:
+        printed[stream] = printed.get(stream, "") + text
+    return printed
 
 
 def sources_of(connection: sqlite3.Connection, found: Found) -> dict[str, str]:

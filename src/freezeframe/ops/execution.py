@@ -128,12 +128,7 @@ def _stepped(kind: StepKind, before: Moment, now: Moment) -> bool:
 
 
 def _unreadable(session: Session, frame: Frame | None) -> bool:
-    """Whether a frame is a library's, and nobody can read its source."""
-    if frame is None or not frame.library or frame.source_reference:
-        return False
-    if frame.path is None or frame.line is None:
-        return True
-    return session.sources.line(frame.path, frame.line) is None
+    return frame is not None and session.sources.unreadable(frame)
 
 
 async def _to_users_code(
@@ -144,19 +139,22 @@ async def _to_users_code(
     Out of it, where the user's code called it, and into the next call of the same line where that
     was wanted; where the user's last function has returned, on to the end.
     """
-    start = before.thread.frame
+    start = before.standing
     if _unreadable(session, start):
         return session, now
     for detours in range(_MOST_DETOURS):
-        frame = now.thread.frame
+        frame = now.standing
         # A breakpoint on the way through the line is no news.
         passing = now.event.reason is StopReason.BREAKPOINT and detours and _same_line(start, frame)
         if now.event.reason is not StopReason.STEP and not passing:
             break
         if not _unreadable(session, frame):
-            if not detours or kind is not StepKind.INTO or not _same_line(start, frame):
+            # The rest of a line that something is inlined into is still that line.
+            inlined = kind is not StepKind.OUT and (before.inlined or now.inlined)
+            goes_on = inlined or (detours and kind is StepKind.INTO)
+            if not goes_on or not _same_line(start, frame):
                 break
-            ticket = await _resume(session, lambda: session.step(StepKind.INTO))
+            ticket = await _resume(session, lambda: session.step(kind))
         elif any(not each.library for each in now.known_frames()):
             ticket = await _resume(session, lambda: session.step(StepKind.OUT))
         else:

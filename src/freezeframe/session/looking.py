@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from freezeframe.errors import DebuggerError
-from freezeframe.model.stops import Frame, Stop, StopReason, Thread
+from freezeframe.model.stops import Stop, StopReason, Thread
 
 from .faults import explain
-from .moment import FIRST_FRAMES, Moment
+from .moment import FIRST_FRAMES, Moment, inlined_into
 
 if TYPE_CHECKING:
     from .session import Session
@@ -61,6 +61,9 @@ async def _ask(session: Session, moment: Moment) -> None:
     await _forget_passing_breakpoints(session, moment)
     if frames:
         moment.selected = moment.choose_frame(frames)
+        if moment.selected == 0 and session.sources.unreadable(frames[0]):
+            moment.selected = inlined_into(frames) or 0
+            moment.inlined = moment.selected > 0
         moment.view = session.memory.compare(moment, await moment.look(moment.selected))
         if not session.finishing or event.reason is not StopReason.STEP:
             # Debuggers keep what any function returned with in view, long after.
@@ -103,13 +106,6 @@ async def _forget_passing_breakpoints(session: Session, moment: Moment) -> None:
         await session.tell(gone)
 
 
-def _place(moment: Moment) -> Frame | None:
-    """Where the program stands; where it begins, that is the user's code, whatever is inlined."""
-    if moment.event.reason is StopReason.ENTRY and moment.view is not None:
-        return moment.view.frame
-    return moment.thread.frame
-
-
 def stop_of(moment: Moment) -> Stop:
     """Return the reader's form of a stop."""
     event = moment.event
@@ -119,7 +115,7 @@ def stop_of(moment: Moment) -> Stop:
         # A breakpoint of `until` is how it got there, not why it stopped.
         reason=StopReason.STEP if reached else event.reason,
         thread=moment.thread,
-        frame=_place(moment),
+        frame=moment.standing,
         description=event.description,
         breakpoints=tuple(id for id in event.breakpoints if id > 0),
         exception=moment.exception,

@@ -81,6 +81,8 @@ class Moment:
     exception: ExceptionInfo | None = None
     #: the variables of the selected frame, changes marked
     view: FrameView | None = None
+    #: the innermost frames are a library's, inlined into the user's that is shown
+    inlined: bool = False
     #: why the look at it is incomplete
     trouble: str | None = None
     #: what the reader must know about why it stopped
@@ -265,6 +267,13 @@ class Moment:
             gone=raw.gone,
         )
 
+    @property
+    def standing(self) -> Frame | None:
+        """Where the program stands: where it begins or is inlined, in the user's own code."""
+        if self.view is not None and (self.inlined or self.event.reason is StopReason.ENTRY):
+            return self.view.frame
+        return self.thread.frame
+
     def choose_frame(self, frames: list[Frame]) -> int:
         """Return the frame a report speaks of: the user's where it broke, hung or began.
 
@@ -273,6 +282,17 @@ class Moment:
         if self.event.reason not in _SPEAK_OF_USERS:
             return 0
         return next((frame.index for frame in frames if not frame.library), 0)
+
+
+def inlined_into(frames: Sequence[Frame]) -> int | None:
+    """Return the user's frame that the innermost, a library's, is inlined into: one address."""
+    first = frames[0]
+    for frame in frames:
+        if first.address is None or frame.address != first.address:
+            return None
+        if not frame.library:
+            return frame.index or None
+    return None
 
 
 def _frame(index: int, raw: RawFrame, handle: str | None) -> Frame:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from freezeframe.model.places import Source, SourceLine
+from freezeframe.model.stops import Frame
 
 _MAX_BYTES = 8 << 20
 _KEPT_FILES = 64
@@ -51,6 +52,14 @@ class Sources:
         except OSError:
             return None
         return lines[number - 1] if 0 < number <= len(lines) else None
+
+    def unreadable(self, frame: Frame) -> bool:
+        """Whether a frame is a library's, and nobody can read its source."""
+        if not frame.library or frame.source_reference:
+            return False
+        if frame.path is None or frame.line is None:
+            return True
+        return self.line(frame.path, frame.line) is None
 
     def excerpt(
         self,

@@ -109,8 +109,11 @@ class Driver:
         assert found
         return found[-1]
 
-    async def frames(self, thread: int = 1, count: int = 50) -> Sequence[RawFrame]:
-        return (await self.backend.frames(thread, 0, count))[0]
+    async def frames(self, thread: int | None = None, count: int = 50) -> Sequence[RawFrame]:
+        stops = [event.thread for event in self.events if isinstance(event, Stopped)]
+        stopped = stops[-1] if stops else None
+        chosen = thread if thread is not None else 1 if stopped is None else stopped
+        return (await self.backend.frames(chosen, 0, count))[0]
 
     async def values(self, kind: ScopeKind, frame: int | None = None) -> dict[str, RawValue]:
         if frame is None:
@@ -124,6 +127,10 @@ class Driver:
     async def locals(self, frame: int | None = None) -> dict[str, str]:
         values = await self.values(ScopeKind.LOCALS, frame)
         return {name: value.text for name, value in values.items() if not value.returned}
+
+    async def all_locals(self) -> list[RawValue]:
+        """Return the variables of the innermost frame, and what a function returned with."""
+        return list((await self.values(ScopeKind.LOCALS)).values())
 
     async def evaluate(self, expression: str) -> RawValue:
         return await self.backend.evaluate(expression, (await self.frames())[0].id)

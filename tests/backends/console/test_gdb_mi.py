@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -400,6 +401,46 @@ async def test_a_watchpoint_tells_old_and_new_value(loop):
         assert gone.watch.ended
         with pytest.raises(DebuggerError, match="nosuch"):
             await d.backend.watch("nosuch", "write", None, (await d.frames())[0].id)
+
+
+@on_loop
+async def test_a_watchpoint_that_the_processor_has_no_room_for_is_refused_at_once(programs):
+    source = build(
+        programs,
+        "many.c",
+        """
+        long a, b, c, d, e;
+        int main(void) {
+            e = 1;  // @write
+            a = 2;
+            return 0;
+        }
+        """,
+    )
+    async with Driver() as d:
+        await d.start(source.launch(), on("main"))
+        await d.stop()
+        frame = (await d.frames())[0].id
+        for name in "abcd":
+            await d.backend.watch(name, "write", None, frame)
+        with pytest.raises(DebuggerError, match="no room"):
+            await d.backend.watch("e", "write", None, frame)
+        assert (await d.go()).watch.expression == "a"
+
+
+@on_loop
+async def test_a_program_that_cannot_go_on_is_said_to_stand(loop):
+    async with Driver() as d:
+        await d.start(loop.launch(), on("main"))
+        await d.stop()
+        frame = (await d.frames())[0].id
+        # What a user does behind our back is not refused beforehand.
+        for offset in range(0, 40, 8):
+            await d.backend.raw(f"watch *(long *)((char *)&main + {offset})", frame)
+        stop = await d.go()
+        assert stop.reason is StopReason.OTHER
+        assert "watchpoint" in stop.description
+        assert (await d.place())[0] == "main"
 
 
 @on_loop

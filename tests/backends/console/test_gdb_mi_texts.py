@@ -27,6 +27,7 @@ CPP = {
     "{<Shape> = {_vptr.Shape = 0x55 <vtable for Square+16>}, width = 4}": "{width = 4}",
     "{<Base> = {a = 1}, b = 2}": "{a = 1, b = 2}",
     "{_M_elems = {1, 2}}": "{1, 2}",
+    "std::atomic<int> = { 5 }": "5",
     "{<std::__atomic_base<int>> = {_M_i = 5}, <No data fields>}": "5",
     "(Square &) @0x5555: {width = 4}": "{width = 4}",
     "{p = (Square *) 0x5555, q = @0x77: 5}": "{p = 0x5555, q = 5}",

@@ -28,6 +28,9 @@ from .adapters._descriptor import Adapter, Endpoint, Spawn
 
 OnText = Callable[[str, str], None]
 
+#: How long the last words of a program that has ended may take through its terminal.
+_SETTLE_S = 0.3
+
 
 class Ground:
     """Resources of one session tree. Reference-counted: `hold`, `release`."""
@@ -44,6 +47,7 @@ class Ground:
         self.stdio: tuple[str, str, str] | None = None
         self.port = 0
         self._terminal: Terminal | None = None
+        self._screen: Drain | None = None
         #: the end of what the debugger wrote to its standard error
         self.words = Tail()
         self.on_text: OnText = lambda stream, text: None
@@ -85,7 +89,7 @@ class Ground:
             paths.append(target.stdin)
         # A terminal for the output, or the C library keeps it back until its buffer is full.
         self._terminal = Terminal(echo=False)
-        self._show(self._terminal.take_ours(), "stdout")
+        self._screen = self._show(self._terminal.take_ours(), "stdout")
         fifo = Fifo(functools.partial(self._text, "stderr"), name="stderr")
         fifo.start()
         self._drains.append(fifo)
@@ -163,10 +167,11 @@ class Ground:
         self._show(process.take_stderr(), "stderr")
         return process
 
-    def _show(self, fd: int, stream: str) -> None:
+    def _show(self, fd: int, stream: str) -> Drain:
         drain = Drain(fd, lambda text: self._text(stream, text))
         self._drains.append(drain)
         drain.start()
+        return drain
 
     def begin(self) -> None:
         """The program is about to run: from now on its streams are its own."""
@@ -186,6 +191,15 @@ class Ground:
         drain = Drain(fd, self.words.feed)
         self._drains.append(drain)
         drain.start()
+
+    async def settle(self) -> None:
+        """Wait until everything is here that a program which has ended wrote to its terminal.
+
+        The kernel passes it on a moment later; children that hold the terminal cost a short wait.
+        """
+        if self._terminal is not None and self._screen is not None:
+            self._terminal.release_program()
+            await self._screen.wait_end(_SETTLE_S)
 
     def drain(self) -> None:
         """Report what has been written before this call."""

@@ -36,6 +36,14 @@ class Kin:
         #: processes that are expected to call, by pid
         self._expected: dict[int, asyncio.Event] = {}
 
+    @property
+    def eldest(self) -> Link:
+        """The first of the family that lives: what anyone in it prints is told by that one."""
+        eldest = self._link
+        while eldest.parent is not None and not eldest.parent.ended:
+            eldest = eldest.parent
+        return eldest
+
     # --- announced by the adapter
 
     def offer(self, offer: ChildOffer) -> None:

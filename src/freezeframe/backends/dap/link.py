@@ -259,7 +259,7 @@ class Link:
                     self.pid = pid
                     self.emit(events.ProcessStarted(pid, None))
                 for stream, text in self.voices.hear(body):
-                    self.emit(events.Printed(stream, text))
+                    self.kin.eldest.emit(events.Printed(stream, text))
             case "process":
                 pid = body.get("systemProcessId")
                 self.pid = pid if pid is not None else self.pid
@@ -375,6 +375,8 @@ class Link:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_EXIT_STATUS_S):
                 await self._exit_known.wait()
+        if self.ground is not None:
+            await self.ground.settle()
         self._finish(self._exit or Exit())
 
     def _finish(self, exit: Exit) -> None:

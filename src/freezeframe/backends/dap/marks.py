@@ -230,7 +230,8 @@ class Marks:
             arguments["filterOptions"] = [
                 {"filterId": name, "condition": condition} for name, condition in narrowed.items()
             ]
-        await self._wire.request("setExceptionBreakpoints", arguments)
+        if offered:
+            await self._wire.request("setExceptionBreakpoints", arguments)
         for command in self._wire.adapter.exceptions.commands({f.name for f in filters}):
             await self._raw(command)
         functions = self._filter_functions(filters)
@@ -255,6 +256,11 @@ class Marks:
         """Return the exception filters there are, in our words."""
         own = translate.filters(self._wire.capabilities)
         return tuple(self._wire.adapter.exceptions.offered(own, self._target))
+
+    def lets_pass(self, description: str) -> bool:
+        """Whether a stop is for a kind of exception that the user has turned off."""
+        name = self._wire.adapter.exceptions.filter_of(description)
+        return name is not None and name not in {each.name for each in self._filters or ()}
 
     def _filter_functions(self, filters: Sequence[ExceptionFilter]) -> dict[int, str]:
         """Return the functions to stop at for filters that the adapter has not."""

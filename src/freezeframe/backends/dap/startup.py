@@ -22,6 +22,7 @@ from .messages import Refused
 from .study import evaluated
 
 if TYPE_CHECKING:
+    from .ground import Ground
     from .link import Link
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ async def configure(
             _introduce(link, priming[0])
         if link.ground is not None:
             link.ground.begin()
+            _find_program(link, link.ground)
         if link.wire.capabilities.get("supportsConfigurationDoneRequest"):
             await link.wire.request("configurationDone")
         async with asyncio.timeout(timeouts.request_s):
@@ -75,6 +77,17 @@ async def configure(
         raise _failed(link, await _first_failure(launching) or error) from None
     link.configured = True
     return bound
+
+
+def _find_program(link: Link, ground: Ground) -> None:
+    """Look for the program below its debugger, where that does not tell (delve before 1.21)."""
+    hosts = link.plan is not None and link.plan.spawn is not None and link.plan.spawn.role == "host"
+    if not hosts or link.pid is not None or ground.process is None:
+        return
+    below = ground.process.note_descendants()
+    if below:
+        link.pid = below[0]
+        link.emit(events.ProcessStarted(link.pid))
 
 
 async def _first_failure(launching: Answer) -> DebuggerError | None:

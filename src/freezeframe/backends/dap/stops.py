@@ -218,6 +218,9 @@ class Stops:
 
     async def _on_thrown(self, stopped: events.Stopped) -> None:
         """Look at an exception that was thrown; one of a type that nobody wants runs on."""
+        if self._link.marks.lets_pass(stopped.description or ""):
+            await self._go_on(stopped.thread if stopped.thread is not None else 0)
+            return
         inquiry = self._link.adapter.exceptions.examine(stopped.description or "")
         if inquiry is not None:
             thrown = await inquire(self._link.wire, inquiry, stopped.thread)

@@ -25,6 +25,9 @@ class Voices:
         text = str(body.get("output") or "")
         if not text or category in self._adapter.output.ignored:
             return
+        if category == "stderr" and self._adapter.output.disguised(text):
+            yield from self._console(text)
+            return
         if category in ("stdout", "stderr", "log") and self._adapter.output.of_program:
             yield category, text
             return

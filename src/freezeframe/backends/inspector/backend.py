@@ -289,7 +289,14 @@ class InspectorBackend(Life):
     async def in_hex(
         self, expression: str, frame: int | None
     ) -> tuple[RawValue, Sequence[RawValue]] | None:
-        return None
+        code = (
+            "(v=>(typeof v==='bigint'||Number.isInteger(v))&&v>=0?'0x'+v.toString(16):null)"
+            f"(\n{expression}\n)"
+        )
+        told = await self.evaluate(code, frame)
+        if told.type != "string":
+            return None
+        return RawValue(expression, told.text.strip("'"), "number"), ()
 
     async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
         await self.evaluate(f"{target} = (\n{value}\n)", frame, statement=True)
@@ -316,10 +323,10 @@ class InspectorBackend(Life):
 
     @property
     def _writes_input(self) -> bool:
-        return self._ground is not None and self._ground.stdin is not None
+        return self.ground is not None and self.ground.stdin is not None
 
     def _stdin(self) -> Feeder:
-        feeder = self._ground.stdin if self._ground is not None else None
+        feeder = self.ground.stdin if self.ground is not None else None
         if feeder is None:
             if isinstance(self.target, Launch) and self.target.stdin is not None:
                 raise NotRunning(f"the program reads its input from {self.target.stdin}.")
@@ -374,7 +381,10 @@ class InspectorBackend(Life):
         isolate, call = self._frame(frame)
         if method == "Debugger.evaluateOnCallFrame" and call is not None:
             params.setdefault("callFrameId", call.get("callFrameId"))
-        answer = await isolate.ask(method, **params)
+        try:
+            answer = await isolate.ask(method, **params)
+        except Refused as error:
+            raise Refused(error.message, next="dbg raw Runtime.getHeapUsage") from None
         return json.dumps(answer, indent=2, ensure_ascii=False)
 
 

@@ -138,6 +138,11 @@ class Isolate:
         self._monitor = answer.get("result", {}).get("objectId")
         await self.marks.use_compiler(await self.builtin("module", ".prototype._compile"))
 
+    async def look_at_scripts(self) -> None:
+        """Set what is wanted in scripts that were read before there was a way to look at them."""
+        for script in self.scripts:
+            await self.marks.about_to_run(script)
+
     async def builtin(self, module: str, part: str = "") -> str | None:
         """Return a module of the runtime's own, or a part of it, as an object of V8's."""
         # The inspector has a `require` in the main thread; a module of CommonJS has its own.

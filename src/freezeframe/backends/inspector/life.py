@@ -46,6 +46,7 @@ from .exceptions import FILTERS
 from .foresight import PATIENCE
 from .ground import Ground, read_url
 from .isolate import Isolate
+from .kin import Children, Workers
 from .motion import Motion
 from .runtime import Runtime
 from .wire import Wire
@@ -85,9 +86,11 @@ class Life:
         self.command: tuple[str, ...] = ()
         self.isolates: dict[Path, Isolate] = {}
         self.motion = Motion(self)
+        self._workers = Workers(self)
+        self._children = Children(self)
         self.ended = False
         self.wire: Wire | None = None
-        self._ground: Ground | None = parent._ground if parent is not None else None
+        self.ground: Ground | None = parent.ground if parent is not None else None
         self._sink: Sink = lambda event: None
         self._numbers = itertools.count(1)
         self._threads = itertools.count(1)
@@ -127,6 +130,8 @@ class Life:
         if isinstance(target, Core):
             raise Unsupported(f"{self.runtime.name} opens no core files.", next="dbg start PROGRAM")
         if self._call is not None:
+            words = tuple(str(word) for word in self._call.get("argv") or ())
+            self.emit(events.ProcessStarted(self.pid, command=words))
             await self._connect(str(self._call["url"]))
         elif isinstance(target, Launch):
             await self._launch(target)
@@ -146,9 +151,9 @@ class Life:
                 *map(str, _list(target.options["args"])),
                 *self.command[1:],
             )
-        ground = self._ground = Ground()
+        ground = self.ground = Ground()
         ground.on_text = self.printed
-        ground.on_call = self._called
+        ground.on_call = self._children.called
         self._url = asyncio.get_running_loop().create_future()
         ground.on_url = self._listens
         env = dict(target.env)
@@ -188,8 +193,8 @@ class Life:
         where = read_url(url)
         if where is None:
             raise DebuggerLost(f"{url[:80]} is no address of an inspector.")
-        if self._ground is not None:
-            self._ground.hush.expect_attached()
+        if self.ground is not None:
+            self.ground.hush.expect_attached()
         socket = await websocket.connect(*where, timeout_s=self.config.timeouts.connect_s)
         env = self.target.env
         tap = Tap(env[TAP_VARIABLE]) if env.get(TAP_VARIABLE) else None
@@ -201,7 +206,7 @@ class Life:
             tap=tap,
             timeout_s=self.config.timeouts.request_s,
         )
-        self.isolates[()] = Isolate(self.wire, (), next(self._threads), "main", self, self._number)
+        self.add_isolate((), "main")
 
     async def _configure(self, configuration: Configuration) -> None:
         main = self.main
@@ -212,13 +217,13 @@ class Life:
                 self._lines.setdefault(want.location.file, []).append(want)
             elif want.location.function is not None:
                 self._functions.append(want)
-        await main.configure(just_my_code=self._just_my_code, follow=follow)
+        await main.configure(just_my_code=self.just_my_code, follow=follow)
         if self._call is not None or isinstance(self.target, Attach):
             # A child waits in its first lines, a joined program runs: there is code to ask.
             await self._settle(main)
         # A program that runs may stop as soon as there is something to stop at.
         self.emit(events.Initialized())
-        await self._set_all(main)
+        await self.set_all(main)
         if isinstance(self.target, Attach) and self._call is None:
             self.emit(events.ProcessStarted(self.pid))
         self.motion.on_start = self._entered
@@ -230,7 +235,7 @@ class Life:
                     await self._begun.wait()
 
     @property
-    def _just_my_code(self) -> bool:
+    def just_my_code(self) -> bool:
         return not isinstance(self.target, Core) and self.target.just_my_code
 
     async def _settle(self, isolate: Isolate) -> None:
@@ -253,7 +258,7 @@ class Life:
         if not isinstance(self.target, Launch):
             return
         code = "process.execArgv=process.execArgv.filter(w=>!w.startsWith('--inspect-brk='));"
-        ground = self._ground
+        ground = self.ground
         if self._call is None and ground is not None and self.target.follow_children:
             options = self.target.env.get("NODE_OPTIONS", "")
             joined = f"{options} {self.runtime.child_options}".strip()
@@ -261,12 +266,10 @@ class Life:
             code += f"process.env.FREEZEFRAME_CALL={json.dumps(ground.listen())};"
         await isolate.evaluate_global(code)
 
-    async def _set_all(self, isolate: Isolate) -> None:
+    async def set_all(self, isolate: Isolate) -> None:
         await isolate.set_filters(self._filters)
         self.motion.filters = {filter.name: filter for filter in self._filters}
-        for path, wanted in self._lines.items():
-            await isolate.marks.set_lines(path, wanted)
-        await isolate.marks.set_functions(self._functions)
+        await isolate.marks.set_all(self._lines, self._functions)
 
     def _entered(self, isolate: Isolate) -> None:
         """The program stands before its first line."""
@@ -274,9 +277,7 @@ class Life:
 
     async def _begin(self, isolate: Isolate) -> None:
         await self._settle(isolate)
-        for script in isolate.scripts:
-            if not script.internal:
-                await isolate.marks.about_to_run(script)
+        await isolate.look_at_scripts()
         calls = isolate.stack.calls if isolate.stack is not None else []
         first = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
         if first is not None and first.module:
@@ -290,83 +291,27 @@ class Life:
             await isolate.go()
         self._begun.set()
 
-    # --- workers
+    # --- those whom it brings along
+
+    def add_isolate(self, path: Path, name: str) -> Isolate:
+        assert self.wire is not None
+        isolate = Isolate(self.wire, path, next(self._threads), name, self, self._number)
+        self.isolates[path] = isolate
+        return isolate
 
     def worker_started(self, parent: Isolate, params: dict[str, Any]) -> None:
-        assert self.wire is not None
-        path = (*parent.path, str(params["sessionId"]))
-        told = params.get("workerInfo") or {}
-        isolate = Isolate(
-            self.wire, path, next(self._threads), _worker_name(told), self, self._number
-        )
-        self.isolates[path] = isolate
-        self.emit(events.ThreadChanged(isolate.id, True))
-        self.work(self._start_worker(isolate))
-
-    async def _start_worker(self, isolate: Isolate) -> None:
-        try:
-            await isolate.configure(just_my_code=self._just_my_code, follow=True)
-            await self._set_all(isolate)
-            self.motion.entering[isolate] = self._worker_entered
-            isolate.send("Debugger.pause")
-            await isolate.ask("Runtime.runIfWaitingForDebugger")
-        except DebuggerError as error:
-            log.info("worker %s: %s", isolate.name, error)
-
-    def _worker_entered(self, isolate: Isolate) -> None:
-        self.work(self._begin_worker(isolate))
-
-    async def _begin_worker(self, isolate: Isolate) -> None:
-        try:
-            await isolate.settle_in()
-            for script in isolate.scripts:
-                if not script.internal:
-                    await isolate.marks.about_to_run(script)
-            await isolate.go()
-        except DebuggerError as error:
-            log.info("worker %s: %s", isolate.name, error)
+        self._workers.started(parent, params)
 
     def worker_ended(self, path: Path) -> None:
-        for each in [known for known in self.isolates if known[: len(path)] == path]:
-            isolate = self.isolates.pop(each)
-            isolate.gone = True
-            self.motion.ended(isolate)
-            self.emit(events.ThreadChanged(isolate.id, False))
-        if self.wire is not None:
-            self.wire.forget(path)
-
-    # --- children
+        self._workers.ended(path)
 
     def make_child(self, call: dict[str, Any]) -> Backend:
         raise NotImplementedError
 
-    def _called(self, call: dict[str, Any]) -> None:
-        """A process that the program started waits for us."""
-        if self._disposed or self._detached or self._killing:
-            self.work(self._dismiss(str(call["url"])))
-            return
-        if self._ground is not None:
-            self._ground.hold()
-            if self._ground.process is not None:
-                self._ground.process.note_descendants()
-        words = call.get("argv") or []
-        name = os.path.basename(str(words[1])) if len(words) > 1 else None
-        self.emit(events.ChildStarted(self.make_child(call), self.target, int(call["pid"]), name))
-
-    async def _dismiss(self, url: str) -> None:
-        """Let a process go on without a debugger; unanswered it would wait for ever."""
-        where = read_url(url)
-        if where is None:
-            return
-        with contextlib.suppress(DebuggerError):
-            socket = await websocket.connect(*where, timeout_s=self.config.timeouts.connect_s)
-            socket.send(json.dumps({"id": 1, "method": "Runtime.runIfWaitingForDebugger"}))
-            answered = asyncio.Event()
-            socket.open(lambda text: answered.set(), lambda reason: answered.set())
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self.config.timeouts.connect_s):
-                    await answered.wait()
-            socket.close()
+    @property
+    def closing(self) -> bool:
+        """Nobody follows a child any more."""
+        return self._disposed or self._detached or self._killing
 
     # --- what is reported
 
@@ -379,8 +324,8 @@ class Life:
         self.emit(events.Printed(stream, text))
 
     def drain(self) -> None:
-        if self._ground is not None:
-            self._ground.drain()
+        if self.ground is not None:
+            self.ground.drain()
 
     def moved(self, bound: BoundBreakpoint) -> None:
         self.emit(events.BreakpointMoved(bound))
@@ -415,7 +360,7 @@ class Life:
     async def _let_go(self) -> None:
         # What it said last is on the way still.
         with contextlib.suppress(DebuggerError):
-            await self.main.ask("Runtime.evaluate", expression="0", timeout_s=1.0)
+            await self.main.ask("Runtime.getHeapUsage", timeout_s=1.0)
         if self.wire is not None:
             self.wire.close()
         if not self._owns_program:
@@ -428,7 +373,7 @@ class Life:
     async def _watch_end(self, error: DebuggerLost | None = None) -> None:
         """Say how it ended, where nobody else will: with its process, or without?"""
         if self._owns_program:
-            process = self._ground.process if self._ground is not None else None
+            process = self.ground.process if self.ground is not None else None
             if process is None or self._detached:
                 return
             with contextlib.suppress(DebuggerTimeout):
@@ -444,16 +389,16 @@ class Life:
         self._begun.set()
         if self._url is not None and not self._url.done():
             self.drain()
-            assert self._ground is not None
-            words = str(self._ground.words) or f"it ended with {status}"
+            assert self.ground is not None
+            words = str(self.ground.words) or f"it ended with {status}"
             self._url.set_exception(LaunchFailed(words, next="dbg tool"))
             self._url.exception()
             return
         if self._killing:
             self._finish(Exit(how="killed"))
         elif self._detached:
-            assert self._ground is not None
-            self._ground.release()
+            assert self.ground is not None
+            self.ground.release()
         else:
             self._finish(exit_of(status))
 
@@ -474,7 +419,7 @@ class Life:
                 await self.detach()
             return
         self._killing = True
-        process = self._ground.process if self._ground is not None else None
+        process = self.ground.process if self.ground is not None else None
         if self._call is not None:
             if self.pid is not None and self.wire is not None and self.wire.lost is None:
                 # While it is connected to us its pid is its own.
@@ -507,14 +452,14 @@ class Life:
 
     @property
     def lingering(self) -> bool:
-        return self._detached and self._ground is not None and self._ground.lingering
+        return self._detached and self.ground is not None and self.ground.lingering
 
     async def dispose(self) -> None:
         """Release everything, kill what is left of a program of ours. Never raises."""
         if self._disposed:
             return
         self._disposed = True
-        ground = self._ground
+        ground = self.ground
         process = ground.process if ground is not None and self._owns_program else None
         if process is not None and process.returncode is None and not self._detached:
             await process.kill_tree(_KILL_S)
@@ -541,13 +486,6 @@ class Life:
             log.info("%s: %s", self.runtime.name, error)
         else:
             log.error("%s", self.runtime.name, exc_info=error)
-
-
-def _worker_name(told: dict[str, Any]) -> str:
-    """Return what a worker is called: `[worker 1] resizer` is `resizer`."""
-    title = str(told.get("title") or "worker")
-    head, bracket, name = title.partition("] ")
-    return name if bracket and head.startswith("[") and name else title
 
 
 def _list(value: object) -> list[object]:

@@ -9,7 +9,7 @@ being read and its first line; `gate` makes that moment.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,11 +69,29 @@ class Marks:
         if not wanted:
             del self._lines[name]
         await self._change(before, wanted)
+        await self.gate()
         return [self.bound(want) for want in wanted]
+
+    async def set_all(
+        self,
+        lines: Mapping[str, Sequence[WantedBreakpoint]],
+        functions: Sequence[WantedBreakpoint],
+    ) -> None:
+        """Set everything at once, in a program that may not have begun.
+
+        The gates come last: what is evaluated to check the user's code would stop at them.
+        """
+        for path, wanted in lines.items():
+            self._lines[real(path)] = (path, list(wanted))
+            await self._change((), wanted)
+        self._functions = list(functions)
+        await self._change((), functions)
+        await self.gate()
 
     async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         before, self._functions = self._functions, list(wanted)
         await self._change(before, wanted)
+        await self.gate()
         return [self.bound(want) for want in wanted]
 
     async def _change(
@@ -91,7 +109,6 @@ class Marks:
                 await self._add_line(want)
             else:
                 await self._add_function(want)
-        await self.gate()
 
     async def _check(self, want: WantedBreakpoint) -> str | None:
         """Return why the user's code in a breakpoint is none."""

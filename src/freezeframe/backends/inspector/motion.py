@@ -100,22 +100,12 @@ class Motion:
         step = Step(kind, stack.depth, isolate.scripts.spot(call["location"]), _function(call))
         if kind is StepKind.OUT:
             step.exits = await self._watch_exits(isolate, call)
-        await self._watch_exceptions(isolate, call, kind)
+        if isolate.patience:
+            # A pause at an exception on the way would end the step: V8's foresight has to do.
+            self._muted[isolate] = isolate.patience
+            await isolate.foresee(0)
         self._steps[isolate] = step
         await self._let_go(isolate, _STEPS[kind])
-
-    async def _watch_exceptions(
-        self, isolate: Isolate, call: dict[str, Any], kind: StepKind
-    ) -> None:
-        """Leave exceptions to V8 while it steps over an `await`: a pause on the way would end it."""
-        patience = isolate.patience or self._muted.pop(isolate, 0)
-        if not patience:
-            return
-        awaits = kind is not StepKind.OUT and await self._awaits(isolate, call)
-        if awaits:
-            self._muted[isolate] = patience
-        if awaits or not isolate.patience:
-            await isolate.foresee(0 if awaits else patience)
 
     @staticmethod
     async def _awaits(isolate: Isolate, call: dict[str, Any]) -> bool:
@@ -149,16 +139,6 @@ class Motion:
                 if not isolate.path:
                     # A program that waits in its event loop runs no code to be paused in.
                     isolate.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
-
-    async def hold(self, timeout_s: float) -> bool:
-        """Make the main thread stand, unseen."""
-        main = self._owner.isolates[()]
-        if main.stack is not None:
-            return True
-        self._asked.add(main)
-        main.send("Debugger.pause")
-        main.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
-        return await main.stands(timeout_s)
 
     def ended(self, isolate: Isolate) -> None:
         """A worker is gone, with whatever was to be told of it."""
@@ -410,8 +390,12 @@ class Motion:
         spot = isolate.scripts.spot(call["location"])
         made_up = script is not None and isolate.scripts.map_of(script) and not spot.mapped
         same_line = (spot.path, spot.line) == (step.spot.path, step.spot.line)
-        same_frame = stack.depth == step.depth and _function(call) == step.function
-        if made_up or (same_line and same_frame):
+        same_function = same_line and _function(call) == step.function
+        # What goes on after an await stands on another stack.
+        same_frame = same_function and (
+            stack.depth == step.depth or await self._awaits(isolate, call)
+        )
+        if made_up or same_frame:
             await isolate.go(_STEPS[StepKind.OVER if made_up else step.kind])
             return None
         return events.Stopped(StopReason.STEP, isolate.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from .sourcemaps import SourceMap
 
 #: scripts of ours carry this in their URL
 OURS = "freezeframe:"
+#: scripts without a URL that are remembered
+_NAMELESS = 500
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
@@ -60,6 +63,7 @@ class Scripts:
         self._ask = ask
         self._root = root
         self._by_id: dict[str, Script] = {}
+        self._nameless: deque[str] = deque()
         #: sources that are in no file, by the number that a reader asks for them with
         self._held: list[Script | tuple[SourceMap, str]] = []
 
@@ -75,6 +79,11 @@ class Scripts:
             bool(params.get("isModule")),
         )
         self._by_id[script.id] = script
+        if not url:
+            # Every evaluation is a script of its own, every pass of a condition too.
+            self._nameless.append(script.id)
+            if len(self._nameless) > _NAMELESS:
+                self._by_id.pop(self._nameless.popleft(), None)
         return script
 
     def get(self, id: str) -> Script | None:

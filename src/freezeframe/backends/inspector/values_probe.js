@@ -153,6 +153,16 @@
     return elided(util.inspect(value, options), limit);
   }
 
+  // Only node can see how a promise stands. It numbers them while it is debugged, which says nothing.
+  const NUMBERED = /(, )?\[Symbol\((?:trigger_)?async_id_symbol\)\]: \d+/g;
+
+  function promiseText(value, limit) {
+    if (!util) return 'Promise {…}';
+    const options = { depth: 1, breakLength: Infinity, customInspect: false, showProxy: true, maxArrayLength: 10, maxStringLength: 200 };
+    const text = util.inspect(value, options).replace(NUMBERED, '').replace(/\s*\n\s*/g, ' ');
+    return elided(text.replace('{ ', '{').replace(/ }$/, '}'), limit);
+  }
+
   // Put `open a, b, …+3 close` together; *part* gives the text of one of *total* parts.
   function joined(open, close, total, limit, part, most = MOST_ITEMS) {
     let text = open;
@@ -183,9 +193,8 @@
     if (is.date(value)) return Number.isNaN(dateValue(value)) ? 'Invalid Date' : dateText(value);
     if (is.regexp(value)) return elided(regexpText(value), limit);
     if (is.error(value)) return errorText(value, limit, inner);
-    if (is.promise(value)) {
-      return util ? elided(util.inspect(value, { depth: 1, breakLength: Infinity, customInspect: false, showProxy: true, maxArrayLength: 10, maxStringLength: 200 }).replace(/\s*\n\s*/g, ' '), limit) : 'Promise {…}';
-    }
+    if (is.promise(value)) return promiseText(value, limit);
+    if (types && types.isGeneratorObject(value)) return 'Generator {}';
     if (is.boxed(value)) return `[${className(value)}: ${inner(value.valueOf === Object.prototype.valueOf ? value : boxedValue(value), limit)}]`;
     if (is.buffer(value)) return `${className(value)} {byteLength: ${value.byteLength}}`;
     if (is.weak(value)) return `${className(value)} {…}`;
@@ -328,6 +337,7 @@
     }
     const listed = isArray(value) || is.typed(value);
     for (const key of ownKeys(value)) {
+      if (typeof key === 'symbol' && /async_id_symbol/.test(symbolText(key))) continue;
       if (typeof key === 'symbol') put(`s${getOwnPropertySymbols(value).indexOf(key)}`, `[${symbolText(key)}]`);
       else if (!listed || (!isIndex(key) && key !== 'length')) put(`p${key}`, key);
     }

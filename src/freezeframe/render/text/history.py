@@ -377,7 +377,7 @@ def _place(each: Divergence, a: str, b: str, lead: str) -> str:
             return f"{lead}: only {who} comes to {where}{hit}; {other} does not"
         case "end":
             return f"{lead}: they end differently"
-    return f"{lead}: they print different lines"
+    return f"{lead}: they print different lines to {one_line(each.place)}"
 
 
 def _divergence(each: Divergence, a: str, b: str, rank: int) -> list[Section]:

@@ -110,6 +110,8 @@ class Toy:
         lines: queue.Queue[str] = queue.Queue()
 
         def read() -> None:
+            # A signal that another thread gets does not wake the one that waits.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             for line in sys.stdin:
                 lines.put(line.rstrip("\n"))
             lines.put("quit")

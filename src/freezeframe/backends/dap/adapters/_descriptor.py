@@ -246,6 +246,8 @@ class Exceptions:
     offered: Callable[[Sequence[ExceptionFilter], Target], Sequence[ExceptionFilter]] = (
         lambda offered, target: offered
     )
+    #: the filter that its description of a stop means, for debuggers that stop for all of them
+    filter_of: Callable[[str], str | None] = lambda description: None
     #: its own names of filters that we call otherwise
     names: Mapping[str, str] = field(default_factory=dict)
     #: raw commands that make it stop for these filters and no others
@@ -362,6 +364,8 @@ class Output:
     ignored: frozenset[str] = frozenset({"telemetry"})
     #: the program's own output comes as events; else what comes so is the debugger's
     of_program: bool = True
+    #: words of its own that it passes off as the program's errors
+    disguised: Callable[[str], bool] = lambda text: False
     #: console output of its own that nobody asked for
     chatter: Callable[[str], bool] = lambda text: False
     #: logpoints speak through the console: what their messages are put between, to be told from

@@ -15,7 +15,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends.backend import Attach, Core, Feature, RawFrame, RawValue, Target
+from freezeframe.backends.backend import (
+    Attach,
+    Core,
+    Feature,
+    RawFrame,
+    RawValue,
+    Target,
+)
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import (
     binary_kind,
@@ -81,9 +88,13 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         streams = [shlex.quote(path) for path in around.stdio]
         redirected = f'exec "$0" "$@" <{streams[0]} >{streams[1]} 2>{streams[2]}'
         first.append(f"set exec-wrapper /bin/sh -c {shlex.quote(redirected)}")
+    # The standard library is not stepped into.
+    first.append("skip -rfunction ^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::")
     first += [f"source {_PROBE}", *_rust_commands(target)]
     options = [word for command in first for word in ("-iex", command)]
-    argv = (*around.found.command, "-q", "-nx", *options, "-i=dap")
+    # The program is named here too: breakpoints are set before it is launched, and looked up in it.
+    known = (target.program,) if target.program and binary_kind(target.program) else ()
+    argv = (*around.found.command, "-q", "-nx", *options, "-i=dap", *known)
     spawn = Spawn(argv, target.cwd, target.env)
     if isinstance(target, Core):
         arguments: dict[str, Any] = {"program": target.program, "coreFile": target.core}
@@ -123,15 +134,14 @@ def _rust_commands(target: Target) -> list[str]:
 
 def _jump(path: str, line: int) -> str:
     """Move the program counter: GDB's own `jump` would let the program go on."""
-    place = f"gdb.decode_line({f'-source {path} -line {line}'!r})[1][0].pc"
+    quoted = f"'{path}':{line}"
+    place = f"gdb.decode_line({quoted!r})[1][0].pc"
     return f"python gdb.execute('set var $pc = %d' % {place})"
 
 
 def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     """It offers the text of files that are only named in debug information, and has none."""
-    if frame.path is not None and not os.path.isabs(frame.path):
-        return replace(frame, source_reference=0)
-    return replace(frame, source_reference=0) if frame.path is None else frame
+    return replace(frame, source_reference=0)
 
 
 def _filter_commands(names: Set[str]) -> Sequence[str]:

@@ -4,6 +4,7 @@ it has no requests for.
 Written against the server of GDB 16.3. What another version does not have is left as it is.
 """
 
+import re
 from importlib import import_module
 from typing import Any
 
@@ -144,3 +145,30 @@ if "dataBreakpointInfo" not in server._commands:
     server.capability("supportsDataBreakpoints")(data_breakpoint_info)
     server.request("dataBreakpointInfo")(data_breakpoint_info)
     server.request("setDataBreakpoints")(set_data_breakpoints)
+
+# --- functions by the end of their name -----------------------------------------------------------
+
+
+def _whole_name(name: str) -> str:
+    """Return the name of a function as GDB knows it: Rust's by their whole path only."""
+    try:
+        gdb.decode_line(name)
+    except gdb.error:
+        pattern = f"\\(^\\|::\\){re.escape(name)}\\(<.*>\\)\\?$"
+        told = gdb.execute(f"info functions -q -n {pattern}", to_string=True)
+        found = [re.match(r"\d+:\s+.*?([\w:<>]+)\(", line) for line in told.splitlines()]
+        return next((match[1] for match in found if match is not None), name)
+    return name
+
+
+def _finding(rewrite: Any) -> Any:
+    def found(**spec: Any) -> Any:
+        rewritten = rewrite(**spec)
+        rewritten["function"] = _whole_name(rewritten["function"])
+        return rewritten
+
+    return found
+
+
+if hasattr(dap_breakpoint, "_rewrite_fn_breakpoint"):
+    dap_breakpoint._rewrite_fn_breakpoint = _finding(dap_breakpoint._rewrite_fn_breakpoint)

@@ -365,6 +365,8 @@ class GdbLife(ConsoleBackend):
                 self._motion.hear_stopped(notice)
             case "running":
                 self._motion.hear_running()
+            case "refused":
+                self._motion.hear_refused(notice)
             case "thread-group-started":
                 self._began(fields)
             case "thread-group-exited":

@@ -16,6 +16,8 @@ from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 
 #: begins a piece of console text that is a logpoint's message, written by the probe
 LOG_MARK = "\x1elog "
+#: the kind of a happening: the program was to run, and does not
+REFUSED = "refused"
 #: text kept for the command under way; what a person would not read either is cut
 _MAX_SAID = 4 << 20
 
@@ -69,6 +71,8 @@ class Mi:
         self._complaint: list[str] = []
         self._size = 0
         self._greeted = False
+        #: the token of the last command that let the program run
+        self._resumed: int | None = None
 
     def spell(self, token: int, command: str) -> bytes:
         return f"{token}{command}\n".encode("utf-8", "surrogateescape")
@@ -77,7 +81,7 @@ class Mi:
         found: list[tuple[int | None, Answered] | Notice] = []
         for record in self._reader.feed(data):
             if isinstance(record, Result):
-                found.append((record.token, Answered(record, *self._take())))
+                found.append(self._answered(record))
             elif isinstance(record, Async):
                 words = self._take() if record.kind == "stopped" else ("", "")
                 found.append(Happened(record, *words))
@@ -90,6 +94,15 @@ class Mi:
                 self._greeted = True
                 found.append(Ready())
         return found
+
+    def _answered(self, result: Result) -> tuple[int | None, Answered] | Happened:
+        """An answer; after `running` an error is no second one, but a resumption that failed."""
+        said, complaint = self._take()
+        if result.kind == "error" and result.token is not None and result.token == self._resumed:
+            return Happened(Async("*", REFUSED, result.fields), said, complaint)
+        if result.kind == "running":
+            self._resumed = result.token
+        return result.token, Answered(result, said, complaint)
 
     def _heard(self, text: Text) -> Wrote | None:
         if text.stream == "target":

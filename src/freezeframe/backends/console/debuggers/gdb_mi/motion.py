@@ -269,6 +269,14 @@ class Motion:
             self._emit(Continued())
         self.running = True
 
+    def hear_refused(self, happened: Happened) -> None:
+        """gdb had said that the program runs, and then could not let it."""
+        self.running = False
+        self._stood.set()
+        said = " ".join(happened.complaint.split()) or str(happened.record.fields.get("msg", ""))
+        words = said.removeprefix("Warning: ").rstrip(". ")
+        self._emit(Stopped(StopReason.OTHER, None, f"it cannot go on: {words}"))
+
     def hear_stopped(self, happened: Happened) -> None:
         stood, self.running = not self.running, False
         self._stood.set()

@@ -48,6 +48,7 @@ SETTINGS = (
     "print sevenbit-strings off",
     "print frame-arguments scalars",
     "print elements 200",
+    "print repeats unlimited",
     "print symbol on",
     "print thread-events off",
     "print inferior-events off",

@@ -158,6 +158,7 @@ _HEADS: tuple[tuple[re.Pattern[str], Callable[[str, list[str]], str]], ...] = tu
         (rf"{_STD}(?:unique|shared|weak)_ptr<.*>(?: \([^()]*\))?", _pointer),
         (rf"{_STD}(?:experimental::)?optional<.*>", _inside("optional")),
         (rf"{_STD}any containing .*", _inside("any")),
+        (rf"{_STD}atomic<.*>", lambda head, items: head + ", ".join(items).strip()),
         (rf"{_STD}variant<.*> \[index \d+\]", _inside("variant")),
     )
 )

@@ -37,7 +37,7 @@ class FreezeframeTree:
     def _node(self, name, value, expression, depth):
         declared = value.type
         if declared.strip_typedefs().code in _REFERENCES:
-            value = value.referenced_value()
+            value = self._really(value.referenced_value())
         bare = value.type.strip_typedefs()
         leaf = [name, str(declared), None, expression, None, None]
         if value.is_optimized_out:
@@ -65,6 +65,13 @@ class FreezeframeTree:
             return [name, str(declared), *children[0][2:]]
         return [name, str(declared), "", expression, count, children]
 
+    def _really(self, value):
+        """An object as what it is, not as what it is seen as."""
+        real = value.dynamic_type
+        if value.address is None or str(real) == str(value.type):
+            return value
+        return value.address.cast(real.pointer()).dereference()
+
     def _text(self, value):
         return value.format_string(max_elements=200)
 
@@ -82,20 +89,22 @@ class FreezeframeTree:
         leaf[2] = hex(address)
         if not address or depth <= 0:
             return leaf
-        real = value.dynamic_type.strip_typedefs() if behind.code in _STRUCTS else bare
-        inner = value.cast(real).dereference()
+        inner = (
+            self._really(value.dereference()) if behind.code in _STRUCTS else value.dereference()
+        )
         try:
             inner.fetch_lazy()
         except gdb.MemoryError:
             return leaf
         way = through if through is not None else expression
+        kind = inner.type.strip_typedefs()
         printed = gdb.default_visualizer(inner) is not None
-        if inner.type.strip_typedefs().code in _STRUCTS and not printed:
+        if kind.code in _STRUCTS and not printed and through is None:
             mark = "." if self.rust else "->"
-            children = self._fields(inner, inner.type.strip_typedefs(), way, mark, depth - 1)
+            children = self._fields(inner, kind, way, mark, depth - 1)
             if children:
-                kind = leaf[1] if real.code != gdb.TYPE_CODE_PTR else str(real)
-                return [leaf[0], kind, leaf[2], leaf[3], None, children]
+                shown = leaf[1] if self.rust else f"{kind} *"
+                return [leaf[0], shown, leaf[2], leaf[3], None, children]
         told = self.node("*", inner, None if way is None else f"*{self._in(way)}", depth - 1)
         if told[5] is None:
             leaf[2] += " -> " + told[2]
@@ -176,6 +185,8 @@ class FreezeframeTree:
                     keys = []
                 continue
             way = None
+            if not found:
+                child.fetch_lazy()  # where that cannot be read, nothing of it can
             if expression is not None and str(said).startswith(("std::vector", "std::deque")):
                 way = f"{self._in(expression)}[{len(found)}]"
             found.append(self.node(f"[{len(found)}]", child, way, depth - 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from freezeframe.backends.backend import BoundBreakpoint
@@ -10,9 +11,10 @@ from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import WatchHit
 
 from . import names, stops
-from .line import GdbRefused, Line, at, rows
+from .line import Answered, GdbRefused, Line, at, rows
 from .texts import tidy
 
+_NO_ROOM = re.compile(r"Could not insert hardware (?:\w+ )?watchpoint (\d+)")
 _SLOW = "gdb has no hardware for it: the program runs step by step, which is slow"
 
 
@@ -39,10 +41,9 @@ class Watches:
         option = {"read": " -r", "readWrite": " -a"}.get(access, "")
         number = None
         try:
-            body = await self._line.ask(
+            number = await self._insert(
                 f"-break-watch{at(thread, level)}{option} {quote(expression)}"
             )
-            number = str(next(v for key, v in body.items() if key.endswith("wpt"))["number"])
             if condition is not None:
                 await self._line.ask(f"-break-condition {number} {condition}")
         except GdbRefused as error:
@@ -55,6 +56,24 @@ class Watches:
         self._made += 1
         self._by_number[number] = _Watch(self._made, expression)
         return BoundBreakpoint(self._made, True, message=await self._remark(number))
+
+    async def _insert(self, command: str) -> str:
+        """Set a watchpoint in the processor at once: what it has no room for is refused now."""
+        _, made, _ = await self._line.together(
+            [
+                "-gdb-set breakpoint always-inserted on",
+                command,
+                "-gdb-set breakpoint always-inserted off",
+            ]
+        )
+        if isinstance(made, Answered):
+            body = made.result.fields
+            return str(next(v for key, v in body.items() if key.endswith("wpt"))["number"])
+        too_many = _NO_ROOM.search(made.message)
+        if too_many is None:
+            raise made
+        await self._line.ask(f"-break-delete {too_many[1]}")
+        raise GdbRefused(f"the processor has no room for it beside {len(self._by_number)} others.")
 
     async def _remark(self, number: str) -> str | None:
         body = await self._line.ask(f"-break-info {number}")

@@ -362,6 +362,12 @@ class Debugger(pdb.Pdb):
             self.error = (error, "uncaught")
             self.halt(trace.tb_frame, "exception", trace=trace)
 
+    def in_a_new_thread(self, frame: Any, event: str, arg: Any) -> Any:
+        # Handlers run in the main thread, and only a signal that it gets itself wakes it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
+        sys.settrace(self.trace_dispatch)
+        return self.trace_dispatch(frame, event, arg)
+
     def in_a_child(self) -> None:
         """A forked child is the program alone."""
         sys.settrace(None)
@@ -375,7 +381,7 @@ class Debugger(pdb.Pdb):
         """Run the program's code; return its exit status where it did not end by itself."""
         os.register_at_fork(after_in_child=self.in_a_child)
         signal.signal(signal.SIGURG, self.on_signal)
-        threading.settrace(self.trace_dispatch)
+        threading.settrace(self.in_a_new_thread)
         their_hook = threading.excepthook
 
         def in_a_thread(args: Any) -> None:

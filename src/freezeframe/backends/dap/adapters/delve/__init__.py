@@ -168,7 +168,17 @@ def _read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
 _FILTERS = {"unrecovered-panic": "panic", "runtime-fatal-throw": "fatal"}
 
 
+#: its words for what a stop is for
+_KINDS = {"panic": "panic", "fatal error": "fatal"}
+
+
 def _offered(offered: Sequence[ExceptionFilter], target: Target) -> Sequence[ExceptionFilter]:
+    """Before 1.27 it has none, and stops for both; what is not wanted then runs on."""
+    if not offered:
+        return (
+            ExceptionFilter("panic", "Unrecovered Panics", default=True),
+            ExceptionFilter("fatal", "Fatal Throws", default=True),
+        )
     return [replace(each, name=_FILTERS.get(each.name, each.name)) for each in offered]
 
 
@@ -277,7 +287,7 @@ ADAPTER = Adapter(
     rank=5,
     remark=_remark,
     # Hits are counted here.
-    extra_features=frozenset({Feature.REGISTERS, Feature.HIT_COUNTS}),
+    extra_features=frozenset({Feature.REGISTERS, Feature.HIT_COUNTS, Feature.EXCEPTIONS}),
     # It starts a program again without stopping for breakpoints (1.27.2); we start it anew.
     lacks=frozenset({Feature.RESTART}),
     hints={Feature.DETACH: "dbg stop", Feature.STEP_BACK: "dbg restart"},
@@ -310,6 +320,7 @@ ADAPTER = Adapter(
     ),
     exceptions=Exceptions(
         offered=_offered,
+        filter_of=lambda description: _KINDS.get(description),
         names={ours: theirs for theirs, ours in _FILTERS.items()},
         read=_read_exception,
     ),

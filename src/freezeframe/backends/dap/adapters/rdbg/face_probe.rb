@@ -142,9 +142,8 @@ module DEBUGGER__
         @launched = true
         $stdout.sync = true
         install
-        DEBUGGER__.open_unix(sock_path: path, nonstop: true)
-        SESSION.managed_thread_clients
         @gate = Queue.new
+        DEBUGGER__.open_unix(sock_path: path, nonstop: true)
         enter if @gate.pop == :entry
       end
 
@@ -177,6 +176,8 @@ module DEBUGGER__
         @ui = ui
         @left = false
         @configured = false
+        # The door is opened before the session is there.
+        sleep 0.001 until DEBUGGER__.const_defined?(:SESSION)
         @worker ||= own_thread { work(*@jobs.pop) while true }
       end
 

@@ -1,0 +1,114 @@
+"""Who a program brings along: its workers, which are threads of it, and its child processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+from freezeframe.backends import backend as events
+from freezeframe.backends.transport import websocket
+from freezeframe.errors import DebuggerError
+
+from .connection import Path
+from .ground import read_url
+from .isolate import Isolate
+
+if TYPE_CHECKING:
+    from .life import Life
+
+log = logging.getLogger(__name__)
+
+
+class Workers:
+    """The workers of one program."""
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+
+    def started(self, parent: Isolate, params: dict[str, Any]) -> None:
+        """A worker waits for us before its first line."""
+        path = (*parent.path, str(params["sessionId"]))
+        isolate = self._life.add_isolate(path, _name(params.get("workerInfo") or {}))
+        self._life.emit(events.ThreadChanged(isolate.id, True))
+        self._life.work(self._start(isolate))
+
+    async def _start(self, isolate: Isolate) -> None:
+        try:
+            await isolate.configure(just_my_code=self._life.just_my_code, follow=True)
+            await self._life.set_all(isolate)
+            self._life.motion.entering[isolate] = self._entered
+            isolate.send("Debugger.pause")
+            await isolate.ask("Runtime.runIfWaitingForDebugger")
+        except DebuggerError as error:
+            log.info("worker %s: %s", isolate.name, error)
+
+    def _entered(self, isolate: Isolate) -> None:
+        self._life.work(self._begin(isolate))
+
+    async def _begin(self, isolate: Isolate) -> None:
+        try:
+            await isolate.settle_in()
+            await isolate.look_at_scripts()
+            await isolate.go()
+        except DebuggerError as error:
+            log.info("worker %s: %s", isolate.name, error)
+
+    def ended(self, path: Path) -> None:
+        life = self._life
+        for each in [known for known in life.isolates if known[: len(path)] == path]:
+            isolate = life.isolates.pop(each)
+            isolate.gone = True
+            life.motion.ended(isolate)
+            life.emit(events.ThreadChanged(isolate.id, False))
+        if life.wire is not None:
+            life.wire.forget(path)
+
+
+def _name(told: dict[str, Any]) -> str:
+    """Return what a worker is called: `[worker 1] resizer` is `resizer`."""
+    title = str(told.get("title") or "worker")
+    head, bracket, name = title.partition("] ")
+    return name if bracket and head.startswith("[") and name else title
+
+
+class Children:
+    """The processes of its own kind that one program starts."""
+
+    def __init__(self, life: Life) -> None:
+        self._life = life
+
+    def called(self, call: dict[str, Any]) -> None:
+        """A process that the program started waits for us."""
+        life = self._life
+        if life.closing:
+            life.work(self._dismiss(str(call["url"])))
+            return
+        ground = life.ground
+        if ground is not None:
+            ground.hold()
+            if ground.process is not None:
+                # It may lose its parent before anyone looks again.
+                ground.process.note_descendants()
+        words = call.get("argv") or []
+        name = os.path.basename(str(words[1])) if len(words) > 1 else None
+        life.emit(events.ChildStarted(life.make_child(call), life.target, int(call["pid"]), name))
+
+    async def _dismiss(self, url: str) -> None:
+        """Let a process go on without a debugger; unanswered it would wait for ever."""
+        where = read_url(url)
+        if where is None:
+            return
+        limit_s = self._life.config.timeouts.connect_s
+        with contextlib.suppress(DebuggerError):
+            socket = await websocket.connect(*where, timeout_s=limit_s)
+            answered = asyncio.Event()
+            socket.open(lambda text: answered.set(), lambda reason: answered.set())
+            socket.send(json.dumps({"id": 1, "method": "Runtime.runIfWaitingForDebugger"}))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limit_s):
+                    await answered.wait()
+            socket.close()

@@ -1,0 +1,124 @@
+"""Reading JavaScript as far as a debugger must: functions, their parameters, what is caught."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freezeframe.backends.inspector import grammar
+
+CODE = """
+const re = /[/"]{(/g, s = `a ${ f({x: `${1}`}) } {`;
+exports.parse = async (x, y) => { return x };
+const obj = { go(a) { return 1 }, run: function (b) {}, get k() { return 2 }, 'a-b': () => 3 };
+Foo.prototype.bar = function () { if (a) { b() } };
+class B extends (class {}) {
+  static x = 1; #hidden(q) { }
+  static async make() { try { foo() } catch {} }
+  field = () => { this.x }
+  [Symbol.iterator]() { return 1 }
+}
+export default function () { }
+const one = x => x + 1, two = async y => { };
+function* letters() { yield 'a' }
+"""
+
+
+def names(text: str) -> list[str]:
+    return [each.name for each in grammar.functions(text)]
+
+
+def test_functions_are_found_under_the_names_that_people_use():
+    assert [name for name in names(CODE) if name] == [
+        "exports.parse",
+        "obj.go",
+        "obj.run",
+        "obj.k",
+        "obj.a-b",
+        "Foo.bar",
+        "B.#hidden",
+        "B.make",
+        "B.field",
+        "one",
+        "two",
+        "letters",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "body"),
+    [
+        ("parse", "return x }"),
+        ("obj.go", "return 1 }"),
+        ("go", "return 1 }"),
+        ("Foo.prototype.bar", "if (a)"),
+        ("B.hidden", "}"),
+        ("B.make", "try"),
+        ("one", "x + 1"),
+        ("letters", "yield"),
+    ],
+)
+def test_a_body_begins_where_a_breakpoint_belongs(wanted, body):
+    [found] = [each for each in grammar.functions(CODE) if grammar.is_called(each, wanted)]
+
+    assert CODE[found.body :].lstrip().startswith(body)
+
+
+def test_a_name_does_not_mean_a_longer_one():
+    assert not [each for each in grammar.functions(CODE) if grammar.is_called(each, "ake")]
+    assert not [each for each in grammar.functions(CODE) if grammar.is_called(each, "A.make")]
+
+
+def test_calls_and_control_words_are_no_functions():
+    code = "class A { m() { if (x) { y() } for (;;) { z() } while (a) {} switch (b) {} } }\nrun(1) \n{ }"
+
+    assert names(code) == ["A.m"]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("(a, b = 3, {c, d: [e, ...f]} = {c: 1}, ...rest) {", ["a", "b", "c", "e", "f", "rest"]),
+        ("() => 1", []),
+        ("x => x", ["x"]),
+        ("async (x, y) => x", ["x", "y"]),
+        ("(a = ')', b = `(${c})`, /* d */ e) {", ["a", "b", "e"]),
+        ("({a: {b: {c = 1}}, [k]: d}) {", ["c", "d"]),
+        ("([, second], {}) {", ["second"]),
+        ("class {}", None),
+    ],
+)
+def test_parameters_are_what_they_bind(code, expected):
+    assert grammar.parameters(code, 0) == expected
+
+
+def test_what_stands_in_a_try_with_a_catch_is_caught():
+    code = "function f() { try { a() } finally { b() } try { c() } catch (e) { d() } e() }"
+
+    caught = {name: grammar.is_caught(code, code.index(f"{name}()"), 0) for name in "abcde"}
+
+    assert caught == {"a": False, "b": False, "c": True, "d": False, "e": False}
+
+
+@pytest.mark.parametrize(
+    ("code", "awaited"),
+    [
+        ("await load(1)", True),
+        ("x = await this.api.load(1)", True),
+        ("load(1)", False),
+        ("await load(1).catch(f)", False),
+        ("await Promise.all([load(1)])", False),
+        ("return load(1)", False),
+    ],
+)
+def test_a_call_is_awaited_when_nothing_else_is_done_with_it(code, awaited):
+    assert grammar.is_awaited(code, code.index("load")) is awaited
+
+
+@given(st.text(alphabet="(){}[]`'\"/\\$;=>.,:*abc \n#!", max_size=200))
+def test_no_text_is_too_strange_to_be_read(text):
+    for each in grammar.functions(text):
+        assert 0 <= each.start <= each.body <= len(text)
+    grammar.parameters(text, 0)
+    grammar.is_caught(text, len(text), 0)
