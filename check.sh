@@ -26,6 +26,9 @@ need g++
 need rustc
 need cargo
 install_delve
+# Ruby brings its debugger along: the debug gem is one of its own.
+need ruby
+install_js_debug
 install_typescript
 
 step() {

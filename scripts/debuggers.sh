@@ -22,6 +22,12 @@ install_codelldb() {
         say "codelldb cannot be fetched here: it is not tested."
 }
 
+# js-debug: .cache/js-debug/vsDebugServer.cjs, which node runs.
+install_js_debug() {
+    command -v npm >/dev/null 2>&1 && vendored js-debug js-debug ||
+        say "js-debug cannot be fetched here: it is not tested."
+}
+
 # A GDB that speaks DAP, where the system's own is older: .cache/gdb/bin/gdb. It is Debian's next
 # one with the libraries that it was built for, started by their own loader, so that nothing of the
 # system changes. The packages come from wherever apt gets its own, and are checked as it checks them.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 
-import fake_adapter
 import pytest
 
+import fake_adapter
 from freezeframe.config import load
 from freezeframe.errors import BadConfig
 from harness.reports import place, printed, texts
@@ -56,7 +56,8 @@ def test_the_launch_template_is_filled_in_and_keeps_kinds(dbg, tree):
     dbg.data("start", "oak.tree", "--stop-on-entry", "--", "a", "b c", code=0)
 
     wire = [json.loads(line)["message"] for line in dbg.tap.read_text().splitlines()]
-    [sent] = [each["arguments"] for each in wire if each.get("command") == "launch"][:1]
+    [launch] = [m for m in wire if m["type"] == "request" and m["command"] == "launch"]
+    sent = launch["arguments"]
     folder = str(tree.parent)
     assert sent == {
         "file": str(tree),
@@ -75,7 +76,7 @@ def test_a_real_adapter_by_its_command_line(dbg, program):
         'patterns = ["*.py"]\nlanguages = ["Python"]\n'
         '[adapters.other.launch]\nprogram = "{program}"\nargs = "{args}"\ncwd = "{cwd}"\n'
         f"python = {json.dumps([sys.executable])}\n"
-        'console = "internalConsole"\n'
+        'console = "internalConsole"\nbreakOnSystemExit = []\n'
     )
 
     report = dbg.data("start", p.name, "-b", p.at("loop"))
@@ -98,6 +99,28 @@ def test_it_is_listed_as_yours(dbg, tree):
     assert rows["tree"]["found"]
     [line] = [line for line in dbg("adapters").out.splitlines() if line.startswith("tree")]
     assert "yours" in line
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "nameless"])
+def test_hit_counts_and_logpoints_are_done_for_an_adapter_that_has_none(dbg, tree, named):
+    tree.write_text("root\nbranch\nleaf\n")
+    hit = {"hitBreakpointIds": [1]} if named else {}
+    other = {"hitBreakpointIds": [2]} if named else {}
+    stops = [
+        {"reason": "breakpoint", "line": 2, "variables": {"n": str(n)}, **hit} for n in range(3)
+    ] + [{"reason": "breakpoint", "line": 3, "variables": {"n": "9"}, **other}]
+    script = {"stops": stops, "capabilities": {"supportsConfigurationDoneRequest": True}}
+    dbg.configure(section(fake_adapter.command(script)))
+    dbg.data("break", "oak.tree:2", "--log", "branch {n}")
+    dbg.data("break", "oak.tree:3", "--hit-count", "1")
+
+    report = dbg.data("start", "oak.tree")
+
+    assert place(report) == "oak.tree:3"
+    assert printed(report, "log") == "branch 0\nbranch 1\nbranch 2\n"
+    wire = [json.loads(line)["message"] for line in dbg.tap.read_text().splitlines()]
+    [asked] = [m for m in wire if m["type"] == "request" and m["command"] == "setBreakpoints"]
+    assert asked["arguments"]["breakpoints"] == [{"line": 2}, {"line": 3}]
 
 
 def test_a_command_that_is_not_there_is_named(dbg, tree):

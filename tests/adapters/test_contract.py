@@ -457,6 +457,19 @@ def test_catch_off_lets_a_failing_program_end(dbg, sample, debugger):
     assert failure.words in printed(report, "stderr")
 
 
+def test_what_was_switched_off_comes_back_by_default(dbg, sample, debugger):
+    p = sample("uncaught")
+    dbg.data("catch", "off")
+    dbg.data("catch", "default")
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["reason"] == debugger.failure.reason
+    dbg.data("catch", "off")
+    dbg.data("catch", "default")
+    assert any(each["on"] for each in dbg.data("catch", "list")["filters"])
+
+
 # --- input and output ---------------------------------------------------------------------------
 
 

@@ -83,6 +83,9 @@ async def catch(
     offered = _offered(ctx)
     filters = {f.name: f for f in _chosen(ctx)}
     for name, types in _with_types(names, offered):
+        if name == DEFAULT_FILTERS.name:
+            filters[name] = DEFAULT_FILTERS
+            continue
         known = {f.name: f for f in offered} if offered is not None else None
         if known is not None and name not in known:
             raise UsageError(

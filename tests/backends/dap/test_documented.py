@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from freezeframe.backends.dap import adapters
 from freezeframe.backends.dap.adapters._descriptor import Adapter, Surroundings
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
-from freezeframe.errors import FreezeframeError, Unsupported
+from freezeframe.errors import Unsupported
 
 UNTESTED = [each for each in adapters.known().values() if not each.tested and not each.binaries]
 
@@ -107,11 +106,10 @@ def test_a_script_that_node_runs_is_found_where_an_editor_keeps_it(tmp_path):
     assert found == Found(str(new), None, (str(node), str(new)))
 
 
-@pytest.mark.parametrize("adapter", UNTESTED, ids=lambda adapter: adapter.name)
-def test_joining_is_refused_or_planned_never_a_surprise(adapter, tmp_path: Path):
-    try:
-        plan = adapter.plan(Attach(pid=1, cwd=str(tmp_path)), around(adapter, "/x/adapter"))
-    except FreezeframeError as refused:
-        assert refused.next
-    else:
-        assert plan.request == "attach"
+def test_one_that_only_starts_programs_refuses_to_join_one():
+    adapter = adapters.known()["dart"]
+
+    with pytest.raises(Unsupported) as refused:
+        adapter.plan(Attach(pid=1), around(adapter, "/x/dart"))
+
+    assert refused.value.next == "dbg start PROGRAM"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import itertools
 import json
 
 import pytest
@@ -32,7 +33,7 @@ def frame(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
 
 def in_pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    return [data[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [data[a:b] for a, b in itertools.pairwise(places)]
 
 
 @given(st.lists(st.text(max_size=300)), st.lists(st.integers(0, 10_000)))

@@ -52,7 +52,9 @@ class Marks:
         self._scopes: dict[int, WantedBreakpoint] = {}
         #: breakpoints as they were wanted, by id
         self._wanted: dict[int, WantedBreakpoint] = {}
-        #: breakpoints that share an entry of the adapter's with others
+        #: where the adapter put them
+        self._bound_at: dict[int, tuple[str | None, int | None]] = {}
+        #: breakpoints that share an entry of the adapter's with others, or that we speak for
         self._shared: set[int] = set()
         #: breakpoints that were made by a raw command: our id → the adapter's
         self._commanded: dict[int, int] = {}
@@ -363,12 +365,13 @@ class Marks:
         usable, refused = self._usable(wanted)
         adapter = self._wire.adapter
         self._wanted.update((want.id, want) for want in usable)
-        if not adapter.breakpoints.counts_hits:
+        if not (adapter.breakpoints.counts_hits and self._does(Feature.HIT_COUNTS)):
             usable = [self._counted(want) for want in usable]
         entries = adapter.breakpoints.wire(usable, self._log_channel())
         if adapter.breakpoints.one_a_place:
             entries = self._joined(entries)
-        if more is None and not adapter.breakpoints.logs_functions:
+        of_functions = more is None and not adapter.breakpoints.logs_functions
+        if of_functions or not self._does(Feature.LOGPOINTS):
             entries = [self._spoken_for(entry) for entry in entries]
         for entry in entries:
             (self._conditional.update if entry.fields else self._conditional.difference_update)(
@@ -378,10 +381,33 @@ class Marks:
             command,
             {**(more or {}), "breakpoints": [{**place(e), **e.fields} for e in entries]},
         )
-        return translate.bound(entries, body, adapter, self._ids) + refused
+        bound = translate.bound(entries, body, adapter, self._ids)
+        for each in bound:
+            there = self._wanted[each.id].location
+            self._bound_at[each.id] = (each.path or there.file, each.line or there.line)
+        return bound + refused
+
+    def _does(self, feature: Feature) -> bool:
+        """Whether the adapter does it itself; what it does not is done here, at its stops."""
+        return feature in translate.told(self._wire.capabilities, self._wire.adapter)
+
+    def at(self, path: str | None, line: int | None) -> tuple[int, ...]:
+        """Return the breakpoints of a place, for an adapter that names none at a stop.
+
+        Nothing where none of them needs to be known.
+        """
+        asked = [want.id for entries in self._asked.values() for want in entries]
+        there = [id for id in asked if self._bound_at.get(id) == (path, line)]
+        needed = any(id in self._hits or id in self._shared for id in there)
+        return tuple(there) if needed else ()
+
+    @property
+    def helps_out(self) -> bool:
+        """Some breakpoints do only with our help what they are to do."""
+        return bool(self._hits or self._shared)
 
     def _spoken_for(self, entry: Wired) -> Wired:
-        """Let a logpoint stop, where the adapter writes none for a function: we do."""
+        """Let a logpoint stop, where the adapter writes none: we do."""
         if "logMessage" not in entry.fields:
             return entry
         self._shared.update(entry.ids)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .link import Link
 
 
+#: What a condition that does not hold is, in one language or another.
+_FALSE = frozenset({"0", "false", "False", "nil", "null", "None", "undefined"})
+
+
 class Stops:
     """The stops of one link."""
 
@@ -88,7 +92,20 @@ class Stops:
         self._sort(stopped, watch)
         return True
 
+    async def _look_around(self, stopped: events.Stopped, watch: int | None) -> None:
+        """Find out by the place which breakpoints a stop is for, where the adapter names none."""
+        frame = await innermost(self._link.wire, stopped.thread) or {}
+        ids = self._link.marks.at((frame.get("source") or {}).get("path"), frame.get("line"))
+        if ids:
+            self._sort(replace(stopped, breakpoints=ids), watch)
+        else:
+            self._take(stopped, watch)
+
     def _sort(self, stopped: events.Stopped, watch: int | None) -> None:
+        nameless = stopped.reason is StopReason.BREAKPOINT and not stopped.breakpoints
+        if nameless and self._link.marks.helps_out:
+            self._link.work(self._look_around(stopped, watch))
+            return
         sharing = self._link.marks.sharing(stopped)
         if sharing:
             self._link.work(self._sort_out(stopped, sharing))
@@ -107,7 +124,7 @@ class Stops:
         for want in sharing:
             if want.condition is not None and frame is not None:
                 held = await evaluated(wire, want.condition, frame["id"])
-                if held in ("0", "false"):
+                if held in _FALSE:
                     continue
             if want.log is None:
                 passed.append(want.id)

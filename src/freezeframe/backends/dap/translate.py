@@ -72,12 +72,21 @@ _FEATURES = {
     "supportsSingleThreadExecutionRequests": Feature.SINGLE_THREAD,
     "supportsRestartRequest": Feature.RESTART,
 }
-#: What DAP has for every adapter.
-_ALWAYS = frozenset({Feature.PAUSE, Feature.DETACH, Feature.RAW})
+#: What DAP has for every adapter, or we do for it.
+_ALWAYS = frozenset(
+    {Feature.PAUSE, Feature.DETACH, Feature.RAW, Feature.HIT_COUNTS, Feature.LOGPOINTS}
+)
+
+
+def told(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
+    """Return what an adapter does itself, by its own words or by its file."""
+    found = {feature for flag, feature in _FEATURES.items() if capabilities.get(flag)}
+    return frozenset((found | adapter.extra_features) - adapter.lacks)
 
 
 def features(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
-    found = {feature for flag, feature in _FEATURES.items() if capabilities.get(flag)}
+    """Return what can be asked for: what it does, and what we do in its place."""
+    found = set(told(capabilities, adapter))
     if capabilities.get("exceptionBreakpointFilters"):
         found.add(Feature.EXCEPTIONS)
     if adapter.exceptions.narrow is not None or adapter.exceptions.examines:

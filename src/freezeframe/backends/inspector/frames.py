@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from freezeframe.backends.backend import RawFrame, RawScope
@@ -142,31 +142,42 @@ def raw_scopes(call: dict[str, Any], values: Values) -> list[RawScope]:
     inner: list[dict[str, Any]] = []
     around: list[dict[str, Any]] = []
     module: list[dict[str, Any]] = []
+    outer: list[dict[str, Any]] = []
     is_module = function_name(call) == MODULE
     for scope in call.get("scopeChain") or ():
         kind = scope["type"]
-        if kind in _INNER and not around:
+        if kind in _INNER and not around and not module:
             inner.append(scope)
         elif kind in ("module", "script") or (kind == "closure" and _is_wrapper(scope)):
             module.append(scope)
-        elif kind != "global":
-            around.append(scope)
+        else:
+            (outer if kind == "global" else around).append(scope)
     if is_module:
         # What a module defines at its top is what stands there.
-        inner, module = inner + [each for each in module if each["type"] == "module"], module
-    found = [_scope("Locals", ScopeKind.LOCALS, inner, values, _extra(call), is_module)]
+        inner += [each for each in module if each["type"] == "module"]
+        module = module or inner
+    base = Held(call=str(call.get("callFrameId") or ""), module=is_module)
+    held = replace(base, scopes=_objects(inner), extra=tuple(_extra(call)))
+    found = [RawScope("Locals", ScopeKind.LOCALS, values.hold(held))]
+    hiding = _objects(inner)
     for scope in around:
         name = str(scope.get("name") or "")
         label = f"Closure of {name}" if name else "Closure"
-        found.append(_scope(label, ScopeKind.LOCALS, [scope], values, outer=True))
-    if is_module and not module:
-        module = inner
+        held = replace(base, scopes=_objects([scope]), outer=True, inner=hiding)
+        found.append(RawScope(label, ScopeKind.LOCALS, values.hold(held)))
+        hiding += _objects([scope])
     if module:
-        found.append(_scope("Module", ScopeKind.GLOBALS, module, values, module=True))
-    outer = [each for each in call.get("scopeChain") or () if each["type"] == "global"]
+        hiding = () if is_module else hiding
+        held = replace(base, scopes=_objects(module), module=True, outer=True, inner=hiding)
+        found.append(RawScope("Module", ScopeKind.GLOBALS, values.hold(held)))
     if outer:
-        found.append(_scope("Global", ScopeKind.OTHER, outer, values, expensive=True))
+        held = Held(scopes=_objects(outer))
+        found.append(RawScope("Global", ScopeKind.OTHER, values.hold(held), expensive=True))
     return found
+
+
+def _objects(scopes: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(str(scope["object"]["objectId"]) for scope in scopes)
 
 
 def _extra(call: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -187,21 +198,6 @@ def _is_wrapper(scope: dict[str, Any]) -> bool:
     """The function that the runtime puts around every module of CommonJS."""
     start = scope.get("startLocation") or {}
     return start.get("lineNumber") == 0 and not start.get("columnNumber")
-
-
-def _scope(
-    name: str,
-    kind: ScopeKind,
-    scopes: list[dict[str, Any]],
-    values: Values,
-    extra: list[tuple[str, dict[str, Any]]] | None = None,
-    module: bool = False,
-    expensive: bool = False,
-    outer: bool = False,
-) -> RawScope:
-    objects = tuple(str(scope["object"]["objectId"]) for scope in scopes)
-    held = Held(scopes=objects, extra=tuple(extra or ()), module=module, outer=outer or module)
-    return RawScope(name, kind, values.hold(held), expensive)
 
 
 async def argument_names(call: dict[str, Any], scripts: Scripts) -> list[str] | None:

@@ -80,7 +80,8 @@ class Isolate:
         #: exceptions that V8 takes for caught and that are looked at all the same
         self.patience = 0
         self._monitor: str | None = None
-        self._prepared = False
+        #: what must be in the program is there
+        self.prepared = False
         self.gone = False
         self._stood = asyncio.Event()
 
@@ -98,15 +99,11 @@ class Isolate:
 
     # --- start
 
-    async def configure(self, *, just_my_code: bool, follow: bool) -> None:
+    async def configure(self, *, follow: bool) -> None:
         """Switch on what is needed. Requests that do not depend on each other go together."""
-        patterns = ["^node:", f"^{OURS}values"]
-        if just_my_code:
-            patterns.append("/node_modules/")
         requests: list[tuple[str, dict[str, Any]]] = [
             ("Debugger.enable", {}),
             ("Debugger.setAsyncCallStackDepth", {"maxDepth": _ASYNC_DEPTH}),
-            ("Debugger.setBlackboxPatterns", {"patterns": patterns}),
             ("Runtime.addBinding", {"name": BINDING}),
         ]
         if not self.path:
@@ -128,13 +125,13 @@ class Isolate:
 
     async def settle_in(self) -> None:
         """Put into the program what must be there before its code: needs a living context."""
-        if self._prepared:
+        if self.prepared:
             return
         await self.values.probe()
         answer = await self.evaluate_global(_MONITOR, keep=True)
         if "exceptionDetails" in answer:
             return  # too early: there is no `process` yet
-        self._prepared = True
+        self.prepared = True
         self._monitor = answer.get("result", {}).get("objectId")
         await self.marks.use_compiler(await self.builtin("module", ".prototype._compile"))
 

@@ -38,24 +38,19 @@ class Workers:
 
     async def _start(self, isolate: Isolate) -> None:
         try:
-            await isolate.configure(just_my_code=self._life.just_my_code, follow=True)
+            await isolate.configure(follow=True)
             await self._life.set_all(isolate)
-            self._life.motion.entering[isolate] = self._entered
-            isolate.send("Debugger.pause")
+            self._life.motion.entering[isolate] = self._begin
+            await isolate.marks.expect_entry(first_line=not self._life.owns_program)
             await isolate.ask("Runtime.runIfWaitingForDebugger")
         except DebuggerError as error:
             log.info("worker %s: %s", isolate.name, error)
 
-    def _entered(self, isolate: Isolate) -> None:
-        self._life.work(self._begin(isolate))
-
-    async def _begin(self, isolate: Isolate) -> None:
-        try:
-            await isolate.settle_in()
-            await isolate.look_at_scripts()
-            await isolate.go()
-        except DebuggerError as error:
-            log.info("worker %s: %s", isolate.name, error)
+    @staticmethod
+    async def _begin(isolate: Isolate) -> events.Stopped | None:
+        await isolate.settle_in()
+        await isolate.look_at_scripts()
+        return None
 
     def ended(self, path: Path) -> None:
         life = self._life

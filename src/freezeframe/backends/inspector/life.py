@@ -217,7 +217,8 @@ class Life:
                 self._lines.setdefault(want.location.file, []).append(want)
             elif want.location.function is not None:
                 self._functions.append(want)
-        await main.configure(just_my_code=self.just_my_code, follow=follow)
+        self.motion.just_my_code = not isinstance(self.target, Core) and self.target.just_my_code
+        await main.configure(follow=follow)
         if self._call is not None or isinstance(self.target, Attach):
             # A child waits in its first lines, a joined program runs: there is code to ask.
             await self._settle(main)
@@ -226,17 +227,15 @@ class Life:
         await self.set_all(main)
         if isinstance(self.target, Attach) and self._call is None:
             self.emit(events.ProcessStarted(self.pid))
-        self.motion.on_start = self._entered
+        if self.owns_program:
+            await main.marks.expect_entry(first_line=False)
+        self.motion.entering[main] = self._begin
         await main.ask("Runtime.runIfWaitingForDebugger")
-        if self._owns_program:
+        if self.owns_program:
             # Before its first line it stops by itself, and is sent on from there.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.config.timeouts.initialize_s):
                     await self._begun.wait()
-
-    @property
-    def just_my_code(self) -> bool:
-        return not isinstance(self.target, Core) and self.target.just_my_code
 
     async def _settle(self, isolate: Isolate) -> None:
         await isolate.settle_in()
@@ -271,25 +270,18 @@ class Life:
         self.motion.filters = {filter.name: filter for filter in self._filters}
         await isolate.marks.set_all(self._lines, self._functions)
 
-    def _entered(self, isolate: Isolate) -> None:
+    async def _begin(self, isolate: Isolate) -> events.Stopped | None:
         """The program stands before its first line."""
-        self.work(self._begin(isolate))
-
-    async def _begin(self, isolate: Isolate) -> None:
         await self._settle(isolate)
         await isolate.look_at_scripts()
         calls = isolate.stack.calls if isolate.stack is not None else []
         first = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
         if first is not None and first.module:
             await isolate.foresee(PATIENCE)
-        entry = isinstance(self.target, Launch) and self.target.stop_on_entry
-        if entry and self._call is None:
-            self.drain()
-            self.motion.standing = isolate
-            self.emit(events.Stopped(StopReason.ENTRY, isolate.id))
-        else:
-            await isolate.go()
         self._begun.set()
+        if self.owns_program and isinstance(self.target, Launch) and self.target.stop_on_entry:
+            return events.Stopped(StopReason.ENTRY, isolate.id)
+        return None
 
     # --- those whom it brings along
 
@@ -350,7 +342,7 @@ class Life:
     # --- ends
 
     @property
-    def _owns_program(self) -> bool:
+    def owns_program(self) -> bool:
         return isinstance(self.target, Launch) and self._call is None
 
     def leaving(self, isolate: Isolate) -> None:
@@ -363,7 +355,7 @@ class Life:
             await self.main.ask("Runtime.getHeapUsage", timeout_s=1.0)
         if self.wire is not None:
             self.wire.close()
-        if not self._owns_program:
+        if not self.owns_program:
             self.work(self._watch_end())
 
     def _lost(self, error: DebuggerLost) -> None:
@@ -372,7 +364,7 @@ class Life:
 
     async def _watch_end(self, error: DebuggerLost | None = None) -> None:
         """Say how it ended, where nobody else will: with its process, or without?"""
-        if self._owns_program:
+        if self.owns_program:
             process = self.ground.process if self.ground is not None else None
             if process is None or self._detached:
                 return
@@ -460,7 +452,7 @@ class Life:
             return
         self._disposed = True
         ground = self.ground
-        process = ground.process if ground is not None and self._owns_program else None
+        process = ground.process if ground is not None and self.owns_program else None
         if process is not None and process.returncode is None and not self._detached:
             await process.kill_tree(_KILL_S)
         if self.wire is not None:

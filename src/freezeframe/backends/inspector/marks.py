@@ -56,6 +56,8 @@ class Marks:
         self._gates: dict[str, str] = {}
         self._gate_code: str | None = None
         self._copies = 0
+        #: the program has not begun, and its beginning is of interest
+        self._entry = False
 
     # --- what is wanted
 
@@ -331,6 +333,32 @@ class Marks:
     def wants_anything(self) -> bool:
         return bool(self._lines or self._functions)
 
+    # --- where a program begins
+
+    async def expect_entry(self, *, first_line: bool) -> None:
+        """Stop where the first script of the user's begins.
+
+        Modules can be stopped before they run; *first_line* is for scripts that cannot, and that
+        do not stop by themselves: it is not exact where they begin with a function.
+        """
+        self._entry = True
+        if first_line:
+            answer = await self._ask(
+                "Debugger.setBreakpointByUrl", urlRegex="^(file:|/)", lineNumber=0, columnNumber=0
+            )
+            self._gates["entry"] = str(answer["breakpointId"])
+        await self.gate()
+
+    async def forget_entry(self) -> None:
+        if self._entry:
+            self._entry = False
+            if "entry" in self._gates:
+                await self._ask("Debugger.removeBreakpoint", breakpointId=self._gates.pop("entry"))
+            await self.gate()
+
+    def is_entry(self, ids: Sequence[str]) -> bool:
+        return self._gates.get("entry") in ids
+
     # --- the moment before a script runs
 
     async def use_compiler(self, object_id: str | None) -> None:
@@ -340,8 +368,9 @@ class Marks:
 
     async def gate(self) -> None:
         """Stop where scripts begin that may hold what is wanted, and only while it is."""
-        if self.wants_anything != ("script" in self._gates):
-            if self.wants_anything:
+        gated = self.wants_anything or self._entry
+        if gated != ("script" in self._gates):
+            if gated:
                 # For modules and scripts of contexts; V8 has no such moment for CommonJS.
                 answer = await self._ask(
                     "Debugger.setInstrumentationBreakpoint", instrumentation="beforeScriptExecution"

@@ -7,7 +7,7 @@ for the user the others are paused too, as far as they run any code; when it goe
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -30,6 +30,8 @@ _STEPS = {
 }
 #: pauses on the way of one step before it ends where it is
 _MOST_TRIES = 500
+#: pauses in the runtime's own code on the way into a function
+_MOST_DETOURS = 40
 #: places at which a function returns that are watched for its value
 _MOST_EXITS = 60
 
@@ -45,8 +47,14 @@ class Step:
     #: V8's breakpoints where the function returns
     exits: set[str] = field(default_factory=set)
     returned: dict[str, Any] | None = None
+    #: pauses in the runtime's own code
+    detours: int = 0
     #: it was interrupted within a call, and is on its way back out of it
     strayed: bool = False
+
+
+#: prepares an isolate that is about to begin; returns what to tell of it, if anything
+Enter = Callable[[Isolate], Awaitable[events.Stopped | None]]
 
 
 class Owner(Host, Protocol):
@@ -75,10 +83,10 @@ class Motion:
         self.exceptions: dict[Isolate, ExceptionInfo] = {}
         #: what the filters are narrowed to
         self.filters: dict[str, ExceptionFilter] = {}
-        #: takes the pause that a program makes by itself before its first line
-        self.on_start: Callable[[Isolate], None] | None = None
+        #: code of libraries is stepped over
+        self.just_my_code = False
         #: isolates that are about to begin, and who takes the pause before their first line
-        self.entering: dict[Isolate, Callable[[Isolate], None]] = {}
+        self.entering: dict[Isolate, Enter] = {}
 
     # --- the user's
 
@@ -185,35 +193,25 @@ class Motion:
             reasons |= {each["reason"] for each in (params.get("data") or {}).get("reasons") or ()}
         hits = [str(id) for id in params.get("hitBreakpoints") or ()]
         said, isolate.said = isolate.said, []
+        url = self._url(isolate)
         if "instrumentation" in reasons:
             await self._before_script(isolate, params)
+            if isolate in self.entering and not url.startswith(("node:", OURS)):
+                return await self._enter(isolate, url, [])
             if reasons == {"instrumentation"}:
                 await isolate.go()
                 return None
         if isolate.marks.is_gate(hits):
             await self._before_compiling(isolate)
             return None
-        url = self._url(isolate)
         if url == f"{OURS}monitor":
             return await self._unforeseen(isolate)
         ids = isolate.marks.hit(hits, said)
-        if isolate in self.entering and reasons & {"other", "step", "Break on start"} and not ids:
-            if url.startswith("node:"):
-                # V8 pauses in the runtime's own code; a step leads to the first line of the user's.
-                await isolate.go("Debugger.stepInto")
-            else:
-                self.entering.pop(isolate)(isolate)
-            return None
-        if "Break on start" in reasons and not ids:
-            on_start, self.on_start = self.on_start, None
-            if on_start is not None and url.startswith("node:"):
-                # A module that awaits begins with a promise, which the runtime makes.
-                self.entering[isolate] = on_start
-                await isolate.go("Debugger.stepInto")
-            elif on_start is not None:
-                on_start(isolate)
-            else:
-                await isolate.go()  # its beginning was taken before
+        entered = isolate.marks.is_entry(hits) or "Break on start" in reasons
+        if entered and isolate in self.entering:
+            return await self._enter(isolate, url, ids)
+        if entered and not ids:
+            await isolate.go()  # its beginning was taken before
             return None
         if reasons & {"exception", "promiseRejection"}:
             return await self._thrown(isolate, params, reasons)
@@ -223,6 +221,19 @@ class Motion:
         if "OOM" in reasons:
             return events.Stopped(StopReason.OTHER, isolate.id, "almost out of memory")
         return await self._moved(isolate, url, hits, reasons)
+
+    async def _enter(self, isolate: Isolate, url: str, ids: list[int]) -> events.Stopped | None:
+        """The program stands before its first line; or the runtime does, before the module."""
+        if url.startswith("node:"):
+            await isolate.go()  # the module itself begins later
+            return None
+        stopped = await self.entering.pop(isolate)(isolate)
+        await isolate.marks.forget_entry()
+        if ids:
+            return events.Stopped(StopReason.BREAKPOINT, isolate.id, breakpoints=tuple(ids))
+        if stopped is None:
+            await isolate.go()
+        return stopped
 
     async def _moved(
         self, isolate: Isolate, url: str, hits: list[str], reasons: set[str]
@@ -292,6 +303,9 @@ class Motion:
         self, isolate: Isolate, params: dict[str, Any], reasons: set[str]
     ) -> events.Stopped | None:
         data = params.get("data") or {}
+        if not isolate.prepared:
+            await isolate.go()  # a file that is no program: the runtime says so itself
+            return None
         uncaught = bool(data.get("uncaught"))
         if not uncaught and isolate.patience:
             uncaught = await self._foreseen(isolate)
@@ -384,17 +398,25 @@ class Motion:
         if step.strayed and stack.depth > step.depth:
             await isolate.go("Debugger.stepOut")
             return None
-        step.strayed = False
         call = stack.calls[0]
         script = isolate.scripts.get(str(call["location"]["scriptId"]))
         spot = isolate.scripts.spot(call["location"])
         made_up = script is not None and isolate.scripts.map_of(script) and not spot.mapped
+        if script is not None and (script.internal or (self.just_my_code and script.library)):
+            # V8 cannot leave out the runtime's own code, which is from its snapshot. It may call
+            # the user's: a few steps are worth it, not those through all of `console.log`.
+            inward = step.kind is StepKind.INTO and step.detours < _MOST_DETOURS
+            step.detours += 1
+            step.strayed = not inward
+            await isolate.go("Debugger.stepInto" if inward else "Debugger.stepOut")
+            return None
         same_line = (spot.path, spot.line) == (step.spot.path, step.spot.line)
         same_function = same_line and _function(call) == step.function
         # What goes on after an await stands on another stack.
         same_frame = same_function and (
             stack.depth == step.depth or await self._awaits(isolate, call)
         )
+        step.strayed = False
         if made_up or same_frame:
             await isolate.go(_STEPS[StepKind.OVER if made_up else step.kind])
             return None

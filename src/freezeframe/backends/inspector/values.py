@@ -51,6 +51,9 @@ class Held:
     module: bool = False
     #: it lies around the function that runs
     outer: bool = False
+    #: of a scope: V8's name of the frame, and the scopes further in, whose names hide these
+    call: str = ""
+    inner: tuple[str, ...] = ()
 
 
 class Values:
@@ -203,11 +206,15 @@ class Values:
         for name, remote in held.extra:
             value = await self.value(name, remote, name)
             found[name] = replace(value, returned=name == RETURNED)
+        hidden = set(found)
+        for scope in held.inner:
+            hidden |= set(await self.call("this.names(a)", scope) or ())
         for scope in held.scopes:
+            scope, fresh = await self._fresh(held, scope, hidden)
             ref = self.hold(Held(scope))
             for row in await self.call(f"this.list(a,0,{_MOST},{_SHORT})", scope) or []:
                 value = self._row(ref, None, row)
-                if value.name == BINDING:
+                if value.name == BINDING or (fresh and value.name in hidden):
                     continue
                 wrapped = held.module and value.name in _WRAPPED
                 # What compilers put around a module to stand for the language.
@@ -217,7 +224,33 @@ class Values:
                 if row[6] == _PRIVATE:
                     value = await self._opened(ref, row, value)
                 found.setdefault(value.name, value)
+            hidden |= set(found)
         return list(found.values())
+
+    async def _fresh(self, held: Held, scope: str, hidden: set[str]) -> tuple[str, bool]:
+        """Return an object with the variables of a scope as they are now.
+
+        V8's own is how they were when it stopped, and has `undefined` for what is not set yet.
+        """
+        if not held.call:
+            return scope, False
+        names = [
+            name
+            for name in await self.call("this.names(a)", scope) or ()
+            if _PLAIN.fullmatch(name) and name not in hidden and name != BINDING
+        ]
+        reads = "".join(f"try{{__v.{name}={name}}}catch{{}}" for name in names)
+        answer = await self._ask(
+            "Debugger.evaluateOnCallFrame",
+            callFrameId=held.call,
+            expression=f"(()=>{{const __v=Object.create(null);{reads}return __v}})()",
+            objectGroup=GROUP,
+            silent=True,
+        )
+        object_id = answer["result"].get("objectId")
+        if "exceptionDetails" in answer or object_id is None:
+            return scope, False
+        return str(object_id), True
 
     async def _opened(self, parent: int, row: Sequence[Any], value: RawValue) -> RawValue:
         """Return a variable with the private fields of its value."""

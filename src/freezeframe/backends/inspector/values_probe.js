@@ -266,11 +266,13 @@
   function errorHead(value) {
     const named = dataField(value, 'name');
     const name = className(value);
-    const shown = typeof named === 'string' && named !== 'Error' ? named : name || 'Error';
+    // A class that inherits from an error has the name of that one, unless it sets its own.
+    const shown = typeof named === 'string' && named !== '' && !ERRORS.has(named) ? named : name || 'Error';
     const message = dataField(value, 'message');
     return [shown, message === undefined ? '' : typeof message === 'string' ? message : show(message, 200, 0, [])];
   }
 
+  const ERRORS = new Set(['Error', 'AggregateError', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError']);
   const QUIET = new Set(['stack', 'message', 'name', 'constructor']);
 
   function errorText(value, limit, inner) {
@@ -389,6 +391,7 @@
     text: (value, limit) => show(value, limit, 0, []),
     log: (value) => (typeof value === 'string' ? value : show(value, 2000, 0, [])),
     one: described,
+    names: (value) => ownKeys(value).filter((key) => typeof key === 'string'),
     part,
     list(value, start, count, limit) {
       if (value === null || (typeof value !== 'object' && typeof value !== 'function') || is.proxy(value)) return [];

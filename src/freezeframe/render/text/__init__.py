@@ -13,6 +13,7 @@ from freezeframe.render.words import harmless
 from . import (
     batch,
     breakpoints,
+    differences,
     frames,
     history,
     house,
@@ -32,6 +33,7 @@ __all__ = ["RENDERERS", "render_error", "render_text"]
 _TOPICS = (
     batch,
     breakpoints,
+    differences,
     frames,
     history,
     house,

@@ -281,7 +281,7 @@ async def test_a_program_that_prints_a_prompt_and_a_stop_fools_nobody(tmp_path, 
 @on_loop
 async def test_a_running_program_is_paused_and_goes_on(tmp_path, kind):
     path = tmp_path / "waits.toy"
-    path.write_text("n = 1\nsay now\nwait\nn = 2\n")
+    path.write_text("n = 1\nn = 2\nwait now\nn = 4\n")
     async with Toys(kind, path) as toy:
         await toy.launch()
         await toy.until_printed("now")
@@ -296,7 +296,7 @@ async def test_a_running_program_is_paused_and_goes_on(tmp_path, kind):
 @on_loop
 async def test_a_breakpoint_is_set_while_the_program_runs_and_nobody_sees_how(tmp_path, kind):
     path = tmp_path / "waits.toy"
-    path.write_text("n = 1\nsay now\nwait\nn = 3\nn = 4\n")
+    path.write_text("n = 1\nn = 2\nwait now\nn = 3\nn = 4\n")
     async with Toys(kind, path) as toy:
         await toy.launch()
         await toy.until_printed("now")

@@ -2,9 +2,10 @@
 
     PYTHON toy.py PROGRAM [async]
 
-A line of the program is `name = expression`, `say words`, `wait` (until interrupted) or `end N`.
-It knows breakpoints by line, one a line, and nothing else: no conditions, no counts. With `async`
-it takes commands while the program runs. Program and debugger share one output.
+A line of the program is `name = expression`, `say words`, `goto N if condition` or `wait words`
+(says them, and waits until it is interrupted). The toy knows breakpoints by line, one a line, and
+nothing else: no conditions, no counts. With `async` it takes commands while the program runs.
+Program and debugger share one output.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Toy:
         self.line += 1
         if words.startswith("say "):
             self.say(words[4:])
-        elif words == "wait":
+        elif words.startswith("wait "):
+            self.say(words[5:])
             self.interrupts.put(self.interrupts.get())
         elif words.startswith("goto "):
             target, _, condition = words[5:].partition(" if ")

@@ -133,10 +133,8 @@ def _is_library(path: str, target: Target) -> bool:
 
 def _exception(body: Mapping[str, Any]) -> ExceptionInfo:
     """Its mode is none of the protocol's, and its stack is that of the frames."""
-    details = body.get("details") or {}
-    message = str(details.get("message") or body.get("description") or "")
-    kind = str(details.get("typeName") or body.get("exceptionId") or "Error")
-    return ExceptionInfo(type=kind, message=message.removeprefix(f"{kind}: "))
+    kind, _, message = str(body.get("exceptionId") or "Error").partition(": ")
+    return ExceptionInfo(type=kind, message=message)
 
 
 def _offered(filters: Sequence[ExceptionFilter], target: Target) -> Sequence[ExceptionFilter]:

@@ -315,10 +315,12 @@ class GdbLife(ConsoleBackend):
                 raise LaunchFailed(error.message, next=f"file '{target.core}'") from None
         self.emit(events.Initialized())
         said = answered.said + answered.complaint
-        for line in said.splitlines():
-            if line.startswith("warning:"):
+        for line in dict.fromkeys(said.splitlines()):
+            # That it is of another program is found out by whoever opens it, and said.
+            if line.startswith("warning:") and "may not match" not in line:
                 self.emit(events.Printed("console", line + "\n"))
-        match = re.search(r"terminated with signal (\w+), (.*?)\.?$", said, re.MULTILINE)
+        match = re.search(r"terminated with signal (\w+)", said)
+        died = {"reason": "signal-received", "signal-name": match[1] if match else ""}
         listed = await self._line.ask("-thread-info")
         thread = int(listed.get("current-thread-id") or 1)
         self._motion.running = False
@@ -326,7 +328,7 @@ class GdbLife(ConsoleBackend):
             events.Stopped(
                 StopReason.SIGNAL if match else StopReason.OTHER,
                 thread,
-                f"{match[1]}: {match[2]}" if match else "a core file",
+                await self._motion.describe(died) if match else "a core file",
             )
         )
         return []

@@ -149,7 +149,7 @@ async def _listed(line: Line, where: str, current: int) -> list[Instruction]:
 
 
 def _instruction(body: Fields, source: Fields, current: int) -> Instruction:
-    address = str(body["address"])
+    address = f"{int(str(body['address']), 0):#x}"
     symbol = body.get("func-name")
     if symbol is not None:
         symbol = names.function_name(str(symbol))

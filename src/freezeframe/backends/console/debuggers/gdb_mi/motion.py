@@ -333,7 +333,7 @@ class Motion:
         self._function = str((fields.get("frame") or {}).get("func", ""))
         if reason is None:
             reason = StopReason.PAUSE if pausing and mine else self._kind(fields, ids)
-        description = None if reason is StopReason.PAUSE else await self._describe(fields)
+        description = None if reason is StopReason.PAUSE else await self.describe(fields)
         watch = await self._watches.seen(fields, thread, self._values.rust)
         self._drain()
         if watch is not None:
@@ -350,7 +350,8 @@ class Motion:
             self.exception = read_last_words(stops.signal(fields) or "", self.last_words())
         return stops.kind(fields) if self.exception is None else StopReason.EXCEPTION
 
-    async def _describe(self, fields: Fields) -> str | None:
+    async def describe(self, fields: Fields) -> str | None:
+        """Return what a stop's reason does not say; of a signal its name and what is behind it."""
         words, name = stops.describe(fields), stops.signal(fields)
         if name in ("SIGSEGV", "SIGBUS", "SIGFPE"):
             with contextlib.suppress(DebuggerError, ValueError):

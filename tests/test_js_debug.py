@@ -1,0 +1,54 @@
+"""js-debug, where the user has it: its programs are children that it hands out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapters._debuggers import give_up
+from harness.reports import place, printed, texts
+
+_FOLDER = Path(__file__).parents[1] / ".cache" / "js-debug"
+
+
+@pytest.fixture(autouse=True)
+def js_debug(dbg):
+    if not _FOLDER.is_dir():
+        give_up("js-debug is not in .cache: sh check.sh fetches it")
+    dbg.env["FREEZEFRAME_JS_DEBUG"] = str(_FOLDER)
+    dbg.env["FREEZEFRAME_DEBUGGER"] = "js-debug"
+
+
+def test_a_program_is_debugged_in_the_session_that_it_is_handed_out_to(dbg, program):
+    p = program("loop.js")
+
+    report = dbg.data("start", p.name, "-b", p.at("loop"))
+
+    assert place(report) == p.at("loop")
+    seen = texts(report)
+    assert (seen["number"], seen["amount"], seen["total"]) == ("0", "6", "0")
+    assert printed(dbg.data("output", "--all"), "stdout") == "adding\n"
+    assert dbg.data("print", "amount * 7")["value"]["text"] == "42"
+    dbg.data("set", "total", "100")
+    assert dbg.data("next")["stop"]["reason"] == "step"
+    dbg.data("breakpoint", "remove", "--all")
+    ended = dbg.data("continue")
+    assert ended["exit"]["code"] == 4
+    assert "total 119" in printed(dbg.data("output", "--all"), "stdout")
+    assert "Process exited" not in printed(dbg.data("output", "--all"))
+
+
+def test_an_uncaught_exception_stops_where_it_was_thrown(dbg, project):
+    (project / "fails.js").write_text(
+        "function half(n) {\n  if (n % 2) throw new RangeError('odd');\n  return n / 2;\n}\n"
+        "try { half(1); } catch (e) { console.log('caught'); }\nhalf(3);\n"
+    )
+
+    report = dbg.data("start", "fails.js")
+
+    assert place(report) == "fails.js:2"
+    exception = report["stop"]["exception"]
+    assert (exception["type"], exception["message"]) == ("RangeError", "odd")
+    assert texts(report)["n"] == "3"
+    assert dbg.data("continue")["exit"]["code"] == 1
