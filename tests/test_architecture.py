@@ -55,6 +55,7 @@ ALLOWED_IN_BACKENDS = {
     "transport": set(),
     "builds": {"transport"},
     "discovery": set(),
+    "samples": set(),
     "python": {"backend"},
     "debugger": {"backend"},
     "native": {"backend", "transport"},

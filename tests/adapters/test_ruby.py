@@ -240,6 +240,21 @@ def test_raised_exceptions_are_narrowed_to_a_type(dbg, sample):
     assert dbg.data("continue")["stop"]["exception"]["message"].startswith("invalid value")
 
 
+def test_a_line_that_is_rescued_often_stops_when_nobody_does(dbg, sample, project):
+    sample("shop")
+    (project / "often.rb").write_text(
+        "def check(n)\n  half = n / 2\n  raise ArgumentError, n.to_s if n.odd?\nend\n"
+        "200.times do |n|\n  check(n)\nrescue ArgumentError\nend\ncheck(301)\n"
+    )
+
+    report = dbg.data("start", "often.rb")
+
+    assert place(report) == "often.rb:3"
+    assert texts(report) == {"n": "301", "half": "150"}
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert [frame["line"] for frame in stack["frames"]] == [3, 9]
+
+
 # --- life ---------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ A name that does not exist is an error that lists those that do.
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 import functools
 import os
@@ -23,10 +24,13 @@ from .dap import adapters
 from .dap.adapters._descriptor import Adapter
 from .dap.adapters._own import adapter_of
 from .dap.backend import DapBackend
-from .debugger import Debugger, Found
+from .debugger import Debugger, Found, Missing
 from .inspector import known as inspected
 from .native import binary_kinds
 from .transport import processes
+
+#: for one debugger to be found and to tell its version
+_SURVEY_S = 8.0
 
 
 def known(config: Config | None = None) -> dict[str, Debugger]:
@@ -219,26 +223,49 @@ def log_problem(message: str, path: str | None) -> str | None:
 
 
 def survey(env: Mapping[str, str], config: Config) -> tuple[AdapterInfo, ...]:
-    """Return every debugger that is known, and whether it is here."""
-    infos = []
-    for adapter in known(config).values():
-        found = adapter.find(env, config.adapter(adapter.name))
-        here = isinstance(found, Found)
-        infos.append(
-            AdapterInfo(
-                name=adapter.name,
-                kind=adapter.kind,
-                languages=adapter.languages,
-                found=here,
-                version=found.version if isinstance(found, Found) else None,
-                path=found.path if isinstance(found, Found) else None,
-                tested=adapter.tested,
-                note=None if isinstance(found, Found) else found.reason,
-                yours=adapter.yours,
-                install=() if here else adapter.install,
-            )
-        )
-    return tuple(infos)
+    """Return every debugger that is known, and whether it is here. Blocks for each version that
+    has not been asked for yet."""
+    return tuple(
+        _info(each, each.find(env, config.adapter(each.name))) for each in known(config).values()
+    )
+
+
+async def survey_at_once(
+    env: Mapping[str, str], config: Config, names: Sequence[str] | None = None
+) -> tuple[AdapterInfo, ...]:
+    """Return the same, all of them (or those of *names*) asked at one time and none for long."""
+
+    async def look(each: Debugger) -> AdapterInfo:
+        looking = asyncio.to_thread(each.find, env, config.adapter(each.name))
+        try:
+            async with asyncio.timeout(_SURVEY_S):
+                found: Found | Missing = await looking
+        except TimeoutError:
+            found = Missing(f"it did not tell its version within {_SURVEY_S:g} s")
+        except OSError as error:
+            found = Missing(f"it cannot be looked at: {error.strerror or error}")
+        return _info(each, found)
+
+    wanted = [each for each in known(config).values() if names is None or each.name in names]
+    return tuple(await asyncio.gather(*map(look, wanted)))
+
+
+def _info(adapter: Debugger, found: Found | Missing) -> AdapterInfo:
+    here = found if isinstance(found, Found) else None
+    claims = (*adapter.patterns, *(f"#! {word}" for word in adapter.shebangs), *adapter.binaries)
+    return AdapterInfo(
+        name=adapter.name,
+        kind=adapter.kind,
+        languages=adapter.languages,
+        found=here is not None,
+        version=here.version if here is not None else None,
+        path=here.path if here is not None else None,
+        tested=adapter.tested,
+        note=found.reason if isinstance(found, Missing) else None,
+        yours=adapter.yours,
+        install=() if here is not None else adapter.install,
+        claims=(*claims, "modules") if adapter.modules else claims,
+    )
 
 
 def _named(name: str | None, env: Mapping[str, str], config: Config) -> Choice | None:

@@ -332,12 +332,18 @@ class Check:
     name: str
     status: str
     detail: str
+    #: a command that mends it
     fix: str | None = None
+    #: what `--fix` did about it
+    mended: str | None = None
+    #: a debugger was looked for
+    debugger: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
     checks: tuple[Check, ...]
+    next: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,11 +359,52 @@ class AdapterInfo:
     install: tuple[str, ...] = ()
     #: config.toml describes it
     yours: bool = False
+    #: what it takes for its own: names of files, first lines of scripts, kinds of binaries
+    claims: tuple[str, ...] = ()
+    #: what it could do, and what not, when it was tried last; both empty: it never was
+    can: tuple[str, ...] = ()
+    cannot: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterList:
     adapters: tuple[AdapterInfo, ...]
+    #: of one that was asked for by name: how it did when it was tried just now
+    tried: Check | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetupStep:
+    """A command that installs something. `state`: `ready`, `blocked`, `ran`, `failed`."""
+
+    command: str
+    state: str
+    #: why it was not run, or how it failed
+    why: str | None = None
+    #: the end of what it said
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One thing that can be set up: what is here, and the ways to get it."""
+
+    name: str
+    #: what it is for: languages of a debugger
+    purpose: str
+    here: bool
+    #: version and place, or why it is not here
+    detail: str
+    steps: tuple[SetupStep, ...] = ()
+    #: how it did when it was tried after the installation
+    tried: Check | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setups:
+    setups: tuple[Setup, ...]
+    next: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,10 @@ def _uncalled(session: Session) -> tuple[str, ...]:
     return tuple(
         f"breakpoint {entry.id}: no function {entry.location.function} was called"
         for entry in session.book
-        if entry.location.function and entry.enabled and not entry.hits and entry.log is None
+        if entry.location.function
+        and entry.enabled
+        and not entry.hits
+        and entry.log is None
         # One that was never in place is told as such.
         and all(bound is None or bound.verified for bound in [session.bindings.get(entry.id)])
     )

@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from freezeframe.model.values import Value
 
+from .parts import changed_parts
+
 
 def mark(now: Iterable[Value], before: Mapping[str, Value] | None) -> tuple[Value, ...]:
     """Return *now* with the values marked that differ from *before*.
@@ -42,8 +44,11 @@ def _marked(now: Value, before: Value | None) -> Value:
             return replace(now, children=children, changed=True, was=before.text)
         if now.opaque or now.text == before.text:
             return now
-    if now.text != before.text or now.type != before.type:
+    if now.type != before.type:
         return replace(now, changed=True, was=before.text)
+    if now.text != before.text:
+        inside = changed_parts(now.name, before.text, now.text) if now.has_children else ()
+        return replace(now, changed=True, was=before.text, parts=inside)
     return now
 
 

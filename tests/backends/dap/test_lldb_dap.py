@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from freezeframe.backends import native as _native
 from freezeframe.backends.backend import Launch, RawFrame, RawValue, WantedBreakpoint
-from freezeframe.backends.dap.adapters import _lldb, _lldb_exceptions
+from freezeframe.backends.dap.adapters import _lldb, _lldb_exceptions, lldb_dap
 from freezeframe.backends.dap.adapters._descriptor import Inquiry, Thrown
 from freezeframe.backends.dap.adapters.lldb_dap import ADAPTER
 from freezeframe.backends.dap.marks import passes
 from freezeframe.backends.dap.voices import Voices
+from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.transport import corefile
+from freezeframe.config import AdapterConfig
 from freezeframe.errors import LaunchFailed
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Exit, StopReason
@@ -45,6 +49,18 @@ def test_a_signal_is_a_signal_and_no_exception(reason, description, expected):
     read = _lldb.read_stop({"reason": reason, "description": description})
 
     assert read == (StopReason.SIGNAL, expected)
+
+
+def test_a_signal_is_one_where_an_old_adapter_has_its_words_elsewhere():
+    body = {"reason": "exception", "text": "signal SIGSEGV: invalid address"}
+
+    assert _lldb.read_stop(body) == (StopReason.SIGNAL, "SIGSEGV: invalid address")
+
+
+def test_a_watchpoint_is_one_where_an_old_adapter_calls_it_a_breakpoint():
+    read = _lldb.read_stop({"reason": "breakpoint", "description": "watchpoint 2"})
+
+    assert read == (StopReason.WATCHPOINT, None)
 
 
 def test_a_throw_stays_an_exception():
@@ -324,3 +340,72 @@ def test_what_is_no_core_file_is_none(tmp_path):
 
     assert corefile.read(str(text)) is None
     assert corefile.read("/bin/sh") is None
+
+
+# --- where it is --------------------------------------------------------------------------------
+
+
+def _stand_in(path: Path, says: str) -> Path:
+    """An executable that prints one line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+    return path
+
+
+def _found(folder: Path, **config: str) -> Found:
+    found = ADAPTER.find({"PATH": str(folder)}, AdapterConfig(**config))
+    assert isinstance(found, Found), found
+    return found
+
+
+def test_the_newest_of_several_versions_on_path_is_taken(tmp_path):
+    for version in ("18", "21", "19"):
+        _stand_in(tmp_path / f"lldb-dap-{version}", f"LLVM version {version}.1.2")
+
+    found = _found(tmp_path)
+
+    assert (found.path, found.version) == (str(tmp_path / "lldb-dap-21"), "21.1.2")
+
+
+def test_its_plain_name_goes_before_any_version(tmp_path):
+    _stand_in(tmp_path / "lldb-dap-30", "LLVM version 30.1.0")
+    _stand_in(tmp_path / "lldb-dap", "LLVM version 20.1.0")
+
+    assert _found(tmp_path).version == "20.1.0"
+
+
+def test_the_name_that_it_had_before_is_known(tmp_path):
+    _stand_in(tmp_path / "lldb-vscode-14", "")
+
+    found = _found(tmp_path)
+
+    assert (found.path, found.version) == (str(tmp_path / "lldb-vscode-14"), "14")
+
+
+def test_one_that_does_not_tell_its_version_is_known_by_where_it_lies(tmp_path):
+    real = _stand_in(tmp_path / "lib/llvm-19/bin/lldb-dap", "")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/lldb-dap").symlink_to(real)
+
+    assert _found(tmp_path / "bin").version == "19"
+
+
+def test_the_configured_one_is_taken_and_no_other(tmp_path):
+    _stand_in(tmp_path / "lldb-dap", "LLVM version 22.1.0")
+    mine = _stand_in(tmp_path / "mine/debugger", "LLVM version 23.0.0")
+
+    assert _found(tmp_path, path=str(mine)).path == str(mine)
+    gone = ADAPTER.find({"PATH": str(tmp_path)}, AdapterConfig(path=str(tmp_path / "gone")))
+    assert isinstance(gone, Missing)
+    assert "gone" in gone.reason
+
+
+def test_xcode_s_own_is_asked_for_on_macos(tmp_path, monkeypatch):
+    theirs = _stand_in(tmp_path / "Xcode.app/usr/bin/lldb-dap", "LLVM version 17.0.0")
+    _stand_in(tmp_path / "bin/xcrun", str(theirs))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(lldb_dap.sys, "platform", "darwin")
+    monkeypatch.setattr(lldb_dap.glob, "glob", lambda pattern: [])
+
+    assert _found(tmp_path / "empty").path == str(theirs)

@@ -40,7 +40,7 @@ from .adapters._descriptor import Adapter
 from .link import Link
 from .messages import Refused
 from .valuing import ask_value, part, set_member
-from .watches import Watch, again_anywhere
+from .watches import Watch, address_of, again_anywhere
 
 log = logging.getLogger(__name__)
 
@@ -429,24 +429,27 @@ class DapBackend:
     async def watch(
         self, expression: str, access: str, condition: str | None, frame: int | None
     ) -> BoundBreakpoint:
-        adapter = self._adapter
+        adapter, wire = self._adapter, self._link.wire
         value = await self.evaluate(expression, frame)
         how: dict[str, Any] = {"name": expression}
-        again = None
+        how |= {"frameId": frame} if frame is not None else {}
+        again = address = None
         if adapter.breakpoints.watch_by_address:
-            if value.address is None:
+            how["name"] = f"&({expression})"
+            address = value.address or await address_of(wire, expression, frame)
+            if address is None:
                 raise DebuggerError(f"{expression} has no address, so it cannot be watched.")
-            size = await self.evaluate(f"sizeof({expression})", frame)
-            how = {"name": value.address, "asAddress": True, "bytes": int(size.text, 0)}
-            again = adapter.breakpoints.value_at(value.type or "", value.address)
+            if wire.capabilities.get("supportsDataBreakpointBytes"):
+                size = await self.evaluate(f"sizeof({expression})", frame)
+                how = {"name": address, "asAddress": True, "bytes": int(size.text, 0)}
+            again = adapter.breakpoints.value_at(value.type or "", address)
         elif frame is not None:
-            how["frameId"] = frame
-            again = await again_anywhere(self._link.wire, value, frame)
+            again = await again_anywhere(wire, value, frame)
         shown = None if value.opaque else value.text
         watch = Watch(expression, {"accessType": access}, again, shown)
         bound = await self._link.watches.add(watch, how, condition)
-        if adapter.breakpoints.watch_by_address and value.address is not None:
-            await self._scope(bound.id, value.address)
+        if address is not None:
+            await self._scope(bound.id, address)
         return bound
 
     async def _scope(self, watch: int, address: str) -> None:

@@ -7,6 +7,7 @@ of ours (`Marks.set_scope`), and the stack pointer tells whether the frame has g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +37,13 @@ class Watch:
     text: str | None = None
     #: of a variable that goes with its function: the thread, and where its stack ends then
     scope: tuple[int, int] | None = None
+
+
+async def address_of(wire: Wire, expression: str, frame: int | None) -> str | None:
+    """Return where a value is, asked in the program's language: lldb-dap 19 does not tell."""
+    text = await evaluated(wire, f"&({expression})", frame)
+    match = re.match(r"0x[0-9a-fA-F]+", text or "")
+    return match[0] if match is not None else None
 
 
 async def again_anywhere(wire: Wire, value: RawValue, frame: int) -> str | None:
@@ -166,8 +174,9 @@ class Watches:
             if id in self._watches:
                 return id
         # Some name none: of one there is no doubt.
-        watched = body.get("reason") == "data breakpoint" and len(self._watches) == 1
-        return next(iter(self._watches)) if watched else None
+        words = f"{body.get('reason')} {body.get('description')}"
+        watched = re.search(r"data breakpoint|\bwatchpoint \d", words) is not None
+        return next(iter(self._watches)) if watched and len(self._watches) == 1 else None
 
     async def seen(self, id: int, thread: int | None) -> WatchHit:
         """Return what a watchpoint saw: its value then and now."""

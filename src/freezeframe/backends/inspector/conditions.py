@@ -18,35 +18,56 @@ BINDING = "__freezeframe__"
 
 
 def program(wanted: Sequence[WantedBreakpoint]) -> str | None:
-    """Return the condition of a place at which these breakpoints share; None to stop always."""
+    """Return the condition of a place that these breakpoints share; None to stop always."""
     if all(w.condition is None and w.hit_count is None and w.log is None for w in wanted):
         return None
+    if len(wanted) == 1 and wanted[0].log is None:
+        # V8 compiles it anew at every pass, so that the usual case must be short.
+        return _guarded(wanted[0], _test(wanted[0]))
     steps = "".join(_step(want) for want in wanted)
     # Arrow functions, so that `this` and `arguments` are the program's.
     return (
-        f"(()=>{{const __b={BINDING},__h=[];let __p;{steps}"
-        "if(__h.length)__b(JSON.stringify({hit:__h}));return __h.length>0})()"
+        f"(()=>{{const __h=[];{steps}"
+        f"if(__h.length){BINDING}(JSON.stringify({{hit:__h}}));return __h.length>0}})()"
     )
 
 
+def says_who(wanted: Sequence[WantedBreakpoint]) -> bool:
+    """Whether the code of a place tells which of its breakpoints hold."""
+    return program(wanted) is not None and not (len(wanted) == 1 and wanted[0].log is None)
+
+
+def _test(want: WantedBreakpoint) -> str:
+    """Return an expression that is true where a breakpoint holds."""
+    condition = f"(\n{want.condition}\n)" if want.condition is not None else ""
+    if want.hit_count is None:
+        return condition or "true"
+    counter = f"{BINDING}.n{want.id}_{zlib.crc32(repr(want).encode()):x}"
+    operator = want.hit_count.rstrip("0123456789")
+    number = want.hit_count.removeprefix(operator)
+    count = f"({counter}=({counter}||0)+1)"
+    if operator == "%":
+        passes = f"{count}%{number}===0"
+    else:
+        passes = f"{count}{'===' if operator in ('', '==') else operator}{number}"
+    return f"({condition}&&{passes})" if condition else passes
+
+
+def _guarded(want: WantedBreakpoint, test: str) -> str:
+    """Return a statement of that value: one that fails stops, and the reason is told."""
+    if want.condition is None:
+        return test
+    words = f"JSON.stringify({{failed:{want.id},why:String(__e)}})"
+    return f"try{{!!({test})}}catch(__e){{{BINDING}({words});true}}"
+
+
 def _step(want: WantedBreakpoint) -> str:
-    passes = "__p=true;"
-    if want.condition is not None:
-        # A condition that fails stops, and the reason is told.
-        words = f"JSON.stringify({{failed:{want.id},why:String(__e)}})"
-        passes = f"try{{__p=!!(()=>(\n{want.condition}\n))()}}catch(__e){{__p=true;__b({words});}}"
-    if want.hit_count is not None:
-        counter = json.dumps(f"n{want.id}_{zlib.crc32(repr(want).encode()):x}")
-        operator = want.hit_count.rstrip("0123456789")
-        number = want.hit_count.removeprefix(operator)
-        count = f"(__b[{counter}]=(__b[{counter}]||0)+1)"
-        if operator == "%":
-            passes += f"if(__p)__p={count}%{number}===0;"
-        else:
-            passes += f"if(__p)__p={count}{'===' if operator in ('', '==') else operator}{number};"
-    if want.log is None:
-        return f"{passes}if(__p)__h.push({want.id});"
-    return f"{passes}if(__p)__b(JSON.stringify({{log:{want.id},text:{_message(want.log)}}}));"
+    words = f"JSON.stringify({{failed:{want.id},why:String(__e)}})"
+    test = f"let __p;try{{__p={_test(want)}}}catch(__e){{__p=true;{BINDING}({words})}}"
+    then = f"__h.push({want.id})"
+    if want.log is not None:
+        then = f"{BINDING}(JSON.stringify({{log:{want.id},text:{_message(want.log)}}}))"
+    return f"{{{test}if(__p){then};}}"
 
 
 def _message(text: str) -> str:
@@ -56,7 +77,7 @@ def _message(text: str) -> str:
         if not is_code:
             parts.append(json.dumps(piece))
             continue
-        shown = "(v=>__b.log?__b.log(v):String(v))"
+        shown = f"(v=>{BINDING}.log?{BINDING}.log(v):String(v))"
         parts.append(
             f"(()=>{{try{{return {shown}(\n{piece}\n)}}catch(__e){{return'<'+__e+'>'}}}})()"
         )

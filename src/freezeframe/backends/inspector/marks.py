@@ -321,8 +321,8 @@ class Marks:
             if place is None:
                 continue
             wanted = list(place.wanted.values())
-            always = conditions.program(wanted) is None
-            found += [want.id for want in wanted if always or want.id in said]
+            told = conditions.says_who(wanted)
+            found += [want.id for want in wanted if not told or want.id in said]
         return sorted(set(found), key=lambda id: (id < 0, id))
 
     def is_gate(self, ids: Sequence[str]) -> bool:
@@ -349,12 +349,22 @@ class Marks:
             self._gates["entry"] = str(answer["breakpointId"])
         await self.gate()
 
+    async def expect_start(self, script: str) -> None:
+        """Stop at the first statement of a script that has been read."""
+        start = {"scriptId": script, "lineNumber": 0, "columnNumber": 0}
+        answer = await self._ask(
+            "Debugger.getPossibleBreakpoints", start=start, restrictToFunction=True
+        )
+        first = next(iter(answer.get("locations") or ()), start)
+        location = {key: first[key] for key in ("scriptId", "lineNumber", "columnNumber")}
+        answer = await self._ask("Debugger.setBreakpoint", location=location)
+        self._gates["entry"] = str(answer["breakpointId"])
+
     async def forget_entry(self) -> None:
-        if self._entry:
-            self._entry = False
-            if "entry" in self._gates:
-                await self._ask("Debugger.removeBreakpoint", breakpointId=self._gates.pop("entry"))
-            await self.gate()
+        self._entry = False
+        if "entry" in self._gates:
+            await self._ask("Debugger.removeBreakpoint", breakpointId=self._gates.pop("entry"))
+        await self.gate()
 
     def is_entry(self, ids: Sequence[str]) -> bool:
         return self._gates.get("entry") in ids

@@ -197,7 +197,7 @@ class Motion:
         if "instrumentation" in reasons:
             await self._before_script(isolate, params)
             if isolate in self.entering and not url.startswith(("node:", OURS)):
-                return await self._enter(isolate, url, [])
+                return await self._enter(isolate, url, [], moving=True)
             if reasons == {"instrumentation"}:
                 await isolate.go()
                 return None
@@ -222,8 +222,13 @@ class Motion:
             return events.Stopped(StopReason.OTHER, isolate.id, "almost out of memory")
         return await self._moved(isolate, url, hits, reasons)
 
-    async def _enter(self, isolate: Isolate, url: str, ids: list[int]) -> events.Stopped | None:
-        """The program stands before its first line; or the runtime does, before the module."""
+    async def _enter(
+        self, isolate: Isolate, url: str, ids: list[int], *, moving: bool = False
+    ) -> events.Stopped | None:
+        """The program stands before its first line; or the runtime does, before the module.
+
+        *moving*: from here V8 takes no steps, so that a stop has to be at the first statement.
+        """
         if url.startswith("node:"):
             await isolate.go()  # the module itself begins later
             return None
@@ -231,6 +236,15 @@ class Motion:
         await isolate.marks.forget_entry()
         if ids:
             return events.Stopped(StopReason.BREAKPOINT, isolate.id, breakpoints=tuple(ids))
+        if stopped is not None and moving and isolate.stack is not None:
+
+            async def arrived(isolate: Isolate) -> events.Stopped | None:
+                return stopped
+
+            self.entering[isolate] = arrived
+            await isolate.marks.expect_start(str(isolate.stack.calls[0]["location"]["scriptId"]))
+            await isolate.go()
+            return None
         if stopped is None:
             await isolate.go()
         return stopped

@@ -76,6 +76,15 @@ def first_commands(target: Target) -> list[str]:
     return commands
 
 
+def streams(stdio: tuple[str, str, str]) -> list[str]:
+    """Return the commands that connect a program's streams, for adapters without a way of their
+    own. They must come right before the launch."""
+    names = ("input", "output", "error")
+    return [
+        f'settings set target.{name}-path "{path}"' for name, path in zip(names, stdio, strict=True)
+    ]
+
+
 #: SIGINT is LLDB's own way to interrupt; to a program it means what it means elsewhere.
 SIGNALS = ("process handle SIGINT --pass true --stop true --notify true",)
 
@@ -112,7 +121,10 @@ _SIGNAL = re.compile(r"(?:signal )?(SIG\w+)(?:: (.*))?")
 
 def read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
     """LLDB's adapters call every signal an exception, and that of a core file an entry."""
-    match = _SIGNAL.match(body.get("description") or "")
+    words = body.get("description") or body.get("text") or ""
+    if re.match(r"watchpoint \d+", words):
+        return StopReason.WATCHPOINT, None  # a breakpoint, to lldb-dap 19
+    match = _SIGNAL.match(words)
     if body.get("reason") not in ("exception", "signal", "entry") or match is None:
         return None
     if body.get("reason") == "entry" and match[1] == "SIGSTOP":

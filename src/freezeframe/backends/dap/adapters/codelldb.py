@@ -108,11 +108,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     }
     if around.stdio is not None:
         # Its own `stdio` counts only where it opens a terminal.
-        names = ("input", "output", "error")
-        arguments["preRunCommands"] += [
-            f'settings set target.{name}-path "{path}"'
-            for name, path in zip(names, around.stdio, strict=True)
-        ]
+        arguments["preRunCommands"] += _lldb.streams(around.stdio)
     return Plan(Stdio(), "launch", arguments, spawn)
 
 

@@ -37,6 +37,8 @@ from ._descriptor import (
 )
 
 _VARIABLE = "FREEZEFRAME_JS_DEBUG"
+#: the filter for every exception, in our words and in its own
+_RAISED, _ALL = "raised", "all"
 _SERVERS = ("dapDebugServer.js", "vsDebugServer.cjs", "src/dapDebugServer.js")
 _PLACES = (
     "~/.local/share/js-debug",
@@ -140,7 +142,7 @@ def _exception(body: Mapping[str, Any]) -> ExceptionInfo:
 def _offered(filters: Sequence[ExceptionFilter], target: Target) -> Sequence[ExceptionFilter]:
     """Its filters in our words; what nobody catches stops the program unless told otherwise."""
     return [
-        replace(each, name="raised") if each.name == "all" else replace(each, default=True)
+        ExceptionFilter(_RAISED, each.label) if each.name == _ALL else replace(each, default=True)
         for each in filters
     ]
 
@@ -173,7 +175,7 @@ ADAPTER = Adapter(
     },
     start=Start(needs_port=lambda target: True),
     end=End(read_output=_exit),
-    exceptions=Exceptions(offered=_offered, names={"raised": "all"}, read=_exception),
+    exceptions=Exceptions(offered=_offered, names={_RAISED: _ALL}, read=_exception),
     frames=Frames(
         is_library=_is_library,
         function_name=lambda name: name.removeprefix("global.").removeprefix("Object."),

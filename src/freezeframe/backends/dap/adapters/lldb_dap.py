@@ -58,6 +58,8 @@ def _checked(path: str, config: AdapterConfig) -> Found:
 @functools.cache
 def _version(path: str, stamp: int) -> str | None:
     match = re.search(r"version (\d[\w.]*)", answer([path, "--version"]) or "")
+    # 19 and those before it do not say; where they are installed does.
+    match = match or re.search(r"(?:llvm|lldb-dap|lldb-vscode)-(\d+)", os.path.realpath(path))
     return match[1] if match else None
 
 
@@ -106,8 +108,8 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         **target.options,
     }
     if around.stdio is not None:
-        # All three: with one entry lldb-dap writes the output into the input file.
-        arguments["stdio"] = list(around.stdio)
+        # Not its own `stdio`, which came with 22.
+        arguments["preRunCommands"] += _lldb.streams(around.stdio)
     return Plan(Stdio(), "launch", arguments, spawn)
 
 

@@ -14,7 +14,8 @@ module DEBUGGER__
       %w[scopes variables evaluate setExpression exceptionInfo].each do |name|
         define_method(:"on_#{name}") do |ui, request, arguments|
           # Asked again, by someone who joins what was joined before.
-          next ui.send_response(request, result: "true", variablesReference: 0) if arguments["expression"].to_s.end_with?("#{self}.join)")
+          again = arguments["expression"].to_s.end_with?("#{self}.join)")
+          next ui.send_response(request, result: "true", variablesReference: 0) if again
 
           @jobs << [:answer, ui, request]
         end
@@ -61,7 +62,8 @@ module DEBUGGER__
 
         client, frame = place_of(request, arguments)
         job = -> { __send__(:"do_#{request["command"]}", client, frame, arguments) }
-        result = client&.still? ? on_thread(client, job, arguments["context"] == "repl" ? LONG_S : SLOW_S) : job.call
+        limit_s = arguments["context"] == "repl" ? LONG_S : SLOW_S
+        result = client&.still? ? on_thread(client, job, limit_s) : job.call
         if result[:failure]
           ui.send_response(request, success: false, message: result[:failure])
         else
@@ -87,26 +89,30 @@ module DEBUGGER__
         work = lambda do
           result = quietly { job.call }
         rescue Exception => error
-          result = { failure: Values::Stuck === error ? "it took longer than #{limit_s.to_i} s" : complaint(error) }
+          slow = Values::Stuck === error
+          result = { failure: slow ? "it took longer than #{limit_s.to_i} s" : complaint(error) }
         ensure
           @tell_done.syswrite(".") # a signal handler may not take the lock of a write
         end
         client << [:dap, :freezeframe, work]
         # Several values may be slow, each for itself.
-        until IO.select([@done], nil, nil, limit_s)
-          return { failure: "it takes too long and cannot be interrupted" } if (tries = tries.to_i + 1) > 5
-
+        5.times do
+          if IO.select([@done], nil, nil, limit_s)
+            @done.read_nonblock(100)
+            return result
+          end
           client.thread.raise(Values::Stuck)
         end
-        @done.read_nonblock(100)
-        result
+        { failure: "it takes too long and cannot be interrupted" }
       end
 
       # A command of the gem's own language; what it prints is the answer.
       def command(ui, request, words)
-        queue = ui.instance_variable_get(:@q_msg)
-        return ui.send_response(request, success: false, message: "the program is running") unless SESSION.in_subsession?
+        unless SESSION.in_subsession?
+          return ui.send_response(request, success: false, message: "the program is running")
+        end
 
+        queue = ui.instance_variable_get(:@q_msg)
         @overheard = []
         queue << words.strip
         queue << { "command" => "freezeframe", "then" => lambda {
@@ -120,16 +126,18 @@ module DEBUGGER__
       end
 
       def do_scopes(client, frame, _arguments)
-        given = argument_names(frame)
-        all = locals(client, frame)
-        scopes = [{ name: "Locals", presentationHint: "locals", expensive: false, variablesReference: ref(client, all.reject { |n, _, _| given.include?(n) }) }]
-        unless given.empty?
-          mine = all.select { |name, _, _| given.include?(name) }
-          scopes.unshift({ name: "Arguments", presentationHint: "arguments", expensive: false, variablesReference: ref(client, mine) })
-        end
+        names = argument_names(frame)
+        given, rest = locals(client, frame).partition { |name, _, _| names.include?(name) }
         globals = own_globals.map { |name| [name.to_s, name, nil] }
-        scopes << { name: "Globals", presentationHint: "globals", expensive: true, variablesReference: ref(client, globals, :globals) }
+        scopes = [scope("Locals", ref(client, rest))]
+        scopes << scope("Globals", ref(client, globals, :globals), expensive: true)
+        scopes.unshift(scope("Arguments", ref(client, given))) unless given.empty?
         { scopes: scopes }
+      end
+
+      def scope(name, reference, expensive: false)
+        hint = name.downcase
+        { name: name, presentationHint: hint, expensive: expensive, variablesReference: reference }
       end
 
       def argument_names(frame)
@@ -142,18 +150,20 @@ module DEBUGGER__
       def locals(client, frame)
         walk = walk(client)
         found = []
-        found << ["(return) #{walk.returned[0]}", walk.returned[1], nil] if walk.returned && walk.info&.dig(:reason) == "step" && frame.equal?(frames_of(client).first)
+        if walk.returned && walk.info&.dig(:reason) == "step" && frame.equal?(frames_of(client).first)
+          found << ["(return) #{walk.returned[0]}", walk.returned[1], nil]
+        end
         return found unless (binding = frame.binding)
 
         found << ["self", frame.self, "self"] unless frame.self.equal?(TOPLEVEL_BINDING.receiver)
-        found + binding.local_variables.map { |name| [name.to_s, binding.local_variable_get(name), name.to_s] }
+        names = binding.local_variables
+        found + names.map { |name| [name.to_s, binding.local_variable_get(name), name.to_s] }
       end
 
+      # Ruby's own have no small letter behind their sign, or come with its libraries.
       def own_globals
-        @first_globals ||= %i[$; $-F $@ $! $SAFE $~ $& $` $' $+ $= $KCODE $-K $, $/ $-0 $\\ $_ $stdin $stdout $> $stderr $< $. $FILENAME $-i $*
-                              $: $-I $LOAD_PATH $" $LOADED_FEATURES $? $$ $VERBOSE $-v $-w $-W $DEBUG $-d $0 $PROGRAM_NAME $-p $-l $-a $fileutils_rb_have_lchmod
-                              $fileutils_rb_have_lchown]
-        global_variables - @first_globals
+        ruby = %i[$stdin $stdout $stderr $fileutils_rb_have_lchmod $fileutils_rb_have_lchown]
+        global_variables.grep(/\A\$[a-z_]\w/) - ruby
       end
 
       def ref(client, held, kind = :pairs)
@@ -166,7 +176,7 @@ module DEBUGGER__
         _, kind, held, expression = @refs[arguments["variablesReference"]]
         pairs = case kind
                 when :pairs then held
-                when :globals then held.map { |name, symbol, _| [name, TOPLEVEL_BINDING.eval(symbol.to_s), name] }
+                when :globals then held.map { |name, _, _| [name, TOPLEVEL_BINDING.eval(name), name] }
                 else Values.children(held, expression)
                 end
         { variables: pairs.map { |name, value, path| { name: name, **body_of(client, value, path) } } }
@@ -190,8 +200,7 @@ module DEBUGGER__
         return { failure: "this frame has no variables: its thread waits in a call" } unless binding
 
         code = arguments["expression"].to_s
-        value = binding.eval(code, frame && frame.path ? "(#{File.basename(frame.path)})" : "(freezeframe)")
-        body_of(client, value, code, :result)
+        body_of(client, binding.eval(code, "(freezeframe)"), code, :result)
       end
 
       def do_setExpression(client, frame, arguments)
@@ -204,7 +213,8 @@ module DEBUGGER__
         return { failure: "the program did not stop for an exception" } unless exception
 
         kind, said = Values.type(exception), exception.message.to_s
-        details = { typeName: kind, fullTypeName: kind, message: said, stackTrace: causes(exception).join("\n") }
+        before = causes(exception).join("\n")
+        details = { typeName: kind, fullTypeName: kind, message: said, stackTrace: before }
         { exceptionId: kind, description: said, breakMode: walk(client).info[:mode], details: details }
       end
 

@@ -19,7 +19,12 @@ module DEBUGGER__
       supportsCompletionsRequest: false,
       exceptionBreakpointFilters: [
         { filter: "raised", label: "every exception, when it is raised", supportsCondition: true },
-        { filter: "uncaught", label: "exceptions that nobody rescues", default: true, supportsCondition: true }
+        {
+          filter: "uncaught",
+          label: "exceptions that nobody rescues",
+          default: true,
+          supportsCondition: true
+        }
       ]
     }.freeze
 
@@ -192,7 +197,9 @@ module DEBUGGER__
           yield
         end
         thread.name = "freezeframe"
-        id, events, clients = %i[@tc_id @q_evt @th_clients].map { |each| SESSION.instance_variable_get(each) }
+        id, events, clients = %i[@tc_id @q_evt @th_clients].map do |name|
+          SESSION.instance_variable_get(name)
+        end
         SESSION.instance_variable_set(:@tc_id, id + 1)
         clients[thread] = ThreadClient.new(id + 1, events, Queue.new, thread).tap(&:mark_as_management)
         known << true
@@ -203,8 +210,9 @@ module DEBUGGER__
 
       # Stop at the program's first line.
       def enter
+        program = real($PROGRAM_NAME)
         trace = TracePoint.new(:line) do |tp|
-          next if tp.path.start_with?(LIBRARY, "<internal:") || tp.path != $PROGRAM_NAME && real(tp.path) != real($PROGRAM_NAME)
+          next if tp.path.start_with?(LIBRARY, "<internal:") || real(tp.path) != program
 
           trace.disable
           Freezeframe.stop(ThreadClient.current, tp, "entry", DEBUGGER__.frame_depth)
@@ -261,7 +269,9 @@ module DEBUGGER__
 
       def on_setExceptionBreakpoints(ui, request, arguments)
         filters = (arguments["filters"] || []).to_h { |name| [name, nil] }
-        (arguments["filterOptions"] || []).each { |each| filters[each["filterId"]] = each["condition"]&.split(/\s*,\s*/) }
+        (arguments["filterOptions"] || []).each do |each|
+          filters[each["filterId"]] = each["condition"]&.split(/\s*,\s*/)
+        end
         set_filters(filters)
         ui.send_response(request)
       end
@@ -312,7 +322,10 @@ module DEBUGGER__
 
       def on_stackTrace(ui, request, arguments)
         client = client_of(arguments["threadId"])
-        return ui.send_response(request, success: false, message: "there is no thread #{arguments["threadId"]}") unless client
+        unless client
+          why = "there is no thread #{arguments["threadId"]}"
+          return ui.send_response(request, success: false, message: why)
+        end
 
         all = frames_of(client)
         first, levels = arguments["startFrame"] || 0, arguments["levels"] || 0
@@ -383,7 +396,8 @@ module DEBUGGER__
 
         # It was to die with us: PR_SET_PDEATHSIG.
         require "fiddle"
-        Fiddle::Function.new(Fiddle.dlopen(nil)["prctl"], [Fiddle::TYPE_INT, Fiddle::TYPE_LONG], Fiddle::TYPE_INT).call(1, 0)
+        types = [Fiddle::TYPE_INT, Fiddle::TYPE_LONG]
+        Fiddle::Function.new(Fiddle.dlopen(nil)["prctl"], types, Fiddle::TYPE_INT).call(1, 0)
       rescue LoadError, StandardError
         nil
       end

@@ -60,7 +60,8 @@ module DEBUGGER__
       # --- breakpoints
 
       # Make these the breakpoints of a file; return what became of each.
-      def set_lines(path, entries)
+      def set_lines(given, entries)
+        path = real(given)
         (@lines.delete(path) || {}).each_value(&:disarm)
         (@calls.delete(path) || []).each(&:disarm)
         points = entries.map { |entry| [point(entry), entry["line"]] }
@@ -73,14 +74,14 @@ module DEBUGGER__
         key = entry.values_at("line", "name", "condition", "hitCondition", "logMessage")
         old = @before[key]
         # One that stays keeps its count.
-        @before[key] = Point.new(@ids += 1, entry["condition"], entry["hitCondition"], entry["logMessage"], old ? old.passes : 0, entry["freezeframe"])
+        words = entry.values_at("condition", "hitCondition", "logMessage")
+        @before[key] = Point.new(@ids += 1, *words, old ? old.passes : 0, entry["freezeframe"])
       end
 
       def bind_lines(path)
-        real = real(path)
-        roots = all_code.select { |iseq| (iseq.absolute_path || iseq.path) == real }
+        roots = all_code.select { |iseq| (iseq.absolute_path || iseq.path) == path }
         loaded = !roots.empty?
-        outline = loaded ? outline_of(roots) : compiled(real)
+        outline = loaded ? outline_of(roots) : compiled(path)
         @wanted.fetch(path, []).map { |point, line| bind_line(path, point, line, outline, loaded) }
       end
 
@@ -109,14 +110,18 @@ module DEBUGGER__
       end
 
       def bind_line(path, point, line, outline, loaded)
-        method = outline.find { |at, event, iseq| at == line && event == :call && iseq.first_lineno == line }
+        method = outline.any? { |at, event, iseq| [at, event, iseq.first_lineno] == [line, :call, line] }
         lines = outline.select { |_, event, _| event == :line }
         at = method ? line : lines.map(&:first).select { |each| each >= line }.min
         unless at
-          why = outline.empty? && !loaded ? "#{File.basename(path)} cannot be read as Ruby" : "there is no code at or after line #{line}"
+          why = "there is no code at or after line #{line}"
+          why = "#{File.basename(path)} cannot be read as Ruby" if outline.empty? && !loaded
           return { id: point.id, verified: false, reason: "failed", message: why }
         end
-        return { id: point.id, verified: false, line: at, message: "#{File.basename(path)} is not loaded yet" } unless loaded
+        unless loaded
+          why = "#{File.basename(path)} is not loaded yet"
+          return { id: point.id, verified: false, line: at, message: why }
+        end
 
         if method
           place = Place.new.tap { |each| each.points << point }
@@ -127,7 +132,7 @@ module DEBUGGER__
           arm_line(place, lines, at) unless place.armed?
           place.points << point
         end
-        { id: point.id, verified: true, line: at, source: { path: path, name: File.basename(path) } }
+        { id: point.id, verified: true, line: at }
       end
 
       # A block on the line of its call has a place of its own there: the outer one is meant. The
@@ -135,7 +140,7 @@ module DEBUGGER__
       def arm_line(place, lines, at)
         there = lines.select { |line, _, _| line == at }.map(&:last).uniq
         again, once = there.partition { |iseq| iseq.label.start_with?("ensure in") }
-        outer = once.empty? ? again : once.group_by { |iseq| iseq.label.scan(/block|levels/).size }.min.last
+        outer = once.group_by { |iseq| iseq.label.scan(/block|levels/).size }.min&.last || again
         outer.each { |iseq| place.arm(iseq, at) }
         place.labels.concat(again.map(&:label))
       end
@@ -155,10 +160,12 @@ module DEBUGGER__
         there = methods.select { |iseq| iseq.base_label == bare || iseq.label == bare }
         there.each { |iseq| place.arm_call(iseq) }
         place.labels.replace([name])
-        return { id: point.id, verified: false, message: "no method #{bare} is defined yet" } if there.empty?
+        unless (first = there.first)
+          return { id: point.id, verified: false, message: "no method #{bare} is defined yet" }
+        end
 
-        first = there.first
-        { id: point.id, verified: true, line: first.first_lineno, source: { path: first.absolute_path || first.path } }
+        source = { path: first.absolute_path || first.path }
+        { id: point.id, verified: true, line: first.first_lineno, source: source }
       end
 
       def method?(iseq)
@@ -168,11 +175,10 @@ module DEBUGGER__
       # Code was loaded: what waited for it is bound now.
       def loaded(iseq)
         path = iseq.absolute_path || iseq.path
-        waiting = @wanted.keys.find { |each| each == path || real(each) == path }
-        if waiting
-          (@lines.delete(waiting) || {}).each_value(&:disarm)
-          (@calls.delete(waiting) || []).each(&:disarm)
-          bind_lines(waiting).each { |bound| tell_bound(bound) }
+        if @wanted.key?(path)
+          (@lines.delete(path) || {}).each_value(&:disarm)
+          (@calls.delete(path) || []).each(&:disarm)
+          bind_lines(path).each { |bound| tell_bound(bound) }
         end
         return if @functions.empty?
 
@@ -249,8 +255,8 @@ module DEBUGGER__
         owner, op = name.match(/\A(.+)([.#])[^.#]+\z/)&.captures
         return true unless owner
 
-        own = op == "." && Module === tp.self ? tp.self.ancestors : Values::CLASS.bind_call(tp.self).ancestors
-        own.any? { |each| each.name == owner || each.name.to_s.end_with?("::#{owner}") }
+        kind = op == "." && Module === tp.self ? tp.self : Values::CLASS.bind_call(tp.self)
+        kind.ancestors.any? { |each| each.name == owner || each.name.to_s.end_with?("::#{owner}") }
       end
 
       # Count the pass, write what is to be logged; return the breakpoints that want to stop.

@@ -19,8 +19,6 @@ module DEBUGGER__
     )
 
     class << self
-      attr_reader :exception_types
-
       def prepare_stops
         @lines = {} # path → {line → Place}, in loaded code
         @wanted = {} # path → [[Point, line]]
@@ -30,6 +28,7 @@ module DEBUGGER__
         @walks = {}.compare_by_identity
         @turn = Mutex.new
         @thrown = [] # the last exceptions, with the frames they were raised in
+        @sites = Hash.new(0) # how many were raised at each line
         @pid = Process.pid
         @filters = {}
         @raises = TracePoint.new(:raise) { |tp| Freezeframe.raised(tp) }
@@ -73,7 +72,9 @@ module DEBUGGER__
         info = walk.info
         body = { reason: info[:reason] }
         body[:hitBreakpointIds] = info[:ids] if info[:ids]
-        body.merge!(description: info[:exception].class.to_s, text: info[:exception].message.to_s) if info[:exception]
+        if (exception = info[:exception])
+          body.merge!(description: exception.class.to_s, text: exception.message.to_s)
+        end
         body
       end
 
@@ -89,11 +90,15 @@ module DEBUGGER__
       def go(client, goal, depth)
         walk = walk(client)
         walk.goal, walk.depth = goal, depth
-        walk.trace ||= TracePoint.new(:line) { |tp| Freezeframe.walked(client, tp, DEBUGGER__.frame_depth) }
+        walk.trace ||= TracePoint.new(:line) do |tp|
+          Freezeframe.walked(client, tp, DEBUGGER__.frame_depth)
+        end
         walk.trace.enable(target_thread: client.thread) unless walk.trace.enabled?
         return unless goal == :out
 
-        walk.returns ||= TracePoint.new(:return, :b_return) { |tp| Freezeframe.came_back(client, tp, DEBUGGER__.frame_depth) }
+        walk.returns ||= TracePoint.new(:return, :b_return) do |tp|
+          Freezeframe.came_back(client, tp, DEBUGGER__.frame_depth)
+        end
         walk.returns.enable(target_thread: client.thread) unless walk.returns.enabled?
       end
 
@@ -113,14 +118,18 @@ module DEBUGGER__
         return walk.trace.disable unless walk.goal
         return unless client()
 
-        place = @lines[tp.path]&.[](tp.lineno)
-        place = nil unless place&.labels&.include?(label(caller_locations(2, 1).first))
-        ids = entered(walk, depth) | (place ? judge(place.points, tp.binding) : [])
+        ids = entered(walk, depth) | (@lines.empty? ? [] : met(tp, caller_locations(2, 1).first))
         if !ids.empty?
           stop(client, tp, "breakpoint", depth, ids: ids)
         elsif arrived?(walk, tp, depth)
           stop(client, tp, "step", depth)
         end
+      end
+
+      # Return the breakpoints of the line that a step has come to, where they want to stop.
+      def met(tp, location)
+        place = @lines[location.absolute_path || tp.path]&.[](tp.lineno)
+        place&.labels&.include?(label(location)) ? judge(place.points, tp.binding) : []
       end
 
       def label(location)
@@ -132,15 +141,21 @@ module DEBUGGER__
 
         case walk.goal
         when :into then true
-        when :over then depth <= walk.depth || (tp.path == walk.path && tp.lineno > walk.line && tp.lineno <= walk.next_line)
+        when :over then depth <= walk.depth || ahead?(walk, tp)
         when :out then depth < walk.depth || (walk.returned && depth <= walk.depth)
         end
+      end
+
+      # A block that begins on the line of a step is gone through as a loop would be.
+      def ahead?(walk, tp)
+        tp.path == walk.path && tp.lineno > walk.line && tp.lineno <= walk.next_line
       end
 
       def skipped?(path)
         return false unless @own_code
 
-        @foreign ||= [RbConfig::CONFIG["rubylibdir"], RbConfig::CONFIG["vendordir"], *(defined?(Gem) ? Gem.path : [])].compact
+        @foreign ||= RbConfig::CONFIG.values_at("rubylibdir", "vendordir").compact
+        @foreign |= Gem.path if defined?(Gem)
         path.start_with?(*@foreign)
       end
 
@@ -151,17 +166,21 @@ module DEBUGGER__
         frame = client.instance_variable_get(:@target_frames)&.first
         if frame && goal == :over
           walk.path, walk.line = frame.path, frame.location.lineno
-          last = frame.iseq && frame.iseq.to_a[4][:code_location][2]
-          after = frame.iseq ? frame.iseq.trace_points.map(&:first).select { |line| line > walk.line }.min : nil
-          walk.next_line = after || last || walk.line
+          walk.next_line = frame.iseq ? line_after(frame.iseq, walk.line) : walk.line
         end
         go(client, goal, walk.at || (frame ? frame.frame_depth + 1 : 0))
+      end
+
+      def line_after(iseq, line)
+        after = iseq.trace_points.map(&:first).select { |each| each > line }.min
+        after || iseq.to_a[4][:code_location][2]
       end
 
       # --- exceptions
 
       # Loading code is full of errors that are none.
       QUIET = %r{(rubygems|bundler)/}.freeze
+      MANY = 50
 
       # *filters*: name → the types it is narrowed to, or nil.
       def set_filters(filters)
@@ -174,10 +193,7 @@ module DEBUGGER__
         return if SystemExit === exception || SignalException === exception
         return unless (client = client())
 
-        if @filters.key?("uncaught") && @thrown.none? { |each, _| each.equal?(exception) }
-          @thrown.shift if @thrown.size > 15
-          @thrown << [exception, without_ours(DEBUGGER__.capture_frames(LIBRARY))]
-        end
+        keep(tp, exception) if @filters.key?("uncaught")
         return unless @filters.key?("raised") && wanted?(exception, @filters["raised"])
         return if tp.path.match?(QUIET)
 
@@ -185,8 +201,34 @@ module DEBUGGER__
         stop(client, tp, "exception", DEBUGGER__.frame_depth - 1, exception: exception, mode: "always")
       end
 
+      # Keep where an exception was raised, in case nobody rescues it. All its frames cost 0.2 ms:
+      # where many are raised, someone rescues them, and the innermost one has to do.
+      def keep(tp, exception)
+        return if @thrown.any? { |each, _| each.equal?(exception) }
+
+        @thrown.shift if @thrown.size > 15
+        many = (@sites[[tp.path, tp.lineno]] += 1) > MANY
+        @thrown << [exception, many ? tp.binding : without_ours(DEBUGGER__.capture_frames(LIBRARY))]
+      end
+
+      # Return the frames that an exception was raised in.
+      def frames_behind(exception)
+        kept = @thrown.reverse.find { |each, _| each.equal?(exception) }&.last
+        return kept if Array === kept
+
+        places = exception.backtrace_locations || []
+        frames = places.map { |at| FrameInfo.new(at, nil, nil, nil, nil, 0) }
+        if kept && (innermost = frames.first)
+          innermost.binding, innermost.self = kept, kept.receiver
+        end
+        frames
+      end
+
       def wanted?(exception, types)
-        types.nil? || exception.class.ancestors.any? { |each| types.include?(each.name) || types.any? { |type| each.name.to_s.end_with?("::#{type}") } }
+        return true if types.nil?
+
+        names = exception.class.ancestors.map { |each| each.name.to_s }
+        types.any? { |type| names.any? { |name| name == type || name.end_with?("::#{type}") } }
       end
 
       # The program ends, of this exception or of none.
@@ -196,8 +238,7 @@ module DEBUGGER__
         return unless @filters.key?("uncaught") && wanted?(exception, @filters["uncaught"])
 
         client = ThreadClient.current
-        frames = @thrown.reverse.find { |each, _| each.equal?(exception) }&.last
-        frames ||= (exception.backtrace_locations || []).map { |at| FrameInfo.new(at, nil, nil, nil, nil, 0) }
+        frames = frames_behind(exception)
         return if frames.empty?
 
         @raises.disable

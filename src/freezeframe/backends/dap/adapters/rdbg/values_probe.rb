@@ -15,6 +15,10 @@ module DEBUGGER__
       VARIABLES = Kernel.instance_method(:instance_variables)
       VARIABLE = Kernel.instance_method(:instance_variable_get)
       METHOD = Kernel.instance_method(:method)
+      # What is shown whole in its text.
+      WHOLE = [
+        String, Module, Numeric, Symbol, Proc, Method, UnboundMethod, nil, true, false, Range, IO, Thread, Time
+      ].freeze
       # Classes whose `inspect` had to be interrupted: it is not called again.
       HANGING = []
 
@@ -41,12 +45,11 @@ module DEBUGGER__
       def text(object, limit, depth, above)
         case object
         when nil, true, false, Symbol, Float, Range, Rational, Complex then cut(object.inspect, limit)
-        when Integer then object.bit_length > MOST_BITS ? cut(object.to_s(16).prepend("0x"), limit) : object.to_s
+        when Integer
+          object.bit_length > MOST_BITS ? cut("0x#{object.to_s(16)}", limit) : object.to_s
         when String then string(object, limit)
         when Module then object.name || object.inspect
-        when Array then own_inspect?(object, Array) ? own(object, limit) : list(object, "[", "]", limit, depth, above)
-        when Hash then own_inspect?(object, Hash) ? own(object, limit) : table(object, limit, depth, above)
-        when Struct then own_inspect?(object, Struct) ? own(object, limit) : record(object, limit, depth, above)
+        when Array, Hash, Struct then container(object, limit, depth, above)
         when Exception, Proc, Method, UnboundMethod, IO, Thread, Time then own(object, limit)
         else
           if defined?(::Set) && ::Set === object && !own_inspect?(object, ::Set)
@@ -56,6 +59,17 @@ module DEBUGGER__
           else
             "#<#{type(object)}>"
           end
+        end
+      end
+
+      def container(object, limit, depth, above)
+        base = [Array, Hash, Struct].find { |each| each === object }
+        return own(object, limit) if own_inspect?(object, base)
+
+        case object
+        when Array then list(object, "[", "]", limit, depth, above)
+        when Hash then table(object, limit, depth, above)
+        else record(object, limit, depth, above)
         end
       end
 
@@ -93,7 +107,8 @@ module DEBUGGER__
       end
 
       def plain(object)
-        String.instance_method(:inspect).bind_call(object).encode("UTF-8", invalid: :replace, undef: :replace)
+        said = String.instance_method(:inspect).bind_call(object)
+        said.encode("UTF-8", invalid: :replace, undef: :replace)
       end
 
       def gap(count)
@@ -133,7 +148,9 @@ module DEBUGGER__
       def record(object, limit, depth, above)
         names = object.members
         inside(object, "#<struct #{type(object)} ", ">", above, depth) do |deeper|
-          pieces(names.length, limit) { |index, room| "#{names[index]}=#{inner(object[index], room, depth, deeper)}" }
+          pieces(names.length, limit) do |index, room|
+            "#{names[index]}=#{inner(object[index], room, depth, deeper)}"
+          end
         end
       end
 
@@ -152,7 +169,8 @@ module DEBUGGER__
         size = 0
         count.times do |index|
           piece = yield(index, [limit - size, ELEMENT].max)
-          return "#{said.join(", ")}, …(#{count - index} more)" if piece.nil? || (size > limit && index.positive?)
+          full = size > limit && index.positive?
+          return "#{said.join(", ")}, …(#{count - index} more)" if piece.nil? || full
 
           said << piece
           size += piece.length + 2
@@ -172,7 +190,7 @@ module DEBUGGER__
       def count(object)
         case object
         when Array, Hash, Struct then object.size
-        when String, Module, Numeric, Symbol, Proc, Method, UnboundMethod, nil, true, false, Range, IO, Thread, Time then 0
+        when *WHOLE then 0
         else
           return object.size if defined?(::Set) && ::Set === object
 
@@ -184,13 +202,15 @@ module DEBUGGER__
       def children(object, expression)
         within = expression =~ /\A[\w@$.\[\]"':]+\z/ ? expression : "(#{expression})"
         case object
-        when Array then object.first(MOST_CHILDREN).each_with_index.map { |v, i| [i.to_s, v, "#{within}[#{i}]"] }
+        when Array then numbered(object, within)
         when Hash
-          object.first(MOST_CHILDREN).map { |k, v| [show(k, ELEMENT), v, key?(k) ? "#{within}[#{k.inspect}]" : nil] }
+          object.first(MOST_CHILDREN).map do |key, value|
+            [show(key, ELEMENT), value, key?(key) ? "#{within}[#{key.inspect}]" : nil]
+          end
         when Struct then object.members.map { |m| [m.to_s, object[m], "#{within}.#{m}"] }
         else
           if defined?(::Set) && ::Set === object
-            object.first(MOST_CHILDREN).each_with_index.map { |v, i| [i.to_s, v, "#{within}.to_a[#{i}]"] }
+            numbered(object, "#{within}.to_a")
           else
             VARIABLES.bind_call(object).map do |name|
               path = expression == "self" ? name.to_s : "#{within}.instance_variable_get(:#{name})"
@@ -198,6 +218,10 @@ module DEBUGGER__
             end
           end
         end
+      end
+
+      def numbered(items, within)
+        items.first(MOST_CHILDREN).each_with_index.map { |v, i| [i.to_s, v, "#{within}[#{i}]"] }
       end
 
       def key?(key)

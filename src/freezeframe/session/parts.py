@@ -1,0 +1,154 @@
+"""What changed inside a value, read from its text then and now. Pure.
+
+Most languages write a structure as items between brackets: `Cart {total: 3, rows: [1, 2]}`. Where
+both texts can be taken apart in the same way, the parts that differ are told by their paths
+(`cart.total`); where they cannot (a cut text, other keys, other brackets) nothing is said here,
+and the whole value is shown as changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from freezeframe.model.values import Value
+
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
+_QUOTES = "\"'`"
+_CUT = "…"
+_KEY = re.compile(
+    r"(?:\.?(?P<field>[#$\w]+)\s*(?::|=(?!>))|(?P<entry>[^\s{\[(].*?)\s*(?:=>|:|=))\s+"
+)
+_TIGHT = re.compile(r"(?P<field>[#$A-Za-z_]\w*)=(?=\S)")
+#: what may stand before the brackets: a type, a pointer, a count
+_HEAD = re.compile(r"[\w\s.:*&<>#$()\[\]-]*\s?")
+#: structures within structures that are looked into
+_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    path: str
+    text: str
+
+
+def changed_parts(name: str, before: str, now: str) -> tuple[Value, ...]:
+    """Return the parts that differ, named by their paths; nothing where the texts do not tell."""
+    if _CUT in before or _CUT in now or "..." in before or "..." in now:
+        return ()
+    found = _compare(name, before, now, _DEPTH)
+    return tuple(found) if found else ()
+
+
+def _compare(path: str, before: str, now: str, depth: int) -> list[Value] | None:
+    """Return what differs between two structures; None where they have no parts to compare."""
+    old, new = _items(path, before), _items(path, now)
+    if old is None or new is None or old[0] != new[0] or depth == 0:
+        return None
+    then, today = ({item.path: item.text for item in side[1]} for side in (old, new))
+    if len(then) != len(old[1]) or len(today) != len(new[1]) or (then and not then.keys() & today):
+        return None
+    found: list[Value] = []
+    for key, text in today.items():
+        was = then.get(key)
+        if was is None:
+            found.append(Value(key, text, changed=True))
+        elif was != text:
+            found += _compare(key, was, text, depth - 1) or [
+                Value(key, text, changed=True, was=was)
+            ]
+    found += [
+        Value(key, "", changed=True, was=was, gone=True)
+        for key, was in then.items()
+        if key not in today
+    ]
+    return found
+
+
+def _items(path: str, text: str) -> tuple[str, list[_Item]] | None:
+    """Return what stands around the items of a structure, and the items by their paths."""
+    opening = _opening(text)
+    if opening is None:
+        return None
+    inner = text[opening + 1 : -1]
+    items: list[_Item] = []
+    for index, piece in enumerate(_split(inner)):
+        if piece is None:
+            return None
+        key = _KEY.match(piece) or _TIGHT.match(piece)
+        if key is None:
+            items.append(_Item(f"{path}[{index}]", piece))
+            continue
+        field = key["field"]
+        named = field is not None and not field[0].isdigit()
+        part = f"{path}.{field}" if named else f"{path}[{field or key['entry']}]"
+        items.append(_Item(part, piece[key.end() :]))
+    # A count in front (`Map(2) `, `[2] `) changes with the items and says nothing more.
+    head = re.sub(r"\d+", "", text[:opening])
+    return f"{head}{text[opening]}", items
+
+
+def _opening(text: str) -> int | None:
+    """Return where the bracket opens that the last character closes."""
+    if not text or text[-1] not in "}])":
+        return None
+    for index, char in enumerate(text):
+        if char in _CLOSING and _end(text, index) == len(text) - 1:
+            return index if _HEAD.fullmatch(text[:index]) else None
+        if char in _QUOTES:
+            return None
+    return None
+
+
+def _end(text: str, start: int) -> int | None:
+    """Return where the bracket at *start* closes; None where brackets or quotes do not match."""
+    stack: list[str] = []
+    index = start
+    while index < len(text):
+        char = text[index]
+        if char in _QUOTES:
+            over = _quoted(text, index)
+            if over is None:
+                return None
+            index = over
+        elif char in _CLOSING:
+            stack.append(_CLOSING[char])
+        elif char in "}])":
+            if not stack or stack.pop() != char:
+                return None
+            if not stack:
+                return index
+        index += 1
+    return None
+
+
+def _quoted(text: str, start: int) -> int | None:
+    """Return where the string that begins at *start* ends."""
+    index = start + 1
+    while index < len(text):
+        if text[index] == "\\":
+            index += 1
+        elif text[index] == text[start]:
+            return index
+        index += 1
+    return None
+
+
+def _split(inner: str) -> Iterator[str | None]:
+    """Yield the items between brackets; None for what cannot be taken apart."""
+    start = index = 0
+    while index < len(inner):
+        char = inner[index]
+        if char in _QUOTES or char in _CLOSING:
+            over = _quoted(inner, index) if char in _QUOTES else _end(inner, index)
+            if over is None:
+                yield None
+                return
+            index = over
+        elif char == ",":
+            yield inner[start:index].strip()
+            start = index + 1
+        index += 1
+    if rest := inner[start:].strip():
+        yield rest

@@ -1,0 +1,67 @@
+"""What changed inside of a value is told by paths that lead there."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freezeframe.session.parts import changed_parts
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ("Cart {total: 0, #n: 3}", "Cart {total: 3, #n: 3}", {"x.total": ("0", "3")}),
+        ("P(x=1, y='a, b')", "P(x=2, y='a, b')", {"x.x": ("1", "2")}),
+        ("{a = 1, p = 0x10}", "{a = 1, p = 0x0}", {"x.p": ("0x10", "0x0")}),
+        ("[1, 2]", "[1, 2, 3]", {"x[2]": (None, "3")}),
+        ("[1, [2, 5]]", "[1, [2, 6]]", {"x[1][1]": ("5", "6")}),
+        ("Map(1) {'a' => 1}", "Map(2) {'a' => 1, 'b' => 2}", {"x['b']": (None, "2")}),
+        ("*T {n: 1, s: nil}", "*T {n: 1, s: []int [4]}", {"x.s": ("nil", "[]int [4]")}),
+    ],
+)
+def test_the_parts_that_differ_are_named(before, now, told):
+    assert {v.name: (v.was, v.text) for v in changed_parts("x", before, now)} == told
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("[1, 2, …+5]", "[1, 3, …+5]"),  # what was cut may have changed too
+        ("'a, b'", "'a, c'"),
+        ("A {x: 1}", "B {x: 2}"),
+        ("{a: 1}", "{b: 1}"),
+        ("[1, 2", "[1, 3"),
+        ("<A at 0x1>", "<A at 0x2>"),
+        ("", "[1]"),
+    ],
+)
+def test_what_the_texts_do_not_tell_is_not_made_up(before, now):
+    assert changed_parts("x", before, now) == ()
+
+
+_leaves = st.integers() | st.text("ab,:{}[]'\"\\", max_size=4)
+_values = st.recursive(
+    _leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(_values)
+def test_a_value_that_is_the_same_has_no_changed_parts(value):
+    text = json.dumps(value)
+    assert changed_parts("x", text, text) == ()
+
+
+@given(st.lists(_values, min_size=2, max_size=4), _leaves, st.data())
+def test_one_element_that_changed_is_the_only_part(values, leaf, data):
+    index = data.draw(st.integers(0, len(values) - 1))
+    changed = [*values[:index], leaf, *values[index + 1 :]]
+    parts = changed_parts("x", json.dumps(values), json.dumps(changed))
+    assert {part.name.split("]")[0] + "]" for part in parts} == (
+        set() if json.dumps(leaf) == json.dumps(values[index]) else {f"x[{index}]"}
+    )
