@@ -449,8 +449,8 @@ def test_values_are_shown_as_go_has_them(dbg, native):
 
     assert seen["small"] == "34"
     assert seen["word"] == '"a \\"b\\", c"'
-    assert seen["numbers"] == "[]int len: 3, cap: 3, [1, 2, 3]"
-    assert seen["words"] == '[]string len: 2, cap: 2, ["one", "two"]'
+    assert seen["numbers"] == "[]int [1, 2, 3]"
+    assert seen["words"] == '[]string ["one", "two"]'
     assert seen["bytes"].endswith('"hello"')
     assert seen["ages"] == 'map[string]int ["ann": 3]'
     assert seen["point"] == "main.Point {X: 1, Y: 2}"

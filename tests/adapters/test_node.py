@@ -197,7 +197,8 @@ def test_a_step_over_an_await_comes_back_behind_it(dbg, sample):
 
 def test_a_step_does_not_go_into_the_runtime(dbg, script):
     p = script(
-        "const path = require('path');\nconst x = path.join('a', 'b'); // @here\nconsole.log(x); // @after\n"
+        "const path = require('path');\n"
+        "const x = path.join('a', 'b'); // @here\nconsole.log(x); // @after\n"
     )
     dbg.data("start", p.name, "-b", p.at("here"))
 
@@ -293,7 +294,8 @@ def test_a_rejection_that_nobody_handles_stops(dbg, script, code):
     "code",
     [
         "async function f() { await null; throw new Error('x'); }\nf().catch(() => 0);\n",
-        "async function f() { throw new Error('x'); }\n(async () => { try { await f(); } catch {} })();\n",
+        "async function f() { throw new Error('x'); }\n"
+        "(async () => { try { await f(); } catch {} })();\n",
         "try { JSON.parse('{'); } catch {}\n",
         "try { require('fs').readFileSync('/no/such/file'); } catch {}\n",
     ],
@@ -416,12 +418,10 @@ def test_fields_elements_and_variables_are_set(dbg, sample):
     assert printed(dbg.data("continue")).startswith("b Zed ")
 
 
-def test_what_was_set_is_shown_everywhere_and_what_is_not_set_yet_nowhere(dbg, sample):
+def test_what_was_set_or_changed_by_code_is_shown_at_once(dbg, sample):
     p = sample("loop")
-    before = dbg.data("start", p.name, "-b", p.at("call"))
-    assert "amount" not in texts(before), "the program has not come to it"
+    dbg.data("start", p.name, "-b", p.at("last"))
 
-    dbg.data("until", p.at("last"))
     dbg.data("set", "total", "7")
     dbg.data("eval", "items.length = 1")
 
@@ -464,20 +464,32 @@ def test_an_await_is_refused_in_the_words_of_the_runtime(dbg, sample):
 def test_code_of_a_context_of_its_own_is_seen_like_any_other(dbg, script):
     p = script(
         "const vm = require('vm');\n"
-        "const context = vm.createContext({ outer: [1, 2] });\n"
-        "vm.runInContext('const inner = { a: new Map([[1, 2]]) };\\ninner.a.size;', context, 'in.js');\n"
+        "const code = 'const inner = { a: new Map([[1, 2]]) };\\ndebugger;';\n"
+        "vm.runInContext(code, vm.createContext({ outer: [1, 2] }), 'in.js');\n"
     )
-    dbg.data("break", p.name + ":3")
-    dbg.data("start", p.name)
 
-    inside = dbg.data("step")
+    report = dbg.data("start", p.name)
 
-    assert frame_of(inside)["path"] == "in.js"
-    dbg.data("next")
+    assert frame_of(report)["path"] == "in.js"
     assert dbg.data("print", "inner")["value"]["text"] == "{a: Map(1) {1 => 2}}"
 
 
-# --- what a program sees and prints ----------------------------------------------------------------
+def test_a_step_leads_through_the_runtime_to_the_user_s_own_code_and_back(dbg, script):
+    p = script(
+        "const bus = new (require('events'))();\n"
+        "bus.on('x', function handler(n) {\n  return n + 1; // @handler\n});\n"
+        "bus.emit('x', 3); // @emit\nconsole.log('end'); // @end\n"
+    )
+    dbg.data("start", p.name, "-b", p.at("emit"))
+
+    assert place(dbg.data("step")) == p.at("handler")
+    back = dbg.data("finish")
+
+    assert place(back) in (p.at("emit"), p.at("end"))
+    assert back["returned"]["text"] == "4"
+
+
+# --- what a program sees and prints ---------------------------------------------------------------
 
 
 def test_a_program_sees_itself_as_it_is_without_a_debugger(dbg, script):
@@ -504,7 +516,8 @@ def test_a_program_sees_itself_as_it_is_without_a_debugger(dbg, script):
 
 def test_options_of_node_before_the_program_are_used(dbg, script):
     p = script(
-        "#!/usr/bin/env -S node --no-warnings --stack-size=900\nconsole.log(process.execArgv.join(' '));\n",
+        "#!/usr/bin/env -S node --no-warnings --stack-size=900\n"
+        "console.log(process.execArgv.join(' '));\n",
         "tool",
     )
 

@@ -293,7 +293,7 @@ def _claims(
 ) -> Iterator[tuple[Debugger, str]]:
     base = os.path.basename(program)
     shebang = _shebang(program) if read else None
-    package = os.path.isdir(program)
+    package = kinds is None and os.path.isdir(program)
     if kinds is None:
         kinds = binary_kinds(program) if read and not package else ()
     for adapter in known(config).values():

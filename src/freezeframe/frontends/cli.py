@@ -22,14 +22,14 @@ from freezeframe.history.archive import Archive
 from freezeframe.model.answers import Batch, StopReport, Text
 from freezeframe.ops import _schema, table
 from freezeframe.ops._context import Caller, Context
-from freezeframe.ops._registry import OPS, OpSpec
+from freezeframe.ops._registry import OPS
 from freezeframe.ops._runner import run
 from freezeframe.render import PLAIN, Style, envelope, error_envelope, render_error, render_text
 from freezeframe.render.words import harmless
 from freezeframe.session.hub import Hub
 from freezeframe.session.session import Session
 
-from . import commands, help
+from . import calls, commands, help
 from .parser import Parsed, parse
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class Front:
                 style = Style(colour=parsed.globals.color, width=request.columns)
             ctx = self._context(caller, parsed.globals.session, shlex.join(request.argv))
             ctx.emit = lambda text: reply.out(harmless(text))
+            ctx.progress = lambda text: reply.err(harmless(text))
             answer = await self.answer(parsed, ctx)
         except FreezeframeError as error:
             if as_json:
@@ -111,6 +112,9 @@ class Front:
             return _line(
                 envelope(_schema.to_jsonable(answer), via, list(getattr(answer, "next", ())))
             )
+        return self._in_words(answer, parsed, ctx, style)
+
+    def _in_words(self, answer: object, parsed: Parsed, ctx: Context, style: Style) -> str:
         budget = parsed.globals.budget or ctx.config.answers.budget_tokens
         return render_text(
             answer,
@@ -121,11 +125,12 @@ class Front:
         )
 
     async def call(self, request: dict[str, object]) -> dict[str, object]:
-        """Answer a structured request."""
+        """Answer a structured request (see calls.py)."""
         notes = self._take_notes()
         try:
-            spec, arguments, ctx = self._read_call(request)
-            answer = await run(spec, ctx, arguments)
+            call = calls.read(request)
+            ctx = self._context(call.caller, call.parsed.globals.session, call.typed)
+            answer = await self.answer(call.parsed, ctx)
             asyncio.get_running_loop().call_soon(self.history.recorder.settle)
         except FreezeframeError as error:
             return {
@@ -136,29 +141,9 @@ class Front:
         return {
             "success": True,
             "result": _schema.to_jsonable(answer),
+            **({"text": self._in_words(answer, call.parsed, ctx, PLAIN)} if call.text else {}),
             **({"notes": list(notes)} if notes else {}),
         }
-
-    def _read_call(self, request: dict[str, object]) -> tuple[OpSpec, dict[str, Any], Context]:
-        command, arguments = request.get("command"), request.get("args") or {}
-        session, cwd, env = request.get("session"), request.get("cwd"), request.get("env")
-        if not isinstance(command, str):
-            raise UsageError("`command` must be the name of an operation.", next="dbg help")
-        if not isinstance(arguments, dict):
-            raise UsageError("`args` must be an object.", next=f"dbg help {command}")
-        if session is not None and not isinstance(session, str):
-            raise UsageError("`session` must be a name.", next="dbg sessions")
-        if cwd is not None and not (isinstance(cwd, str) and os.path.isabs(cwd)):
-            raise UsageError("`cwd` must be an absolute path.")
-        if env is not None and not isinstance(env, dict):
-            raise UsageError("`env` must be an object of strings.")
-        spec = OPS.by_id(command)
-        caller = Caller(
-            cwd=cwd or os.path.expanduser("~"),
-            env={str(k): str(v) for k, v in env.items()} if env is not None else dict(os.environ),
-        )
-        typed = " ".join([spec.name, *(f"{k}={v}" for k, v in arguments.items())])
-        return spec, _schema.from_jsonable(spec, arguments), self._context(caller, session, typed)
 
     # --- one command
 
@@ -169,7 +154,7 @@ class Front:
             return Text(help.page(words) if words else help.overview(), whole=True)
         if parsed.op.id == "batch":
             return await commands.run_batch(self, ctx, parsed.kwargs)
-        return await run(parsed.op, ctx, parsed.kwargs)
+        return await run(parsed.op, ctx, calls.in_time(ctx, parsed.kwargs))
 
     def again(self, ctx: Context, session: str | None, typed: str) -> Context:
         """Return a fresh context for another command of the same caller."""

@@ -24,6 +24,8 @@ class Caller:
     width: int = 0
     #: reads the caller's standard input to its end; None for callers that have none
     read_stdin: Callable[[], Awaitable[bytes]] | None = None
+    #: `time.monotonic()` when this caller has no patience left; waits end before it
+    until: float | None = None
 
 
 class House(Protocol):
@@ -63,6 +65,8 @@ class Context:
     found: Session | None = None
     #: shows a piece of an answer before the operation ends (`output --follow`)
     emit: Callable[[str], Awaitable[None]] | None = None
+    #: tells a person how far a long operation is; no part of the answer
+    progress: Callable[[str], Awaitable[None]] | None = None
 
     @property
     def session(self) -> Session:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from freezeframe import paths
 from freezeframe.backends import samples, select
-from freezeframe.backends.backend import Feature, Launch
+from freezeframe.backends.backend import Backend, Feature, Launch
 from freezeframe.errors import BuildFailed, FreezeframeError
 from freezeframe.model.answers import AdapterInfo, Check
 from freezeframe.model.places import Location
@@ -33,20 +32,30 @@ from ._context import Context
 
 #: for one debugger, from its start to the end of the program
 _TRIAL_S = 60.0
+_AT_ONCE = 3
 _MEMORY = "debuggers.json"
 
 
-@dataclass(frozen=True, slots=True)
 class _Unlike(Exception):
     """The program did not do what it does without a debugger."""
 
-    what: str
+
+async def trials(ctx: Context, infos: Sequence[AdapterInfo]) -> list[Check]:
+    """Return how each debugger does, a few at one time."""
+    few, building = asyncio.Semaphore(_AT_ONCE), asyncio.Lock()
+
+    async def one(info: AdapterInfo) -> Check:
+        async with few:
+            return await trial(ctx, info, building)
+
+    return list(await asyncio.gather(*map(one, infos)))
 
 
-async def trial(ctx: Context, info: AdapterInfo) -> Check:
+async def trial(ctx: Context, info: AdapterInfo, building: asyncio.Lock | None = None) -> Check:
     """Return how a debugger does: a stop at a breakpoint, a variable, the exit code.
 
-    Never raises; ends within a minute, and leaves nothing behind.
+    Never raises; ends within a minute, and leaves nothing behind. One program is built at a time:
+    several debuggers share it.
     """
     if not info.found:
         fix = f"dbg setup {info.name}" if info.install else None
@@ -55,11 +64,11 @@ async def trial(ctx: Context, info: AdapterInfo) -> Check:
     status, fix = "fail", "dbg logs"
     try:
         async with asyncio.timeout(_TRIAL_S):
-            status, detail, fix = "ok", await _try(ctx, info), ""
+            status, detail, fix = "ok", await _try(ctx, info, building or asyncio.Lock()), ""
     except TimeoutError:
         detail = f"a program of three lines was not done within {_TRIAL_S:g} s"
     except _Unlike as unlike:
-        detail = unlike.what
+        detail = str(unlike)
     except BuildFailed as error:
         # Nothing is known of the debugger then.
         status, detail, fix = "warn", f"not tried: {error.message}", error.next or ""
@@ -73,55 +82,67 @@ async def trial(ctx: Context, info: AdapterInfo) -> Check:
     return Check(info.name, status, f"{who}{detail}{took}", fix or None, debugger=True)
 
 
-async def _try(ctx: Context, info: AdapterInfo) -> str:
+async def _try(ctx: Context, info: AdapterInfo, building: asyncio.Lock) -> str:
     debugger = select.known(ctx.config)[info.name]
     sample = samples.program_for(debugger.languages, debugger.probe_program)
     if sample is None:
         return f"{info.path}; there is no program to try it with"
     suffix, text = sample
-    with _scratch() as directory:
-        source = os.path.join(directory, samples.STEM + suffix)
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(text)
-        elsewhere = replace(ctx, caller=replace(ctx.caller, cwd=directory))
-        meant = await _programs.meant(
-            elsewhere, source, (), module=False, interpreter=None, adapter=info.name
-        )
-        program, kind = meant.program, None
-        if meant.recipe is not None:
+    source = _written(suffix, text)
+    directory = os.path.dirname(source)
+    elsewhere = replace(ctx, caller=replace(ctx.caller, cwd=directory))
+    meant = await _programs.meant(
+        elsewhere, source, (), module=False, interpreter=None, adapter=info.name
+    )
+    program, kind = meant.program, None
+    if meant.recipe is not None:
+        async with building:
             made = await _programs.built(elsewhere, meant.recipe, ctx.caller.env)
-            program, kind = made.program, meant.recipe.kind
-        choice = await asyncio.to_thread(
-            select.choose,
-            program,
-            kind=kind,
-            name=info.name,
-            env=ctx.caller.env,
-            config=ctx.config,
-        )
-        line = samples.stop_line(text)
-        target = Launch(
-            program,
-            cwd=directory,
-            env=ctx.caller.env,
-            stop_on_entry=line is None,
-            recipe=meant.recipe,
-        )
-        session = Session(
-            "probe",
-            book=Book(),
-            config=ctx.config,
-            sources=Sources(),
-            make_backend=choice.make_backend(ctx.config),
-            reason=choice.reason,
-        )
-        session.recorded = False
-        if line is not None:
-            session.book.add(Wanted(0, Location(file=source, line=line)))
-        try:
-            return await _watch(session, target, line, info)
-        finally:
-            await asyncio.shield(session.dispose())
+        program, kind = made.program, meant.recipe.kind
+    choice = await asyncio.to_thread(
+        select.choose,
+        program,
+        kind=kind,
+        name=info.name,
+        env=ctx.caller.env,
+        config=ctx.config,
+    )
+    line = samples.stop_line(text)
+    target = Launch(
+        program,
+        cwd=directory,
+        env=ctx.caller.env,
+        stop_on_entry=line is None,
+        recipe=meant.recipe,
+    )
+    session = Session(
+        "probe",
+        book=Book(),
+        config=ctx.config,
+        sources=Sources(),
+        make_backend=choice.make_backend(ctx.config),
+        reason=choice.reason,
+    )
+    session.recorded = False
+    if line is not None:
+        session.book.add(Wanted(0, Location(file=source, line=line)))
+    try:
+        return await _watch(session, target, line, info)
+    finally:
+        await asyncio.shield(session.dispose())
+
+
+def _written(suffix: str, text: str) -> str:
+    """Return the program's file. It stays, so that what is built of it is built once."""
+    directory = os.path.join(paths.cache_dir(), "probes", suffix.lstrip("."))
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    path = os.path.join(os.path.realpath(directory), samples.STEM + suffix)
+    with suppress(OSError), open(path, encoding="utf-8") as file:
+        if file.read() == text:
+            return path
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
 
 
 async def _watch(session: Session, target: Launch, line: int | None, info: AdapterInfo) -> str:
@@ -129,7 +150,7 @@ async def _watch(session: Session, target: Launch, line: int | None, info: Adapt
     await session.start(target)
     got = await wait(session, {session: 0}, None)
     if session.root.backend is not None:
-        _remember(info, session.root.backend.features)
+        _remember(info, session.root.backend)
     if got is None:
         raise _Unlike(f"the program {_ended(session)} instead of stopping")
     member, moment = got
@@ -180,16 +201,6 @@ def _ended(session: Session) -> str:
     return f"exited with code {exit.code}" if exit.code is not None else "ended"
 
 
-@contextmanager
-def _scratch() -> Iterator[str]:
-    # In the daemon's own directory: should it be killed, the next one sweeps it.
-    directory = paths.scratch()
-    try:
-        yield os.path.realpath(directory)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
 # --- what is known of earlier trials --------------------------------------------------------------
 
 
@@ -205,14 +216,20 @@ def remembered(infos: tuple[AdapterInfo, ...]) -> tuple[AdapterInfo, ...]:
             had = {word for word in entry.get("can", ()) if word in known}
             can = tuple(each.value for each in Feature if each.value in had)
             cannot = tuple(each.value for each in Feature if each.value not in had)
-            info = replace(info, can=can, cannot=cannot)
+            version = info.version or entry.get("version")
+            info = replace(info, can=can, cannot=cannot, version=version)
         completed.append(info)
     return tuple(completed)
 
 
-def _remember(info: AdapterInfo, features: frozenset[Feature]) -> None:
+def _remember(info: AdapterInfo, backend: Backend) -> None:
     memory = _memory()
-    memory[info.name] = {"of": _identity(info), "can": sorted(each.value for each in features)}
+    memory[info.name] = {
+        "of": _identity(info),
+        "can": sorted(each.value for each in backend.features),
+        # Some tell it only once they run.
+        "version": backend.tool.version,
+    }
     path = os.path.join(paths.cache_dir(), _MEMORY)
     draft = f"{path}.new"
     # A cache that cannot be written costs a line of a list.

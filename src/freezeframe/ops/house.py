@@ -2,46 +2,134 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from typing import Annotated
 
 from freezeframe.backends import select
 from freezeframe.config import load, settings
-from freezeframe.errors import BadConfig, NotFound
-from freezeframe.model.answers import AdapterList, Checkup, Settings, Status, Text
+from freezeframe.errors import BadConfig, NotFound, UsageError
+from freezeframe.model.answers import (
+    AdapterList,
+    Checkup,
+    Settings,
+    Setup,
+    Setups,
+    Status,
+    Text,
+)
 
 from . import sessions
 from ._checks import checks
 from ._context import Context
+from ._installing import installed, shown, targets
 from ._registry import Arg, Effect, op
+from ._trying import remembered, trial
 
 
-@op("doctor", group="house", example="doctor")
-async def doctor(ctx: Context) -> Checkup:
-    """Check what is installed by really starting it, and say how to mend what is broken."""
-    return Checkup(await checks(ctx))
+@op(
+    "doctor",
+    group="house",
+    control=True,
+    effect=Effect.WRITES,
+    example="doctor",
+    examples=("doctor --fix",),
+)
+async def doctor(
+    ctx: Context,
+    name: Annotated[
+        str | None, Arg("only this debugger, or this check", complete="adapter")
+    ] = None,
+    *,
+    fix: Annotated[bool, Arg("mend what is safe to mend, and say what was done")] = False,
+) -> Checkup:
+    """Check the house and the debuggers by really using them, and say how to mend what is broken.
+
+    Each debugger that is here starts a program of three lines, stops it at a breakpoint, reads a
+    variable and lets it end. What needs root or a package is shown as a command, and never run.
+    """
+    found = await checks(ctx, name, fix=fix)
+    mendable = any(check.fix == "dbg doctor --fix" for check in found)
+    return Checkup(found, next=("doctor --fix",) if mendable and not fix else ())
 
 
-@op("adapters", group="house", control=True, example="adapters")
-async def adapters(ctx: Context) -> AdapterList:
-    """List the debuggers that are known, and which are here."""
-    return AdapterList(select.survey(ctx.caller.env, ctx.config))
+@op("adapters", group="house", control=True, example="adapters", examples=("adapters NAME",))
+async def adapters(
+    ctx: Context,
+    name: Annotated[
+        str | None, Arg("only this debugger, tried out and in full", complete="adapter")
+    ] = None,
+) -> AdapterList:
+    """List the debuggers that are known: which are here, in which version, and what they can do.
+
+    What one can do is known once it was tried, by `doctor` or by its name here.
+    """
+    if name is None:
+        infos = await select.survey_at_once(ctx.caller.env, ctx.config)
+        untried = next((each for each in remembered(infos) if each.found and not each.can), None)
+        step = f"adapters {untried.name}" if untried is not None else "doctor"
+        missing = not all(info.found for info in infos)
+        return AdapterList(remembered(infos), next=(step, *(["setup NAME"] if missing else [])))
+    infos = await select.survey_at_once(ctx.caller.env, ctx.config, [name])
+    if not infos:
+        raise _no_debugger(ctx, name)
+    tried = await trial(ctx, infos[0])
+    after = () if infos[0].found else (f"setup {name}",)
+    return AdapterList(remembered(infos), tried, next=after)
 
 
-@op("setup", group="house", control=True, example="setup")
+def _no_debugger(ctx: Context, name: str) -> NotFound:
+    names = sorted(select.known(ctx.config))
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"the nearest is {near[0]}" if near else f"there are {', '.join(names)}"
+    return NotFound(f"there is no debugger {name}; {hint}.", next="dbg adapters")
+
+
+@op(
+    "setup",
+    group="house",
+    control=True,
+    effect=Effect.WRITES,
+    example="setup",
+    examples=("setup NAME --run",),
+)
 async def setup(
     ctx: Context,
-    name: Annotated[str | None, Arg("only this debugger", complete="adapter")] = None,
-) -> AdapterList:
-    """Show what is missing and the commands that install it. Nothing is run."""
-    known = select.survey(ctx.caller.env, ctx.config)
-    chosen = tuple(info for info in known if name in (None, info.name))
-    if not chosen:
-        raise NotFound(
-            f"there is no debugger {name}; there are {', '.join(i.name for i in known)}.",
-            next="dbg adapters",
-        )
-    return AdapterList(chosen)
+    name: Annotated[str | None, Arg("only this one", complete="adapter")] = None,
+    *,
+    run: Annotated[bool, Arg("run the first command that can be run, then try the result")] = False,
+    sudo: Annotated[bool, Arg("commands may change the system, as root")] = False,
+) -> Setups:
+    """Show the commands that install a debugger on this machine; with --run, run them.
+
+    Nothing is run as root unless --sudo is given.
+    """
+    if name is None:
+        if run:
+            raise UsageError("`setup --run` takes a name.", next="dbg setup NAME --run")
+        found = [shown(ctx, each, sudo=sudo) for each in await targets(ctx)]
+        missing = tuple(each for each in found if not each.here)
+        return Setups(missing, next=("setup NAME --run",) if missing else ("doctor",))
+    found_here = await targets(ctx, name)
+    if not found_here:
+        raise _no_debugger(ctx, name)
+    target = found_here[0]
+    if target.here or not run:
+        answer = shown(ctx, target, sudo=sudo)
+        return Setups((answer,), next=_after(answer, ran=False))
+    answer = await installed(ctx, target, sudo=sudo)
+    return Setups((answer,), next=_after(answer, ran=True))
+
+
+def _after(answer: Setup, *, ran: bool) -> tuple[str, ...]:
+    """Return the step that helps from here."""
+    if answer.here:
+        return (f"doctor {answer.name}",) if answer.tried is None else ()
+    if any(step.state == "ready" for step in answer.steps):
+        return (f"setup {answer.name} --run",)
+    if any(step.command.startswith("sudo ") for step in answer.steps):
+        return (f"setup {answer.name} --run --sudo",)
+    return (f"adapters {answer.name}",) if ran else ()
 
 
 @op("config", group="house", control=True, example="config", examples=("config timeouts",))

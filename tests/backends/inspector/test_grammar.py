@@ -71,7 +71,7 @@ def test_a_name_does_not_mean_a_longer_one():
 
 
 def test_calls_and_control_words_are_no_functions():
-    code = "class A { m() { if (x) { y() } for (;;) { z() } while (a) {} switch (b) {} } }\nrun(1)\n{ }"
+    code = "class A { m() { if (x) { y() } for (;;) { z() } } }\nswitch (b) {}\nrun(1)\n{ }"
 
     assert names(code) == ["A.m"]
 

@@ -166,7 +166,7 @@ class InspectorBackend(Life):
             named = {each.name for each in chosen}
             chosen += [each for each in FILTERS if each.default and each.name not in named]
         self._filters = chosen
-        self.motion.filters = {each.name: each for each in chosen}
+        self.motion.thrown.filters = {each.name: each for each in chosen}
         for isolate in list(self.isolates.values()):
             await isolate.set_filters(chosen)
 
@@ -310,7 +310,7 @@ class InspectorBackend(Life):
         return None
 
     async def exception(self, thread: int) -> ExceptionInfo | None:
-        return self.motion.exceptions.get(self._thread(thread))
+        return self.motion.thrown.infos.get(self._thread(thread))
 
     async def source(self, reference: int, path: str | None) -> str:
         for isolate in self.isolates.values():

@@ -267,7 +267,7 @@ class Life:
 
     async def set_all(self, isolate: Isolate) -> None:
         await isolate.set_filters(self._filters)
-        self.motion.filters = {filter.name: filter for filter in self._filters}
+        self.motion.thrown.filters = {filter.name: filter for filter in self._filters}
         await isolate.marks.set_all(self._lines, self._functions)
 
     async def _begin(self, isolate: Isolate) -> events.Stopped | None:

@@ -14,14 +14,12 @@ from typing import Any, Protocol
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import StepKind
 from freezeframe.errors import DebuggerError
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
+from freezeframe.model.stops import StopReason
 
-from . import exceptions, foresight
-from .exceptions import RAISED, UNCAUGHT
-from .frames import Line, Stack, function_name
+from .frames import Stack, function_name
 from .isolate import IDLE_CODE, Host, Isolate
 from .scripts import OURS, Spot
-from .values import primitive
+from .thrown import Thrown
 
 _STEPS = {
     StepKind.OVER: "Debugger.stepOver",
@@ -80,9 +78,7 @@ class Motion:
         self._pausing = False
         #: isolates that were asked to pause because another one stands
         self._asked: set[Isolate] = set()
-        self.exceptions: dict[Isolate, ExceptionInfo] = {}
-        #: what the filters are narrowed to
-        self.filters: dict[str, ExceptionFilter] = {}
+        self.thrown = Thrown()
         #: code of libraries is stepped over
         self.just_my_code = False
         #: isolates that are about to begin, and who takes the pause before their first line
@@ -128,7 +124,7 @@ class Motion:
     async def _let_go(self, stepping: Isolate | None = None, method: str = "") -> None:
         """Let everything run that stands, one of them possibly for a step only."""
         self.standing = None
-        self.exceptions.clear()
+        self.thrown.infos.clear()
         for isolate, patience in [] if stepping is not None else list(self._muted.items()):
             del self._muted[isolate]
             await isolate.foresee(patience)
@@ -205,7 +201,7 @@ class Motion:
             await self._before_compiling(isolate)
             return None
         if url == f"{OURS}monitor":
-            return await self._unforeseen(isolate)
+            return await self._or_go_on(isolate, await self.thrown.unforeseen(isolate))
         ids = isolate.marks.hit(hits, said)
         entered = isolate.marks.is_entry(hits) or "Break on start" in reasons
         if entered and isolate in self.entering:
@@ -214,7 +210,8 @@ class Motion:
             await isolate.go()  # its beginning was taken before
             return None
         if reasons & {"exception", "promiseRejection"}:
-            return await self._thrown(isolate, params, reasons)
+            met = await self.thrown.met(isolate, params, reasons)
+            return await self._or_go_on(isolate, met)
         if ids:
             await self._forget_exits(isolate)
             return events.Stopped(StopReason.BREAKPOINT, isolate.id, breakpoints=tuple(ids))
@@ -274,6 +271,15 @@ class Motion:
         script = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
         return script.url if script is not None else ""
 
+    async def _or_go_on(
+        self, isolate: Isolate, stopped: events.Stopped | None
+    ) -> events.Stopped | None:
+        if stopped is None:
+            await self._go_on(isolate)
+        else:
+            await self._forget_exits(isolate)
+        return stopped
+
     async def _go_on(self, isolate: Isolate) -> None:
         """Go on from a pause that nobody is to know of, a step included that it interrupted."""
         step, stack = self._steps.get(isolate), isolate.stack
@@ -310,90 +316,6 @@ class Motion:
         if isinstance(told, list):
             await isolate.marks.about_to_compile(told[1], told[0])
         await self._go_on(isolate)
-
-    # --- exceptions
-
-    async def _thrown(
-        self, isolate: Isolate, params: dict[str, Any], reasons: set[str]
-    ) -> events.Stopped | None:
-        data = params.get("data") or {}
-        if not isolate.prepared:
-            await isolate.go()  # a file that is no program: the runtime says so itself
-            return None
-        uncaught = bool(data.get("uncaught"))
-        if not uncaught and isolate.patience:
-            uncaught = await self._foreseen(isolate)
-        mode = UNCAUGHT if uncaught and UNCAUGHT in self.filters else RAISED
-        if mode not in self.filters or not await self._is_of_type(isolate, data, mode):
-            await self._go_on(isolate)
-            return None
-        await self._forget_exits(isolate)
-        await isolate.told(data)
-        # A rejection may still be handled, by somebody who has not had his turn.
-        shown = "not yet handled" if "promiseRejection" in reasons else UNCAUGHT
-        self.exceptions[isolate] = await self._account(
-            isolate, data, shown if uncaught else "always"
-        )
-        return events.Stopped(StopReason.EXCEPTION, isolate.id)
-
-    @staticmethod
-    async def _foreseen(isolate: Isolate) -> bool:
-        """Whether an exception that V8 takes for caught will end the program."""
-        assert isolate.stack is not None
-        isolate.patience -= 1
-        if not isolate.patience:
-            await isolate.foresee(0)
-        return await foresight.escapes(isolate.stack, isolate.scripts)
-
-    async def _is_of_type(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> bool:
-        wanted = self.filters[mode].condition
-        if wanted is None:
-            return True
-        kinds = [str(thrown.get("type"))]
-        if "objectId" in thrown:
-            kinds = await isolate.values.call("this.kinds(a)", thrown["objectId"]) or kinds
-        return any(each.strip() in kinds for each in wanted.split(","))
-
-    async def _account(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> ExceptionInfo:
-        told = None
-        if "objectId" in thrown:
-            told = await isolate.values.call("this.error(a)", thrown["objectId"])
-        if told is None:
-            words = (
-                primitive(thrown) if "objectId" not in thrown else str(thrown.get("description"))
-            )
-            return ExceptionInfo(str(thrown.get("type")), words, mode=mode)
-        lines = exceptions.read_stack(str(told[2]), isolate.scripts)
-        return exceptions.info(told, lines, mode, exceptions.LineText())
-
-    async def _unforeseen(self, isolate: Isolate) -> events.Stopped | None:
-        """Node has met what nobody caught, and V8 had not seen it coming (a module's own code).
-
-        The stack has unwound: what it was is told by the error alone.
-        """
-        assert isolate.stack is not None
-        call = isolate.stack.calls[0]
-        answer = await isolate.ask(
-            "Debugger.evaluateOnCallFrame",
-            callFrameId=call["callFrameId"],
-            expression="error",
-            silent=True,
-        )
-        thrown = answer.get("result") or {}
-        if UNCAUGHT not in self.filters or not await self._is_of_type(isolate, thrown, UNCAUGHT):
-            await isolate.go()
-            return None
-        found = await self._account(isolate, thrown, UNCAUGHT)
-        self.exceptions[isolate] = found
-        told = await self._stack_of(isolate, thrown)
-        isolate.stack = Stack([], ids=isolate.numbers(max(1, len(told))), told=told)
-        return events.Stopped(StopReason.EXCEPTION, isolate.id)
-
-    async def _stack_of(self, isolate: Isolate, thrown: dict[str, Any]) -> list[Line]:
-        if "objectId" not in thrown:
-            return []
-        told = await isolate.values.call("this.error(a)", thrown["objectId"])
-        return exceptions.read_stack(str(told[2]), isolate.scripts) if told else []
 
     # --- steps
 
@@ -445,6 +367,11 @@ class Motion:
             await self._forget_exits(isolate)
         elif not at_exit and stack.depth < step.depth:
             await self._forget_exits(isolate)
+            script = isolate.scripts.get(str(stack.calls[0]["location"]["scriptId"]))
+            if script is not None and script.internal and stack.depth > 1:
+                step.depth = stack.depth  # on to whoever called the runtime
+                await isolate.go("Debugger.stepOut")
+                return None
             if step.returned is not None:
                 stack.calls[0]["returnValue"] = step.returned
             return events.Stopped(StopReason.STEP, isolate.id)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from freezeframe.errors import DebuggerTimeout
 
@@ -25,8 +26,15 @@ class Ran:
     took_s: float
 
 
-async def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], timeout_s: float) -> Ran:
-    """Run *argv* to its end, without input.
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    timeout_s: float,
+    on_text: Callable[[str], None] = lambda text: None,
+) -> Ran:
+    """Run *argv* to its end, without input. *on_text* gets what it says, as it comes.
 
     Whoever is cancelled meanwhile leaves nothing of it behind. Raises LaunchFailed where it cannot
     be started, DebuggerTimeout when it was killed after *timeout_s*.
@@ -34,9 +42,14 @@ async def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], timeout_
     began = time.monotonic()
     process = Process.spawn(argv, cwd=cwd, env=env, stdout=PIPE, stderr=PIPE)
     kept = _Kept(), _Kept()
+
+    def feed(stream: _Kept, text: str) -> None:
+        stream.feed(text)
+        on_text(text)
+
     drains = (
-        Drain(process.take_stdout(), kept[0].feed),
-        Drain(process.take_stderr(), kept[1].feed),
+        Drain(process.take_stdout(), partial(feed, kept[0])),
+        Drain(process.take_stderr(), partial(feed, kept[1])),
     )
     try:
         for drain in drains:

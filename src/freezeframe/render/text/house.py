@@ -11,6 +11,8 @@ from freezeframe.model.answers import (
     Checkup,
     Setting,
     Settings,
+    Setup,
+    Setups,
     Text,
     Tool,
 )
@@ -52,30 +54,29 @@ def _checkup(answer: Checkup, view: View) -> list[Section]:
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     tone = Tone.BAD if counts["fail"] else Tone.GOOD
     # What is wrong is read first; what is right only where there is room.
-    wrong = [check for check in answer.checks if check.status in ("fail", "warn")]
-    right = [check for check in answer.checks if check.status not in ("fail", "warn")]
+    wrong = [check for check in answer.checks if check.status in ("fail", "warn") or check.mended]
+    absent = [each for each in answer.checks if each.status == "skip" and each.debugger]
+    if len(absent) == 1 == len(answer.checks):
+        absent = []
+    right = [check for check in answer.checks if check not in wrong and check not in absent]
     return [
         headline(summary, tone),
         *([_checks(wrong, 1, view)] if wrong else []),
         *([_checks(right, 2, view)] if right else []),
+        *([_absent(absent)] if absent else []),
+        *next_step(answer.next),
     ]
+
+
+def _absent(checks: Sequence[Check]) -> Section:
+    """Debuggers that are not here are no fault: their names are enough."""
+    names = ", ".join(clip(check.name, 40) for check in checks)
+    return wrapped_in(3, f"not installed: {names} (dbg setup NAME)", Tone.QUIET)
 
 
 def _checks(checks: Sequence[Check], rank: int, view: View) -> Section:
     def item(index: int, width: int) -> list[Line]:
-        check = checks[index]
-        tone = _STATUS_TONES.get(check.status, Tone.PLAIN)
-        lines = [
-            row(
-                one_line(check.status),
-                clip(check.name, 60),
-                clip(check.detail, 2 * width),
-                tone=tone,
-            )
-        ]
-        if check.fix:
-            lines.append(Line(f"  fix: {clip(check.fix, 2 * width)}", Tone.NEXT))
-        return lines
+        return _check(checks[index], width)
 
     def more(shown: int) -> str | None:
         missing = len(checks) - shown
@@ -84,11 +85,25 @@ def _checks(checks: Sequence[Check], rank: int, view: View) -> Section:
     return Listing(rank, len(checks), item, more)
 
 
+def _check(check: Check, width: int) -> list[Line]:
+    tone = _STATUS_TONES.get(check.status, Tone.PLAIN)
+    cells = one_line(check.status), clip(check.name, 60), clip(check.detail, 2 * width)
+    lines = [row(*cells, tone=tone)]
+    if check.mended:
+        lines.append(Line(f"  mended: {clip(check.mended, 2 * width)}", Tone.GOOD))
+    if check.fix:
+        lines.append(Line(f"  fix: {clip(check.fix, 2 * width)}", Tone.NEXT))
+    return lines
+
+
 @renders(AdapterList)
 def _adapters(answer: AdapterList, view: View) -> list[Section]:
-    adapters = answer.adapters
-    if not adapters:
+    if not answer.adapters:
         return [headline("no debuggers are known")]
+    if answer.tried is not None:
+        return [*_adapter_in_full(answer.adapters[0], answer.tried), *next_step(answer.next)]
+    # Those that are here are what one came for.
+    adapters = sorted(answer.adapters, key=lambda info: not info.found)
 
     def item(index: int, width: int) -> list[Line]:
         return _adapter(adapters[index], width)
@@ -97,7 +112,7 @@ def _adapters(answer: AdapterList, view: View) -> list[Section]:
         missing = len(adapters) - shown
         return f"… {missing} more (dbg adapters {view.more})" if missing else None
 
-    return [Listing(1, len(adapters), item, more)]
+    return [Listing(1, len(adapters), item, more), *next_step(answer.next)]
 
 
 def _adapter(info: AdapterInfo, width: int) -> list[Line]:
@@ -114,8 +129,73 @@ def _adapter(info: AdapterInfo, width: int) -> list[Line]:
             tone=Tone.PLAIN if info.found else Tone.QUIET,
         )
     ]
-    if not info.found:
-        lines.extend(Line(f"  install: {clip(how, width)}", Tone.NEXT) for how in info.install)
+    if info.can:
+        lines.append(Line(f"  can: {clip(_abilities(info), 2 * width)}", Tone.QUIET))
+    return lines
+
+
+def _abilities(info: AdapterInfo) -> str:
+    """The shorter way to say it: what it can do, or what it cannot."""
+    if len(info.cannot) < len(info.can):
+        return f"all but {', '.join(info.cannot)}" if info.cannot else "all there is"
+    return ", ".join(info.can)
+
+
+def _adapter_in_full(info: AdapterInfo, tried: Check) -> list[Section]:
+    version = f" {info.version}" if info.version else ""
+    origin = ", yours" if info.yours else "" if info.tested else ", untested"
+    rows = (
+        (1, "languages", ", ".join(info.languages)),
+        (1, "path", info.path or ""),
+        (1, "missing", info.note or ""),
+        (3, "takes", ", ".join(info.claims)),
+        (2, "can", ", ".join(info.can)),
+        (2, "cannot", ", ".join(info.cannot)),
+        *((1, "install", command) for command in info.install),
+    )
+    sections: list[Section] = [headline(f"{info.name}{version} ({info.kind}{origin})")]
+    sections += [wrapped_in(rank, f"{name}: {text}") for rank, name, text in rows if text]
+    if info.found:
+        tone = _STATUS_TONES.get(tried.status, Tone.PLAIN)
+        sections.append(wrapped_in(1, f"tried: {tried.status}, {tried.detail}", tone))
+        if tried.fix:
+            sections.append(wrapped_in(1, f"  fix: {tried.fix}", Tone.NEXT))
+    return sections
+
+
+@renders(Setups)
+def _setups(answer: Setups, view: View) -> list[Section]:
+    setups = answer.setups
+    if not setups:
+        return [headline("everything is here", Tone.GOOD), *next_step(answer.next)]
+    alone = len(setups) == 1
+
+    def item(index: int, width: int) -> list[Line]:
+        return _setup(setups[index], width, whole=alone)
+
+    def more(shown: int) -> str | None:
+        missing = len(setups) - shown
+        return f"… {missing} more (dbg setup {view.more})" if missing else None
+
+    return [Listing(1, len(setups), item, more), *next_step(answer.next)]
+
+
+_STEP_TONES = {"ran": Tone.GOOD, "failed": Tone.BAD, "ready": Tone.NEXT, "blocked": Tone.QUIET}
+
+
+def _setup(setup: Setup, width: int, *, whole: bool) -> list[Line]:
+    state = "here" if setup.here else "not here"
+    cells = clip(setup.name, 40), state, clip(setup.purpose, 80), clip(setup.detail, 2 * width)
+    lines = [row(*cells, tone=Tone.GOOD if setup.here else Tone.PLAIN)]
+    for step in setup.steps if whole else setup.steps[:1]:
+        why = f"  # {clip(step.why, width)}" if step.why else ""
+        words = f"  {one_line(step.state)}: {clip(step.command, 3 * width)}{why}"
+        lines.append(Line(words, _STEP_TONES.get(step.state, Tone.PLAIN)))
+        if step.state == "failed":
+            said = step.output.splitlines()[-8:]
+            lines += [Line(f"    {clip(text, width)}", Tone.STDERR) for text in said]
+    if setup.tried is not None and whole:
+        lines += [Line(f"  {line.text}", line.tone) for line in _check(setup.tried, width)]
     return lines
 
 

@@ -17,6 +17,7 @@ _QUOTED_TYPE = re.compile(r'\((\**)"([^"]+)"\)')
 #: unsigned numbers are shown twice
 _HEX = re.compile(r"(?<=[\d)]) = 0x[0-9a-f]+\b")
 _BYTES = re.compile(r"(\[\](?:uint8|byte) len: \d+, cap: \d+, )\[([\d,]+)\]")
+_SIZES = re.compile(r" len: (\d+), cap: (\d+), ")
 
 
 def enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
@@ -46,7 +47,23 @@ def _tidy(text: str) -> str:
     text = _HEX.sub("", PACKAGE_PATH.sub("", text))
     text = _BYTES.sub(lambda m: m[1] + _as_text(m[2]), text)
     text = re.sub(r",(?=[^\s])", ", ", text)
-    return text.replace(", ]", "]").replace(", }", "}")
+    text = text.replace(", ]", "]").replace(", }", "}")
+    return _SIZES.sub(_sizes, text)
+
+
+def _sizes(found: re.Match[str]) -> str:
+    """Return of a slice's length and capacity what its elements do not show."""
+    length, capacity = found[1], found[2]
+    depth = 0
+    for index, char in enumerate(rest := found.string[found.end() :]):
+        depth += (char in "[{") - (char in "]}")
+        if depth <= 0:
+            break
+    else:
+        index = len(rest)
+    if "...+" in rest[:index]:
+        return f"(len {length}, cap {capacity}) "
+    return " " if length == capacity else f"(cap {capacity}) "
 
 
 def _as_text(numbers: str) -> str:

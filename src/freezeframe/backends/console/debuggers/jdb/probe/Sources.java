@@ -36,8 +36,18 @@ final class Sources {
         if (!new File(file).getName().equals(name)) {
             return false;
         }
-        return file.endsWith("/" + relative) || file.equals(relative) || name.endsWith(".kt")
+        if (file.endsWith("/" + relative)) {
+            learn(file.substring(0, file.length() - relative.length() - 1));
+            return true;
+        }
+        return file.equals(relative) || name.endsWith(".kt")
             || find(relative) == null || find(relative).equals(file);
+    }
+
+    private synchronized void learn(String root) {
+        if (roots.add(root)) {
+            found.clear();
+        }
     }
 
     synchronized String path(Location location) {

@@ -274,13 +274,9 @@ final class Stage {
         standing = true;
         Map<String, Object> told = Json.of("reason", reason, "numbers", numbers, "description", description);
         if (returns) {
-            told.put("returned", true);
+            told.put("returned", new Show(this, null).value("", returned, null, null));
         }
         tell.accept(place(told));
-    }
-
-    Value returned() {
-        return returns ? returned : null;
     }
 
     private void left(MethodExitEvent exit) {
@@ -370,8 +366,12 @@ final class Stage {
 
     Value invoke(ThreadReference thread, Object on, Method method, List<? extends Value> arguments) throws Complaint {
         int how = ObjectReference.INVOKE_SINGLE_THREADED;
+        if (thread == null) {
+            throw new Complaint("no thread can run it");
+        }
         invoking = thread;
         try {
+            prepareEscape(thread);
             if (on instanceof ObjectReference object) {
                 return object.invokeMethod(thread, method, arguments, how);
             }
@@ -390,6 +390,34 @@ final class Stage {
             throw new Complaint(method.name() + " cannot be called like that: " + Probe.words(wrong));
         } finally {
             invoking = null;
+        }
+    }
+
+    /** What is thrown into code of the program's that does not come back. */
+    private ObjectReference escape;
+
+    private void prepareEscape(ThreadReference thread) throws InvalidTypeException, ClassNotLoadedException,
+        IncompatibleThreadStateException, InvocationException {
+        if (escape == null) {
+            ClassType error = (ClassType) vm.classesByName("java.lang.Error").get(0);
+            Method made = error.concreteMethodByName("<init>", "()V");
+            escape = error.newInstance(thread, made, List.of(), ObjectReference.INVOKE_SINGLE_THREADED);
+            escape.disableCollection();
+        }
+    }
+
+    /** End the program's code that runs for us. */
+    void interrupt() {
+        ThreadReference thread = invoking;
+        if (thread == null || escape == null) {
+            return;
+        }
+        try {
+            thread.suspend();
+            thread.stop(escape);
+            thread.resume();
+        } catch (InvalidTypeException | RuntimeException gone) {
+            // It has come back by itself.
         }
     }
 }

@@ -1,0 +1,93 @@
+"""Java: one file, and what it needs of the sources around it, compiled into a folder of classes."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from freezeframe.backends.transport.run import Ran
+from freezeframe.errors import NotFound
+
+from . import tools
+from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
+
+#: classes of other files that are named come along
+_QUIET = ("-nowarn", "-implicit:class", "-encoding", "UTF-8")
+_BESIDE = ("$JAVA_HOME/bin",)
+_INSTALL = "apt-get install openjdk-17-jdk-headless"
+_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_TYPE = re.compile(r"^(?:[\w@]+\s+)*?(?:class|record|enum|interface)\s+(\w+)", re.MULTILINE)
+_MAIN = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(|\bvoid\s+main\s*\(")
+
+
+async def _plan(wish: Wish) -> Recipe | None:
+    if os.path.isdir(wish.path) or wish.tests:
+        return None
+    folder, file = os.path.split(wish.path)
+    javac = tools.need(("javac",), wish.env, what=file, install=_INSTALL, beside=_BESIDE)
+    with open(wish.path, encoding="utf-8", errors="replace") as source:
+        text = source.read(4_000_000)
+    main = _main_class(text)
+    if main is None:
+        raise NotFound(
+            f"{wish.shown(wish.path)} has no main method.", next="dbg start FILE-WITH-MAIN.java"
+        )
+    package = _PACKAGE.search(text)
+    root = _root(folder, package[1] if package else "")
+    flags = ("-g",)
+    given = wish.env.get("CLASSPATH", "")
+    path = (root or folder) + (os.pathsep + given if given else "")
+    places = ("-sourcepath", root or folder, "-cp", path, "-d", f"{FOLDER}/classes")
+    return Recipe(
+        source=wish.path,
+        argv=(javac, *flags, *_QUIET, *places, file),
+        cwd=folder,
+        product="classes",
+        words=" ".join(("javac", *flags)),
+        read_errors=read_errors,
+        name=os.path.splitext(file)[0],
+        # Complaints are read, so they must be in English.
+        env={"LC_ALL": "C"},
+        kind="jvm",
+        main=main,
+    )
+
+
+def _root(folder: str, package: str) -> str | None:
+    """Return the folder that a package begins in; None where it does not lie in its own folder."""
+    parts = package.split(".") if package else []
+    here = folder
+    for part in reversed(parts):
+        here, name = os.path.split(here)
+        if name != part:
+            return None
+    return here
+
+
+def _main_class(text: str) -> str | None:
+    """Return the name of the class whose `main` is run: the first that has one."""
+    bare = re.sub(r"/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
+    bare = re.sub(r"//.*", "", bare)
+    package = _PACKAGE.search(bare)
+    types = list(_TYPE.finditer(bare))
+    for type, following in zip(types, [*types[1:], None], strict=True):
+        end = following.start() if following is not None else len(bare)
+        if _MAIN.search(bare, type.end(), end):
+            return f"{package[1]}.{type[1]}" if package else type[1]
+    return None
+
+
+_ERROR = re.compile(r"^(?P<file>[^:\n]+\.java):(?P<line>\d+): error: (?P<text>.*)$", re.MULTILINE)
+_BARE_ERROR = re.compile(r"^error: (?P<text>.*)$", re.MULTILINE)
+
+
+def read_errors(ran: Ran) -> list[Complaint]:
+    """Return the errors of javac."""
+    found = [
+        Complaint(match["text"], match["file"], int(match["line"]))
+        for match in _ERROR.finditer(ran.err)
+    ]
+    return found or [Complaint(match["text"]) for match in _BARE_ERROR.finditer(ran.err)]
+
+
+TOOLCHAINS = (Toolchain(language="Java", suffixes=(".java",), plan=_plan),)

@@ -1,0 +1,94 @@
+"""Exceptions that V8 or the runtime stops for: which of them count, and what is told of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from freezeframe.backends import backend as events
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
+
+from . import exceptions, foresight
+from .exceptions import RAISED, UNCAUGHT
+from .frames import Line, Stack
+from .isolate import Isolate
+from .values import primitive
+
+
+class Thrown:
+    """The exceptions of one program."""
+
+    def __init__(self) -> None:
+        #: what is stopped at, with the types that it is narrowed to
+        self.filters: dict[str, ExceptionFilter] = {}
+        #: of isolates that stand: what they stand for
+        self.infos: dict[Isolate, ExceptionInfo] = {}
+
+    async def met(
+        self, isolate: Isolate, params: dict[str, Any], reasons: set[str]
+    ) -> events.Stopped | None:
+        """Return the stop for an exception that is being thrown; None when nobody wants it."""
+        data = params.get("data") or {}
+        if not isolate.prepared:
+            return None  # a file that is no program: the runtime says so itself
+        uncaught = bool(data.get("uncaught"))
+        if not uncaught and isolate.patience:
+            uncaught = await self._foreseen(isolate)
+        mode = UNCAUGHT if uncaught and UNCAUGHT in self.filters else RAISED
+        if mode not in self.filters or not await self._is_of_type(isolate, data, mode):
+            return None
+        await isolate.told(data)
+        # A rejection may still be handled, by somebody who has not had his turn.
+        shown = "not yet handled" if "promiseRejection" in reasons else UNCAUGHT
+        self.infos[isolate], _ = await self._account(isolate, data, shown if uncaught else "always")
+        return events.Stopped(StopReason.EXCEPTION, isolate.id)
+
+    async def unforeseen(self, isolate: Isolate) -> events.Stopped | None:
+        """Return the stop for what nobody caught although V8 took it for caught (in a module).
+
+        The stack has unwound: what it was is told by the error alone.
+        """
+        assert isolate.stack is not None
+        answer = await isolate.ask(
+            "Debugger.evaluateOnCallFrame",
+            callFrameId=isolate.stack.calls[0]["callFrameId"],
+            expression="error",
+            silent=True,
+        )
+        thrown = answer.get("result") or {}
+        if UNCAUGHT not in self.filters or not await self._is_of_type(isolate, thrown, UNCAUGHT):
+            return None
+        self.infos[isolate], lines = await self._account(isolate, thrown, UNCAUGHT)
+        isolate.stack = Stack([], ids=isolate.numbers(max(1, len(lines))), told=lines)
+        return events.Stopped(StopReason.EXCEPTION, isolate.id)
+
+    @staticmethod
+    async def _foreseen(isolate: Isolate) -> bool:
+        """Whether an exception that V8 takes for caught will end the program."""
+        assert isolate.stack is not None
+        isolate.patience -= 1
+        if not isolate.patience:
+            await isolate.foresee(0)
+        return await foresight.escapes(isolate.stack, isolate.scripts)
+
+    async def _is_of_type(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> bool:
+        wanted = self.filters[mode].condition
+        if wanted is None:
+            return True
+        kinds = [str(thrown.get("type"))]
+        if "objectId" in thrown:
+            kinds = await isolate.values.call("this.kinds(a)", thrown["objectId"]) or kinds
+        return any(each.strip() in kinds for each in wanted.split(","))
+
+    @staticmethod
+    async def _account(
+        isolate: Isolate, thrown: dict[str, Any], mode: str
+    ) -> tuple[ExceptionInfo, list[Line]]:
+        """Return what is told of an exception, and the lines of its stack."""
+        told = None
+        if "objectId" in thrown:
+            told = await isolate.values.call("this.error(a)", thrown["objectId"])
+        if told is None:
+            words = str(thrown.get("description")) if "objectId" in thrown else primitive(thrown)
+            return ExceptionInfo(str(thrown.get("type")), words, mode=mode), []
+        lines = exceptions.read_stack(str(told[2]), isolate.scripts)
+        return exceptions.info(told, lines, mode, exceptions.LineText()), lines

@@ -1,0 +1,102 @@
+"""Structured requests of programs: what a line of JSON asks for, and for how long.
+
+    {"command": "breakpoint_add", "args": {…}}     an operation by its name for programs
+    {"argv": ["break", "app.py:3"]}                a command line, as `dbg` takes it
+
+Both take `session`, `cwd` and `env` (the caller's own), `text` (answer in words too), `budget`
+(its size in tokens) and `patience_s` (waits end by then, and the answer says `running`).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from freezeframe.errors import UsageError
+from freezeframe.ops import _schema
+from freezeframe.ops._context import Caller, Context
+from freezeframe.ops._registry import OPS
+
+from .parser import Globals, Parsed, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A structured request, read."""
+
+    parsed: Parsed
+    caller: Caller
+    #: the request in words, for those who look at the session
+    typed: str
+    #: answer in words, too
+    text: bool
+
+
+def read(request: dict[str, object]) -> Call:
+    """Return what *request* asks for. Raises UsageError with the path of what is wrong."""
+    session, cwd, env = request.get("session"), request.get("cwd"), request.get("env")
+    budget, patience_s = request.get("budget"), request.get("patience_s")
+    if session is not None and not isinstance(session, str):
+        raise UsageError("`session` must be a name.", next="dbg sessions")
+    if cwd is not None and not (isinstance(cwd, str) and os.path.isabs(cwd)):
+        raise UsageError("`cwd` must be an absolute path.")
+    if env is not None and not isinstance(env, dict):
+        raise UsageError("`env` must be an object of strings.")
+    if budget is not None and not (type(budget) is int and budget > 0):
+        raise UsageError("`budget` must be a number of tokens.")
+    if patience_s is not None and (
+        isinstance(patience_s, bool) or not isinstance(patience_s, int | float)
+    ):
+        raise UsageError("`patience_s` must be a number of seconds.")
+    caller = Caller(
+        cwd=cwd or os.path.expanduser("~"),
+        env={str(k): str(v) for k, v in env.items()} if env is not None else dict(os.environ),
+        until=None if patience_s is None else time.monotonic() + patience_s,
+    )
+    parsed, typed = _read_argv(request) if "argv" in request else _read_command(request)
+    own = parsed.globals
+    parsed = replace(
+        parsed,
+        globals=replace(own, session=own.session or session, budget=own.budget or budget),
+    )
+    return Call(parsed, caller, typed, bool(request.get("text")))
+
+
+def _read_argv(request: dict[str, object]) -> tuple[Parsed, str]:
+    argv = request["argv"]
+    if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
+        raise UsageError("`argv` must be an array of strings.", next="dbg help")
+    return parse(argv), shlex.join(argv)
+
+
+def _read_command(request: dict[str, object]) -> tuple[Parsed, str]:
+    command, arguments = request.get("command"), request.get("args") or {}
+    if not isinstance(command, str):
+        raise UsageError("`command` must be the name of an operation.", next="dbg help")
+    if not isinstance(arguments, dict):
+        raise UsageError("`args` must be an object.", next=f"dbg help {command}")
+    spec = OPS.by_id(command)
+    typed = " ".join([spec.name, *(f"{k}={v}" for k, v in arguments.items())])
+    return Parsed(spec, _schema.from_jsonable(spec, arguments), Globals()), typed
+
+
+def in_time(ctx: Context, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return *arguments* with waits that end before the caller's patience does.
+
+    The settings of *ctx* are shortened alike, for waits that name no time of their own.
+    """
+    if ctx.caller.until is None:
+        return arguments
+    left_s = max(0.0, ctx.caller.until - time.monotonic())
+    limits = ctx.config.timeouts
+    ctx.config = replace(
+        ctx.config,
+        timeouts=replace(
+            limits, resume_s=min(limits.resume_s, left_s), await_s=min(limits.await_s, left_s)
+        ),
+    )
+    given = arguments.get("timeout")
+    return arguments if given is None else {**arguments, "timeout": min(given, left_s)}

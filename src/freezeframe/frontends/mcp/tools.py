@@ -1,0 +1,289 @@
+"""The tools, made of the table of operations: name, schemas, hints, and the request of a call.
+
+Few and cheap by default: the whole list costs an agent less than one page of source. A tool lists
+the arguments that are worth their price and takes every argument of its operation. With *all*,
+each operation that is not among them is a tool of its own.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from freezeframe.errors import UsageError
+from freezeframe.ops._registry import OPS, Effect, OpSpec
+from freezeframe.ops._schema import Schema, input_schema, output_schema
+
+#: Operations that serve the command line itself.
+_NOT_FOR_PROGRAMS = frozenset({"completion", "mcp"})
+#: They look, and what they look at is code of the caller's that runs in the program.
+_RUNS_CODE = frozenset({"print", "hits", "hit_trend"})
+_ANY: Schema = {"type": "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An argument of the tool that says which operation is meant; the first value is the default."""
+
+    argument: str
+    operations: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. Without `choice` it is the operation `operation`."""
+
+    name: str
+    operation: str = ""
+    #: arguments to list, in order; others are taken as well
+    arguments: str = ""
+    #: where the operation's own summary does not say it
+    description: str = ""
+    choice: Choice | None = None
+    #: instead of the operation's own words, where those are long
+    words: dict[str, str] = field(default_factory=dict)
+
+    def specs(self) -> list[OpSpec]:
+        ids = self.choice.operations.values() if self.choice else (self.operation,)
+        return [OPS.by_id(id) for id in ids]
+
+    def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
+        """Return what the daemon is asked. Raises UsageError with the path of what is wrong."""
+        args = dict(arguments)
+        request: dict[str, object] = {"session": args.pop("session", None)}
+        operation = self.operation
+        if self.choice:
+            known = self.choice.operations
+            picked = args.pop(self.choice.argument, next(iter(known)))
+            if not isinstance(picked, str) or picked not in known:
+                raise UsageError(
+                    f"{self.name}: `args.{self.choice.argument}` takes {', '.join(known)}, "
+                    f"not {str(picked)[:60]!r}."
+                )
+            operation = known[picked]
+        return {**request, "command": operation, "args": args}
+
+    def input_schema(self) -> Schema:
+        properties: dict[str, Schema] = {}
+        required: list[str] = []
+        if self.choice:
+            properties[self.choice.argument] = {"enum": list(self.choice.operations)}
+        wanted = self.arguments.split()
+        for spec in self.specs():
+            schema = input_schema(spec)
+            for name in wanted or schema["properties"]:
+                if name in schema["properties"] and name not in properties:
+                    properties[name] = _lean(schema["properties"][name], self.words.get(name))
+            if not self.choice:
+                required = schema.get("required", [])
+        properties = {name: properties[name] for name in _order(properties, wanted)}
+        properties["session"] = {"type": "string"}
+        shown: Schema = {"type": "object", "properties": properties}
+        return {**shown, "required": required} if required else shown
+
+    def output_schema(self) -> Schema:
+        """Return the outline of an answer: what is always there. `full_schema` has the rest."""
+        results = {str(spec.result): spec.result for spec in self.specs()}
+        if len(results) > 1:
+            return _ANY
+        return _outline(output_schema(*results.values()))
+
+    def hints(self) -> dict[str, bool]:
+        specs = self.specs()
+        effects = {spec.effect for spec in specs}
+        code = any(spec.id in _RUNS_CODE or "code" in _names(spec) for spec in specs)
+        reads = effects == {Effect.READS} and not code
+        return {
+            "readOnlyHint": reads,
+            "destructiveHint": not reads and (code or Effect.ENDS in effects),
+            "openWorldHint": Effect.RESUMES in effects or code,
+        }
+
+    def declaration(self) -> dict[str, Any]:
+        """Return the tool as `tools/list` has it."""
+        return {
+            "name": self.name,
+            "description": self.description or self.specs()[0].summary,
+            "inputSchema": self.input_schema(),
+            "outputSchema": self.output_schema(),
+            "annotations": self.hints(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine(Tool):
+    """The tool that takes any command line, so that nothing is out of reach."""
+
+    def specs(self) -> list[OpSpec]:
+        return []
+
+    def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
+        args = dict(arguments)
+        session, line = args.pop("session", None), args.pop("command", None)
+        raw = args.pop("raw", False)
+        if not isinstance(line, str) or not line.strip():
+            raise UsageError(f"{self.name} needs `args.command`: a command line.", next="dbg help")
+        if not isinstance(raw, bool):
+            raise UsageError(f"{self.name}: `args.raw` takes true or false, not {raw!r}.")
+        if args:
+            raise UsageError(f"{self.name} has no argument `{next(iter(args))}`.")
+        if raw:
+            return {"session": session, "command": "raw", "args": {"command": line}}
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            raise UsageError(f"{self.name}: `args.command`: {error}.") from None
+        if words[:1] in (["dbg"], ["debugger"]):
+            words = words[1:]
+        return {"session": session, "argv": words}
+
+    def input_schema(self) -> Schema:
+        return {
+            "type": "object",
+            "properties": {
+                "command": {"type": "string"},
+                "raw": {"type": "boolean", "description": "in the native debugger's language"},
+                "session": {"type": "string"},
+            },
+            "required": ["command"],
+        }
+
+    def output_schema(self) -> Schema:
+        return _ANY
+
+    def hints(self) -> dict[str, bool]:
+        return {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
+
+
+_TIMEOUT = {"timeout": "seconds to wait, at most 45"}
+
+DEFAULT: tuple[Tool, ...] = (
+    Tool(
+        "debug_start",
+        "start",
+        "program args module breakpoints stop_on_entry adapter cwd env timeout",
+        "Run a program to its first stop: breakpoint, uncaught exception, crash or end.",
+        words={
+            "program": "file, or module name",
+            "module": "python -m",
+            "breakpoints": "file:line or function",
+            "env": "K=V",
+            "adapter": "debugger",
+            **_TIMEOUT,
+        },
+    ),
+    Tool(
+        "debug_attach",
+        "attach",
+        "where wait_for breakpoints pause adapter",
+        "Debug a process that runs.",
+        words={
+            "where": "pid, name or HOST:PORT",
+            "wait_for": "name of a program to wait for",
+            "breakpoints": "file:line or function",
+            "adapter": "debugger",
+        },
+    ),
+    Tool(
+        "debug_breakpoint_add",
+        "breakpoint_add",
+        "where condition hit_count log temporary",
+        "Set a breakpoint or logpoint; also before start.",
+        words={
+            "where": "file:line or function",
+            "hit_count": "N, >=N, %N",
+            "log": "print this, do not stop; {expr}",
+            "condition": "expression",
+        },
+    ),
+    Tool("debug_breakpoint_remove", "breakpoint_remove", "which all"),
+    Tool(
+        "debug_continue",
+        arguments="timeout",
+        description="Run to the next stop. `running` = time is up: go on with `wait`, or `pause`.",
+        choice=Choice("mode", {"run": "continue", "wait": "await", "pause": "pause"}),
+        words=_TIMEOUT,
+    ),
+    Tool(
+        "debug_step",
+        arguments="count where timeout",
+        description="Step and show what changed; `until` runs to `where`.",
+        choice=Choice("kind", {"over": "next", "in": "step", "out": "finish", "until": "until"}),
+        words={"where": "line, file:line or function", "count": "steps", **_TIMEOUT},
+    ),
+    Tool("debug_stack", "backtrace", "limit locals all_threads", "Show the call stack."),
+    Tool(
+        "debug_variables",
+        arguments="range",
+        description="Show the variables of the current frame.",
+        choice=Choice("scope", {"locals": "locals", "args": "args", "globals": "globals"}),
+        words={"range": "100:200"},
+    ),
+    Tool(
+        "debug_evaluate",
+        "print",
+        "expression depth range",
+        "Evaluate an expression in the current frame.",
+        words={"expression": "in the program's language", "range": "children, 100:200"},
+    ),
+    Tool("debug_output", "output", "all tail stderr", "Show what the program printed since asked."),
+    Tool("debug_detach", "detach"),
+    Tool("debug_stop", "stop", "all"),
+    Tool("debug_status", "status", "", "Show every session: phase, debugger, pid, place."),
+    CommandLine(
+        "debug_lldb_command",
+        description=(
+            "Any `dbg` command line, for every debugger: `help`, `frame 2`, `watch x`, `set x 3`, "
+            "`catch raised`, `input text`, `batch next locals`, `restart`."
+        ),
+    ),
+)
+
+
+def tools(*, all: bool = False) -> dict[str, Tool]:
+    """Return the tools that are offered, by name."""
+    found = {tool.name: tool for tool in DEFAULT}
+    if all:
+        for spec in OPS:
+            if not spec.hidden and spec.id not in _NOT_FOR_PROGRAMS:
+                found.setdefault(f"debug_{spec.id}", Tool(f"debug_{spec.id}", spec.id))
+    return found
+
+
+def full_schema(operation: str) -> Schema:
+    """Return the whole schema of an operation's answers. Raises UsageError."""
+    return output_schema(OPS.by_id(operation).result)
+
+
+def _names(spec: OpSpec) -> set[str]:
+    return {param.name for param in spec.params}
+
+
+def _order(properties: Mapping[str, Schema], wanted: list[str]) -> list[str]:
+    """The argument that picks the operation first, then as they are wanted."""
+    first = [name for name in properties if name not in wanted]
+    return [*first, *(name for name in wanted if name in properties)]
+
+
+def _lean(schema: Schema, words: str | None) -> Schema:
+    """Return the schema of an argument without what an agent can do without."""
+    lean = {key: value for key, value in schema.items() if key not in ("default", "description")}
+    if lean.get("type") == "string" and "enum" in lean:
+        del lean["type"]
+    return {**lean, "description": words or schema["description"]}
+
+
+def _outline(schema: Schema) -> Schema:
+    reference = schema.get("$ref", "").rpartition("/")[2]
+    whole = schema.get("$defs", {}).get(reference)
+    if whole is None:
+        return _ANY
+    required = whole["required"]
+    properties = {name: _kind(whole["properties"][name]) for name in required}
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _kind(schema: Schema) -> Schema:
+    return {"type": schema["type"]} if isinstance(schema.get("type"), str) else {}

@@ -1,0 +1,320 @@
+"""Programs of node's from their start to their end: workers, children, joining, leaving."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from harness import facts, programs
+from harness.reports import frame_of, functions, place, printed, texts
+
+
+@pytest.fixture
+def script(project):
+    return lambda text, name="app.js": programs.write(name, text, project)
+
+
+@pytest.fixture
+def spawns(sample):
+    """The parent, with the child beside it."""
+    return sample("spawns"), sample("child")
+
+
+# --- children -----------------------------------------------------------------------------------
+
+
+def test_a_program_with_children_ends_as_it_does_without_a_debugger(dbg, spawns):
+    parent, _ = spawns
+
+    report = dbg.data("start", parent.name)
+
+    assert report["exit"]["code"] == 5
+    assert printed(dbg.data("output", "--all"), "stdout") == (
+        "from child: child 2 4\nfrom child: child 3 6\ncodes 5\n"
+    )
+
+
+def test_a_breakpoint_in_a_child_is_hit_and_the_tree_is_shown(dbg, spawns):
+    parent, child = spawns
+
+    report = dbg.data("start", parent.name, "-b", child.at("child"))
+
+    assert place(report) == child.at("child")
+    assert texts(report)["number"] == "2"
+    sessions = {each["name"]: each for each in dbg.data("sessions")["sessions"]}
+    assert sessions[report["session"]]["parent"] in sessions
+    assert sessions[report["session"]]["command"][-2:] == [str(child.path), "2"]
+
+    second = dbg.data("continue")
+    assert texts(second)["number"] == "3"
+    dbg.data("breakpoint", "remove", "--all")
+    assert dbg.data("continue")["state"] == "terminated"
+
+
+def test_children_that_nobody_is_to_follow_run_alone(dbg, spawns):
+    parent, child = spawns
+
+    report = dbg.data("start", parent.name, "--child", "ignore", "-b", child.at("child"))
+
+    assert report["exit"]["code"] == 5
+
+
+def test_a_forked_child_has_its_channel_and_its_exit_code(dbg, script):
+    p = script(
+        "const { fork } = require('child_process');\n"
+        "if (process.argv[2] === 'child') {\n"
+        "  process.send({ seen: process.execArgv.length });\n"
+        "  process.exitCode = 6; // @child\n"
+        "  process.disconnect();\n"
+        "} else {\n"
+        "  const child = fork(__filename, ['child']);\n"
+        "  child.on('message', (m) => console.log(JSON.stringify(m)));\n"
+        "  child.on('exit', (code) => console.log('exit', code));\n"
+        "}\n"
+    )
+
+    report = dbg.data("start", p.name, "-b", p.at("child"))
+    assert place(report) == p.at("child")
+    ended = dbg.data("continue")
+
+    assert ended["state"] == "terminated"
+    assert printed(dbg.data("output", "--all"), "stdout") == '{"seen":0}\nexit 6\n'
+    child = next(each for each in dbg.data("sessions")["sessions"] if each["parent"])
+    assert child["exit"]["code"] == 6
+
+
+def test_a_child_that_outlives_its_parent_is_still_debugged(dbg, script, project):
+    p = script(
+        "const { spawn } = require('child_process');\n"
+        "if (process.argv[2]) {\n"
+        "  setTimeout(() => {\n    console.log('late'); // @late\n  }, 50);\n"
+        "} else {\n"
+        "  spawn(process.execPath, [__filename, 'child'], { stdio: 'inherit', detached: true }).unref();\n"
+        "}\n"
+    )
+
+    report = dbg.data("start", p.name, "-b", p.at("late"))
+
+    assert place(report) == p.at("late")
+    assert dbg.data("continue")["state"] == "terminated"
+    assert "late\n" in printed(dbg.data("output", "--all"))
+
+
+def test_stop_ends_the_children_too(dbg, script):
+    p = script(
+        "const { spawn } = require('child_process');\n"
+        "if (process.argv[2]) setInterval(() => 0, 1000);\n"
+        "else spawn(process.execPath, [__filename, 'child'], { stdio: 'inherit' });\n"
+        "console.log('pid', process.pid);\n"
+    )
+    dbg.data("start", p.name, "--no-wait")
+    facts.wait_until(
+        lambda: printed(dbg.data("output", "--all")).count("pid") == 2, "both have begun"
+    )
+    pids = re.findall(r"pid (\d+)", printed(dbg.data("output", "--all")))
+
+    dbg.data("stop")
+
+    for pid in pids:
+        facts.wait_for_exit(int(pid))
+
+
+# --- workers ------------------------------------------------------------------------------------
+
+
+def test_all_threads_stand_while_one_does_and_go_on_together(dbg, sample):
+    p = sample("threads")
+    dbg.data("start", p.name, "-b", p.at("worker"))
+
+    listed = {each["name"]: each for each in dbg.data("threads")["threads"]}
+
+    assert {"main", "worker-1", "worker-2", "worker-3"} == set(listed)
+    assert listed["worker-1"]["state"] in ("stopped", "in wait")
+    ended = dbg.data("continue")
+    assert printed(ended) == "1 4 9\n"
+
+
+def test_stops_of_several_threads_are_told_one_after_the_other(dbg, script):
+    p = script(
+        "const { Worker, isMainThread, workerData } = require('worker_threads');\n"
+        "if (isMainThread) {\n"
+        "  for (const n of [1, 2, 3]) new Worker(__filename, { workerData: n });\n"
+        "} else {\n"
+        "  const square = workerData * workerData;\n"
+        "  globalThis.done = square; // @here\n"
+        "}\n"
+    )
+
+    seen = [texts(dbg.data("start", p.name, "-b", p.at("here")))["square"]]
+    seen += [texts(dbg.data("continue"))["square"] for _ in range(2)]
+
+    assert sorted(seen) == ["1", "4", "9"]
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_an_uncaught_exception_of_a_worker_stops_there(dbg, script):
+    p = script(
+        "const { Worker, isMainThread } = require('worker_threads');\n"
+        "if (isMainThread) {\n"
+        "  new Worker(__filename).on('error', (e) => console.log('heard', e.message));\n"
+        "} else {\n  throw new Error('in a worker'); // @thrown\n}\n"
+    )
+
+    report = dbg.data("start", p.name)
+
+    assert place(report) == p.at("thrown")
+    assert report["stop"]["exception"]["message"] == "in a worker"
+    assert printed(dbg.data("continue")) == "heard in a worker\n"
+
+
+def test_a_module_in_a_worker_is_debugged(dbg, script):
+    inner = script(
+        "import { workerData } from 'node:worker_threads';\n"
+        "const twice = workerData * 2; // @first\nconsole.log(twice); // @second\n",
+        "worker.mjs",
+    )
+    p = script(
+        "import { Worker } from 'node:worker_threads';\n"
+        "new Worker(new URL('./worker.mjs', import.meta.url), { workerData: 4 });\n",
+        "app.mjs",
+    )
+
+    report = dbg.data("start", p.name, "-b", inner.at("second"))
+
+    assert place(report) == inner.at("second")
+    assert texts(report)["twice"] == "8"
+    assert printed(dbg.data("continue")) == "8\n"
+
+
+# --- joining and leaving ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def living(dbg, project):
+    """Start a program without us; it is ended afterwards."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            ["node", *words], cwd=project, env=dbg.env, stderr=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_a_program_that_waits_for_its_debugger_is_joined_before_its_first_line(dbg, sample, living):
+    p = sample("loop")
+    process = living("--inspect-brk=127.0.0.1:0", p.name)
+    port = re.search(r":(\d+)/", process.stderr.readline())[1]
+
+    report = dbg.data("attach", f"127.0.0.1:{port}", "-b", p.at("first"))
+
+    assert place(report) == p.at("first")
+    assert report["pid"] == process.pid
+    dbg.data("detach")
+    assert process.wait(20) == 3
+
+
+def test_a_joined_program_can_be_paused_stepped_and_left_as_it_was(dbg, sample, living, project):
+    p = sample("endless")
+    process = living(p.name)
+    facts.wait_for_file(project / "spinning.txt", "spinning")
+
+    report = dbg.data("attach", process.pid, "--pause")
+    assert frame_of(report)["function"] == "spin"
+    dbg.data("next")
+    dbg.data("detach")
+
+    assert process.poll() is None
+    facts.wait_until(
+        lambda: not dbg_ports(process.pid), "the inspector that was opened is closed again"
+    )
+    again = dbg.data("attach", process.pid, "-b", p.at("turn"))
+    assert place(again) == p.at("turn")
+
+
+def dbg_ports(pid: int) -> set[int]:
+    from freezeframe.backends.transport import processes
+
+    return processes.ports(pid)
+
+
+def test_a_process_that_is_no_node_is_not_sent_a_signal_that_would_end_it(dbg, project):
+    other = subprocess.Popen(["sleep", "60"], cwd=project, env=dbg.env)
+    try:
+        error = dbg.error("attach", other.pid, "--adapter", "node")
+        assert error["code"] == "unsupported"
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_port_where_no_inspector_is_is_told(dbg, sample):
+    sample("loop")
+
+    error = dbg.error("attach", f"127.0.0.1:{facts.free_port()}", "--adapter", "node")
+
+    assert error["code"] == "connect"
+
+
+def test_a_program_that_was_started_here_runs_on_when_it_is_left(dbg, sample, project):
+    sample("endless")
+    report = dbg.data("start", "endless.js", "--no-wait")
+    facts.wait_for_file(project / "spinning.txt", "spinning")
+    dbg.data("pause")
+
+    dbg.data("detach")
+
+    assert facts.alive(report["pid"])
+    assert facts.state_of(report["pid"]) in ("R", "S", "")
+    os.kill(report["pid"], signal.SIGKILL)
+    facts.wait_for_exit(report["pid"])
+
+
+def test_a_signal_s_end_is_told_as_one(dbg, script):
+    p = script("process.kill(process.pid, 'SIGTERM');\nsetInterval(() => 0, 1000);\n")
+
+    assert dbg.data("start", p.name)["exit"]["signal"] == "SIGTERM"
+
+
+def test_a_program_that_closes_its_inspector_goes_on_without_us_and_that_is_told(dbg, script):
+    p = script(
+        "setTimeout(() => process.exit(3), 300);\nrequire('inspector').close();\nconsole.log('on');\n"
+    )
+
+    report = dbg.data("start", p.name)
+
+    assert report["state"] == "terminated"
+    assert report["exit"]["code"] == 3
+
+
+def test_two_hundred_exceptions_that_are_caught_cost_little(dbg, script):
+    p = script(
+        "let n = 0;\nfor (let i = 0; i < 2000; i++) {\n"
+        "  try { JSON.parse('{'); } catch { n += 1; }\n}\nconsole.log(n);\n",
+        "app.mjs",
+    )
+
+    assert printed(dbg.data("start", p.name, timeout_s=20)) == "2000\n"
+
+
+def test_the_stack_of_another_thread_is_its_own(dbg, sample):
+    p = sample("threads")
+    dbg.data("start", p.name, "-b", p.at("worker"))
+    threads = {each["name"]: each["id"] for each in dbg.data("threads")["threads"]}
+
+    dbg.data("thread", threads["worker-1"])
+
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert functions(stack)[:2] == ["wait", "work"]

@@ -1,0 +1,174 @@
+"""TypeScript as its compiler and its loaders make it: source maps of every kind."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from _debuggers import give_up
+
+from harness import programs
+from harness.compilers import TYPESCRIPT_MODULES
+from harness.reports import frame_of, place, printed, shown, texts
+
+LIB = """export interface Item { name: string; price: number }
+
+export class Cart {
+  private items: Item[] = [];
+  constructor(readonly owner: string) {} // @constructor
+  add(item: Item): number {
+    const price: number = item.price; // @add
+    this.items.push(item);
+    return price * 2; // @price
+  }
+}
+
+export async function later<T>(value: T): Promise<T> {
+  await null;
+  if (!value) throw new TypeError('nothing'); // @thrown
+  return value;
+}
+"""
+MAIN = """import { Cart, later, type Item } from './lib.js';
+
+interface Options {
+  verbose: boolean; // @type
+}
+
+const options: Options = { verbose: true }; // @options
+const cart = new Cart('Ada');
+for (const item of [{ name: 'pen', price: 2 }] as Item[]) {
+  console.log(cart.add(item), options.verbose); // @call
+}
+later(0); // @later
+"""
+
+
+@pytest.fixture(autouse=True)
+def packages():
+    if not TYPESCRIPT_MODULES.is_dir():
+        give_up("there is no typescript: sh check.sh, which fetches it with npm")
+
+
+@pytest.fixture
+def sources(project):
+    """The two sources in src/."""
+    lib = programs.write("src/lib.ts", LIB, project)
+    main = programs.write("src/main.ts", MAIN, project)
+    return main, lib
+
+
+def compile_with(project, *options: str, module: str) -> None:
+    """Compile src/ to dist/ with the real compiler."""
+    (project / "package.json").write_text(
+        json.dumps({"type": "module" if module == "es2022" else "commonjs"})
+    )
+    words = [
+        str(TYPESCRIPT_MODULES / ".bin" / "tsc"),
+        *("--target", "es2022", "--module", module, "--moduleResolution", "node"),
+        *("--ignoreDeprecations", "5.0", "--types", "", "--lib", "es2022,dom"),
+        *("--outDir", "dist", "--rootDir", "src", *options, "src/main.ts"),
+    ]
+    done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
+    assert (project / "dist" / "main.js").exists(), done.stdout
+
+
+@pytest.mark.parametrize("module", ["commonjs", "es2022"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--sourceMap",),
+        ("--inlineSourceMap", "--inlineSources"),
+        ("--sourceMap", "--sourceRoot", "../src"),
+    ],
+    ids=["external", "inline", "root"],
+)
+def test_breakpoints_steps_and_values_are_those_of_the_source(
+    dbg, project, sources, module, options
+):
+    main, lib = sources
+    compile_with(project, *options, module=module)
+
+    first = dbg.data("start", "dist/main.js", "-b", main.at("type"), "-b", lib.at("add"))
+    assert place(first) == f"main.ts:{main.line('options')}"
+    inside = dbg.data("continue")
+    assert place(inside) == f"lib.ts:{lib.line('add')}"
+    assert frame_of(inside)["function"] == "Cart.add"
+    assert texts(inside)["item"] == "{name: 'pen', price: 2}"
+    dbg.data("next")
+    assert place(dbg.data("next")) == f"lib.ts:{lib.line('price')}"
+    assert dbg.data("finish")["returned"]["text"] == "4"
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert stack["frames"][0]["path"] == str(main.path)
+
+
+def test_what_nobody_catches_is_shown_in_the_source(dbg, project, sources):
+    main, lib = sources
+    compile_with(project, "--sourceMap", module="commonjs")
+
+    report = dbg.data("start", "dist/main.js")
+
+    assert shown(report) == f"lib.ts:{lib.line('thrown')}"
+    assert report["source"]["path"] == str(lib.path)
+    traceback = report["stop"]["exception"]["traceback"]
+    assert (str(lib.path), lib.line("thrown")) in [(t["path"], t["line"]) for t in traceback]
+
+
+def test_a_function_is_broken_at_in_its_source(dbg, project, sources):
+    main, lib = sources
+    compile_with(project, "--sourceMap", module="commonjs")
+
+    report = dbg.data("start", "dist/main.js", "-b", "Cart.add")
+
+    assert place(report) == f"lib.ts:{lib.line('add')}"
+
+
+def test_a_breakpoint_added_while_it_stands_is_bound_in_its_source(dbg, project, sources):
+    main, lib = sources
+    compile_with(project, "--sourceMap", module="commonjs")
+    dbg.data("start", "dist/main.js", "-b", main.at("options"))
+
+    added = dbg.data("break", lib.at("price"))["breakpoint"]
+
+    assert (added["state"], added["line"]) == ("bound", lib.line("price"))
+    assert place(dbg.data("continue")) == f"lib.ts:{lib.line('price')}"
+
+
+def test_a_source_that_is_not_here_is_shown_from_the_map(dbg, project, sources):
+    main, lib = sources
+    compile_with(project, "--sourceMap", "--inlineSources", module="commonjs")
+    dbg.data("break", lib.at("add"))
+    shutil.rmtree(project / "src")
+
+    report = dbg.data("start", "dist/main.js")
+
+    assert frame_of(report)["line"] == lib.line("add")
+    [current] = [line for line in report["source"]["lines"] if line["current"]]
+    assert "item.price" in current["text"]
+
+
+@pytest.mark.parametrize("loader", ["tsx", "ts-node"])
+def test_a_source_is_started_by_the_loader_of_its_project(dbg, project, sources, loader):
+    main, lib = sources
+    modules = project / "node_modules"
+    modules.mkdir()
+    for each in TYPESCRIPT_MODULES.iterdir():
+        if each.name not in ("tsx", "ts-node") or each.name == loader:
+            (modules / each.name).symlink_to(each)
+    if loader == "ts-node":
+        config = {"compilerOptions": {"module": "commonjs", "target": "es2022"}}
+        config |= {"ts-node": {"transpileOnly": True}}
+        (project / "tsconfig.json").write_text(json.dumps(config))
+        main.path.write_text(MAIN.replace("./lib.js", "./lib"))
+
+    report = dbg.data("start", "src/main.ts", "-b", lib.at("add"), "-b", main.at("type"))
+
+    assert place(report) == f"main.ts:{main.line('options')}"
+    inside = dbg.data("continue")
+    assert place(inside) == f"lib.ts:{lib.line('add')}"
+    assert texts(inside)["item"] == "{name: 'pen', price: 2}"
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("catch", "off")
+    assert printed(dbg.data("continue"), "stdout") == "4 true\n"

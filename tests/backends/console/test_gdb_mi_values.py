@@ -1,0 +1,138 @@
+"""Values under a real gdb: opened as they are, changed in place, never more than was asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from backends.aio import on_loop
+from freezeframe.backends.console.debuggers.gdb_mi import start
+from freezeframe.errors import DebuggerError
+from freezeframe.model.values import ScopeKind
+
+from .driving import Driver, build
+
+SHAPES = r"""
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct Shape { virtual ~Shape() = default; int id = 1; };
+struct Square : Shape { int width = 4; std::string name = "sq"; };
+struct Bits { unsigned low : 3, high : 5; struct { int x, y; }; };
+union Number { int whole; float real; };
+
+int main() {
+    std::vector<int> many;
+    for (int i = 0; i < 500; i++) many.push_back(i * 2);
+    Shape *seen = new Square;
+    std::unique_ptr<Shape> owned = std::make_unique<Square>();
+    std::array<int, 3> three{1, 2, 3};
+    std::atomic<int> count{5};
+    Bits bits{1, 2, {3, 4}};
+    Number number{42};
+    int table[2][2] = {{1, 2}, {3, 4}};
+    char raw[64];
+    for (int i = 0; i < 64; i++) raw[i] = static_cast<char>(i + 1);
+    auto *broken = reinterpret_cast<std::vector<int> *>(raw);
+    int *nothing = nullptr;
+    many[0] = table[1][1];
+    return broken == nullptr || nothing != nullptr;  // @here
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def shapes(programs):
+    return build(programs, "shapes.cpp", SHAPES, "-std=c++17")
+
+
+async def _opened(d: Driver, ref: int) -> dict[str, str]:
+    return {v.name: v.text for v in await d.backend.children(ref)}
+
+
+@on_loop
+async def test_an_object_is_shown_as_what_it_is_not_as_what_it_is_seen_as(shapes):
+    async with Driver() as d:
+        await d.start(shapes.launch(), shapes.at("here"))
+        await d.stop()
+        values = await d.values(ScopeKind.LOCALS)
+
+        assert values["seen"].type == "Square *"
+        assert await _opened(d, values["seen"].ref) == {"id": "1", "width": "4", "name": '"sq"'}
+        [behind] = await d.backend.children(values["owned"].ref)
+        assert await _opened(d, behind.ref) == {"id": "1", "width": "4", "name": '"sq"'}
+
+
+@on_loop
+async def test_members_without_a_name_of_their_own_and_bits_are_members(shapes):
+    async with Driver() as d:
+        await d.start(shapes.launch(), shapes.at("here"))
+        await d.stop()
+        values = await d.values(ScopeKind.LOCALS)
+
+        assert await _opened(d, values["bits"].ref) == {"low": "1", "high": "2", "x": "3", "y": "4"}
+        assert (await _opened(d, values["number"].ref))["whole"] == "42"
+        assert await _opened(d, values["three"].ref) == {"[0]": "1", "[1]": "2", "[2]": "3"}
+        assert values["count"].text == "5"
+        frame = (await d.frames())[0].id
+        assert (await d.backend.assign("bits.high", "7", frame)).text == "7"
+
+
+@on_loop
+async def test_a_long_container_is_paged(shapes):
+    async with Driver() as d:
+        await d.start(shapes.launch(), shapes.at("here"))
+        await d.stop()
+        many = await d.evaluate("many")
+
+        assert many.count == 500
+        first = await d.backend.children(many.ref, count=3)
+        assert [(v.name, v.text) for v in first] == [("[0]", "4"), ("[1]", "2"), ("[2]", "4")]
+        late = await d.backend.children(many.ref, start=450, count=2)
+        assert [(v.name, v.text) for v in late] == [("[450]", "900"), ("[451]", "902")]
+
+
+@on_loop
+async def test_what_cannot_be_read_says_so_and_costs_nothing_else(shapes):
+    async with Driver() as d:
+        await d.start(shapes.launch(), shapes.at("here"))
+        await d.stop()
+        values = await d.values(ScopeKind.LOCALS)
+
+        assert "Cannot access memory" in values["broken"].text
+        assert (values["nothing"].text, values["nothing"].ref) == ("0x0", 0)
+        assert values["table"].opaque
+        with pytest.raises(DebuggerError, match="no memory at 0x8"):
+            await d.backend.read_memory("0x8", 4)
+
+
+@on_loop
+async def test_values_are_shown_in_hexadecimal_with_their_children(shapes):
+    async with Driver() as d:
+        await d.start(shapes.launch(), shapes.at("here"))
+        await d.stop()
+        frame = (await d.frames())[0].id
+
+        whole, parts = await d.backend.in_hex("255", frame)
+        assert (whole.text, list(parts)) == ("0xff", [])
+        _, parts = await d.backend.in_hex("three", frame)
+        assert parts
+        _, parts = await d.backend.in_hex("many", frame)
+        assert [each.text for each in parts[:3]] == ["0x4", "0x2", "0x4"]
+        assert await d.backend.in_hex("no_such_name", frame) is None
+
+
+@on_loop
+async def test_a_gdb_without_python_shows_values_too(shapes, monkeypatch):
+    monkeypatch.setattr(start, "load_probes", lambda: ["-no-such-command"])
+    async with Driver() as d:
+        await d.start(shapes.launch(), shapes.at("here"))
+        await d.stop()
+        values = await d.values(ScopeKind.LOCALS)
+
+        assert values["many"].text.startswith("{4, 2, 4")
+        assert values["count"].text == "5"
+        assert "id" in values["seen"].text
+        assert (await _opened(d, values["bits"].ref))["high"] == "2"
