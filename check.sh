@@ -19,6 +19,7 @@ need gdb
 need gdbserver
 install_lldb
 install_codelldb
+install_gdb_dap
 need gcc "gcc libc6-dev"
 need g++
 # A toolchain of rustup's is found although its folder may not be on PATH.

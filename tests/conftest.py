@@ -12,12 +12,18 @@ import pytest
 if (_here := str(Path(__file__).parent)) not in sys.path:
     sys.path.insert(0, _here)
 
-from harness import programs
+from harness import programs, promises
 from harness.client import Dbg
 from harness.programs import Program
 
 #: what is debugged, not what is tested; one of them is a test file that fails on purpose
 collect_ignore = ["programs"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Workers of xdist send their reports on.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(promises.Results())
 
 
 @pytest.fixture

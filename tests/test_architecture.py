@@ -59,9 +59,10 @@ ALLOWED_IN_BACKENDS = {
     "python": {"backend"},
     "debugger": {"backend"},
     "native": {"backend", "transport"},
+    "lldb": {"backend", "native", "transport"},
     "select": {"backend", "debugger", "native", "dap", "console", "inspector", "transport"},
-    "dap": {"backend", "debugger", "discovery", "native", "python", "transport"},
-    "console": {"backend", "debugger", "discovery", "native", "python", "transport"},
+    "dap": {"backend", "debugger", "discovery", "lldb", "native", "python", "transport"},
+    "console": {"backend", "debugger", "discovery", "lldb", "native", "python", "transport"},
     "inspector": {"backend", "debugger", "discovery", "transport"},
     "__init__": set(),
 }

@@ -21,6 +21,10 @@ def main() -> NoReturn:
             process.run(sys.argv[2:], HANDLER)
         except FreezeframeError as error:
             sys.exit(f"{error}\n  next: {error.next}")
+    if sys.argv[1:2] == ["mcp"]:
+        from freezeframe.frontends.mcp import command
+
+        command.main(sys.argv[1:])
     from freezeframe import client
 
     client.main()

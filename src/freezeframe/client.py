@@ -24,6 +24,8 @@ else:
 
 def main(start: "Callable[[], Any] | None" = None) -> "NoReturn":
     """Run one command and end the process. *start* connects when no daemon answers."""
+    if sys.argv[1:2] == ["mcp"]:
+        become_server()
     try:
         status = run(start or start_daemon)
     except KeyboardInterrupt:  # the daemon only loses a waiter
@@ -59,6 +61,14 @@ def run(start: "Callable[[], Any]") -> int:
         link = None  # a daemon of another version made room for ours
     write(2, b"daemon: each daemon that was started left at once.\n  next: dbg logs\n")
     return 1
+
+
+def become_server() -> "NoReturn":
+    """`dbg mcp` is a program of its own, and this process is it from now on."""
+    words = [sys.executable, "-P", __file__.replace("client.py", "__main__.py"), *sys.argv[1:]]
+    if sys.platform == "win32":  # there the caller of an exec takes us for ended
+        system._exit(system.spawnv(0, words[0], [f'"{word}"' for word in words]))
+    system.execv(words[0], words)
 
 
 def start_daemon() -> "Any":

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import pytest
 
-from freezeframe.backends.select import survey
+from freezeframe.backends.select import known, survey
 from freezeframe.config import Config
 from harness import compilers, programs
 from harness.client import REPOSITORY, Dbg
@@ -76,6 +76,8 @@ class Debugger:
     joins: bool = True
     #: what runs a program so that it can be joined later, where that takes more than its name
     runner: tuple[str, ...] = ()
+    #: a folder of the daemon's cache that is kept from test to test: it takes long to make
+    kept: str | None = None
 
     def prepare(self, dbg: Dbg) -> None:
         """Make the caller's environment one in which this debugger is the natural choice."""
@@ -86,6 +88,11 @@ class Debugger:
         if self.name:
             dbg.env["FREEZEFRAME_DEBUGGER"] = self.name
         dbg.env["PATH"] = self._path(dbg.env["PATH"])
+        if self.kept:
+            folder = REPOSITORY / ".cache" / self.kept
+            folder.mkdir(parents=True, exist_ok=True)
+            (dbg.home / "cache").mkdir(mode=0o700, exist_ok=True)
+            (dbg.home / "cache" / self.kept).symlink_to(folder)
 
     def install(self, stem: str, project: Path) -> Program:
         """Put the contract's program of that stem into *project*, ready to be started."""
@@ -96,6 +103,13 @@ class Debugger:
         """Return the command line that runs a program without a debugger."""
         runner = [self.interpreter.path] if self.interpreter else self.runner
         return [*runner, str(program.path)]
+
+    def facts(self) -> dict[str, object]:
+        """Return what the page of promises must know of this row."""
+        name = self.name or "debugpy"
+        language = self.language.name if self.language else known()[name].languages[0]
+        refuses = [*self.refuses, *([] if self.joins else ["attach"])]
+        return {"id": self.id, "name": name, "language": language, "refuses": refuses}
 
     def _missing(self) -> str | None:
         """Return why it cannot be tried here, and what to install."""
@@ -195,6 +209,7 @@ def _native(
 NATIVE = (*_native("lldb-dap"), *_native("gdb-mi"))
 #: held to the contract, and to a file of its own instead of the native ones
 CODELLDB = _native("codelldb", folder=REPOSITORY / ".cache" / "codelldb" / "adapter")
+GDB_DAP = _native("gdb-dap", folder=REPOSITORY / ".cache" / "gdb" / "bin")
 
 RUBY = (
     Debugger(
@@ -227,7 +242,7 @@ GO = (
         id="delve-Go",
         suffix=".go",
         # It ends what it started when it is left.
-        refuses=("jump loop.go:25", "detach"),
+        refuses=("jump loop.go:25", "detach", "memory read 0x1000", "memory write 0x1000 00"),
         failure=Failure(
             reason="exception",
             type="panic",
@@ -274,7 +289,38 @@ NODE = tuple(
     )
 )
 
-DEBUGGERS = (*PYTHONS, *PROMPTED, *NATIVE, *CODELLDB, *RUBY, *GO, *NODE)
+JAVA = (
+    Debugger(
+        id="jdb-Java",
+        suffix=".java",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "watch total",
+            "break *0x1000",
+            "jump loop.java:23",
+        ),
+        failure=Failure(
+            reason="exception",
+            type="ArithmeticException",
+            message="/ by zero",
+            words="java.lang.ArithmeticException: / by zero",
+            exit_code=1,
+        ),
+        name="jdb",
+        language=compilers.JAVA,
+        kept="probes",
+        runner=(
+            "java",
+            "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0,quiet=y",
+            "-jar",
+        ),
+    ),
+)
+
+DEBUGGERS = (*PYTHONS, *PROMPTED, *NATIVE, *CODELLDB, *GDB_DAP, *RUBY, *GO, *NODE, *JAVA)
 
 
 def held_against(module: str) -> tuple[Debugger, ...]:
@@ -285,10 +331,14 @@ def held_against(module: str) -> tuple[Debugger, ...]:
         return RUBY
     if "_go" in module:
         return GO
+    if "java" in module:
+        return JAVA
     if "node" in module:
         return NODE[:1]
     if "codelldb" in module:
         return tuple(row for row in CODELLDB if row.language is compilers.CPP)
+    if "gdb_dap" in module:
+        return tuple(row for row in GDB_DAP if row.language is compilers.CPP)
     if "native" in module:
         language = (
             compilers.CPP

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from _debuggers import Debugger, held_against
 
-from harness import programs
+from harness import programs, promises
 from harness.client import Dbg
 from harness.programs import Program
 
@@ -19,8 +19,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def dbg(dbg: Dbg, debugger: Debugger) -> Dbg:
+def dbg(dbg: Dbg, debugger: Debugger, record_property: Callable[[str, object], None]) -> Dbg:
     """The client of a caller whose natural debugger is this one."""
+    record_property(promises.PROPERTY, debugger.facts())
     debugger.prepare(dbg)
     return dbg
 

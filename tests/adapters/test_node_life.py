@@ -93,7 +93,8 @@ def test_a_child_that_outlives_its_parent_is_still_debugged(dbg, script, project
         "if (process.argv[2]) {\n"
         "  setTimeout(() => {\n    console.log('late'); // @late\n  }, 50);\n"
         "} else {\n"
-        "  spawn(process.execPath, [__filename, 'child'], { stdio: 'inherit', detached: true }).unref();\n"
+        "  const how = { stdio: 'inherit', detached: true };\n"
+        "  spawn(process.execPath, [__filename, 'child'], how).unref();\n"
         "}\n"
     )
 
@@ -290,7 +291,8 @@ def test_a_signal_s_end_is_told_as_one(dbg, script):
 
 def test_a_program_that_closes_its_inspector_goes_on_without_us_and_that_is_told(dbg, script):
     p = script(
-        "setTimeout(() => process.exit(3), 300);\nrequire('inspector').close();\nconsole.log('on');\n"
+        "setTimeout(() => process.exit(3), 300);\n"
+        "require('inspector').close();\nconsole.log('on');\n"
     )
 
     report = dbg.data("start", p.name)

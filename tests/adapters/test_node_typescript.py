@@ -68,7 +68,7 @@ def compile_with(project, *options: str, module: str) -> None:
     words = [
         str(TYPESCRIPT_MODULES / ".bin" / "tsc"),
         *("--target", "es2022", "--module", module, "--moduleResolution", "node"),
-        *("--ignoreDeprecations", "5.0", "--types", "", "--lib", "es2022,dom"),
+        *("--ignoreDeprecations", "5.0", "--lib", "es2022,dom"),
         *("--outDir", "dist", "--rootDir", "src", *options, "src/main.ts"),
     ]
     done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
@@ -105,7 +105,7 @@ def test_breakpoints_steps_and_values_are_those_of_the_source(
 
 
 def test_what_nobody_catches_is_shown_in_the_source(dbg, project, sources):
-    main, lib = sources
+    _, lib = sources
     compile_with(project, "--sourceMap", module="commonjs")
 
     report = dbg.data("start", "dist/main.js")
@@ -117,7 +117,7 @@ def test_what_nobody_catches_is_shown_in_the_source(dbg, project, sources):
 
 
 def test_a_function_is_broken_at_in_its_source(dbg, project, sources):
-    main, lib = sources
+    _, lib = sources
     compile_with(project, "--sourceMap", module="commonjs")
 
     report = dbg.data("start", "dist/main.js", "-b", "Cart.add")
@@ -137,7 +137,7 @@ def test_a_breakpoint_added_while_it_stands_is_bound_in_its_source(dbg, project,
 
 
 def test_a_source_that_is_not_here_is_shown_from_the_map(dbg, project, sources):
-    main, lib = sources
+    _, lib = sources
     compile_with(project, "--sourceMap", "--inlineSources", module="commonjs")
     dbg.data("break", lib.at("add"))
     shutil.rmtree(project / "src")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,8 @@ class Language:
     output: str = "-o"
     #: what the name of the result ends with
     made: str = ""
+    #: the compiler writes a folder of classes that name no folder; they are packed into one file
+    packed: bool = False
 
     @property
     def compiler(self) -> str | None:
@@ -71,7 +74,18 @@ TYPESCRIPT = Language(
     "--outfile=",
     ".js",
 )
-LANGUAGES = (C, CPP, RUST, GO, TYPESCRIPT)
+JAVA = Language(
+    "Java",
+    ".java",
+    ("javac",),
+    ("-g",),
+    None,
+    "apt-get install openjdk-17-jdk-headless",
+    "-d",
+    ".jar",
+    packed=True,
+)
+LANGUAGES = (C, CPP, RUST, GO, TYPESCRIPT, JAVA)
 
 
 def language_of(source: Path) -> Language:
@@ -86,6 +100,9 @@ def build(source: Path, target: Path, *flags: str) -> Path:
     """
     language = language_of(source)
     words = [str(language.compiler), *language.flags, source.name, *flags]
+    if language.packed:
+        shutil.copy(_packed(source, words), target)
+        return target
     if language.remap is None:
         # Go's strings have the whole path in one piece; its own cache makes it quick.
         first = [str(language.compiler), *language.flags, *flags]
@@ -107,6 +124,23 @@ def build(source: Path, target: Path, *flags: str) -> Path:
     target.write_bytes(_moved(cached.read_bytes(), source.parent))
     target.chmod(0o755)
     return target
+
+
+def _packed(source: Path, words: list[str]) -> Path:
+    """Return a file of classes, whose main one is called as its source, with a capital."""
+    cached = _CACHE / f"{_key(source, tuple(words))}.jar"
+    if not cached.exists():
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+            shutil.copy(source, folder)
+            _compile([*words, "-d", "classes"], Path(folder))
+            with zipfile.ZipFile(Path(folder) / "made", "w") as made:
+                main = f"Main-Class: {source.stem.capitalize()}\n"
+                made.writestr("META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\n{main}")
+                for file in sorted((Path(folder) / "classes").rglob("*.class")):
+                    made.write(file, file.relative_to(Path(folder) / "classes"))
+            os.replace(Path(folder) / "made", cached)
+    return cached
 
 
 def _moved(program: bytes, folder: Path) -> bytes:

@@ -21,6 +21,9 @@ from freezeframe.model.answers import (
     Memory,
     Setting,
     Settings,
+    Setup,
+    Setups,
+    SetupStep,
     Text,
     Tool,
 )
@@ -49,6 +52,8 @@ PARTS = {
     "SessionEvent",
     "SessionInfo",
     "Setting",
+    "Setup",
+    "SetupStep",
     "SourceText",
     "Stack",
     "StepTrail",
@@ -107,18 +112,129 @@ def test_the_doctor_begins_with_what_is_wrong():
     """)
 
 
-def test_adapters_are_listed_with_how_to_install_the_missing():
-    answer = AdapterList(
+def test_debuggers_that_are_not_installed_are_only_named_by_the_doctor():
+    answer = Checkup(
         (
-            AdapterInfo("debugpy", "dap", ("python",), True, "1.8.22", "/x/debugpy", tested=True),
-            AdapterInfo("delve", "dap", ("go",), False, install=("go install x",), note="≥ 1.22"),
+            Check("python", "ok", "3.11 starts"),
+            Check("delve", "skip", "no dlv on PATH", fix="dbg setup delve", debugger=True),
+            Check("rdbg", "skip", "there is no ruby", fix="dbg setup rdbg", debugger=True),
         )
     )
 
     assert shown(answer) == text("""
+        1 ok, 2 skip
+        ok  python  3.11 starts
+        not installed: delve, rdbg (dbg setup NAME)
+    """)
+    assert shown(Checkup(answer.checks[1:2])) == text("""
+        1 skip
+        skip  delve  no dlv on PATH
+          fix: dbg setup delve
+    """)
+
+
+def test_what_the_doctor_mended_is_said_first():
+    answer = Checkup(
+        (
+            Check("disk", "ok", "9 GB free"),
+            Check("leftovers", "ok", "nothing is left", mended="removed session-abc"),
+        )
+    )
+
+    assert shown(answer) == text("""
+        2 ok
+        ok  leftovers  nothing is left
+          mended: removed session-abc
+        ok  disk  9 GB free
+    """)
+
+
+FOUND = AdapterInfo(
+    "debugpy",
+    "dap",
+    ("python",),
+    True,
+    "1.8.22",
+    "/x/debugpy",
+    tested=True,
+    claims=("*.py", "#! python", "modules"),
+    can=("conditions", "jump", "pause"),
+    cannot=("memory read",),
+)
+MISSING = AdapterInfo(
+    "delve", "dap", ("go",), False, install=("go install x",), note="no dlv on PATH"
+)
+
+
+def test_adapters_that_are_here_come_first_with_what_they_can():
+    answer = AdapterList((MISSING, FOUND), next=("doctor", "setup NAME"))
+
+    assert shown(answer) == text("""
         debugpy  1.8.22  python  dap  /x/debugpy
-        delve  not found  go  dap  untested  ≥ 1.22
-          install: go install x
+          can: all but memory read
+        delve  not found  go  dap  untested  no dlv on PATH
+        next: dbg doctor or dbg setup NAME
+    """)
+    little = replace(FOUND, can=("pause",), cannot=("conditions", "jump"))
+    assert "  can: pause\n" in shown(AdapterList((little,)))
+    assert "  can: all there is\n" in shown(AdapterList((replace(FOUND, cannot=()),)))
+
+
+def test_an_adapter_is_shown_in_full_with_how_it_did():
+    tried = Check("debugpy", "ok", "1.8.22: stopped, exit code 3, 0.4 s", debugger=True)
+
+    assert shown(AdapterList((FOUND,), tried)) == text("""
+        debugpy 1.8.22 (dap)
+        languages: python
+        path: /x/debugpy
+        takes: *.py, #! python, modules
+        can: conditions, jump, pause
+        cannot: memory read
+        tried: ok, 1.8.22: stopped, exit code 3, 0.4 s
+    """)
+    absent = Check("delve", "skip", "no dlv on PATH", debugger=True)
+    assert shown(AdapterList((MISSING,), absent, next=("setup delve",))) == text("""
+        delve (dap, untested)
+        languages: go
+        missing: no dlv on PATH
+        install: go install x
+        next: dbg setup delve
+    """)
+
+
+def test_a_setup_shows_its_commands_and_why_some_cannot_be_run():
+    steps = (
+        SetupStep("go install x", "ready"),
+        SetupStep("sudo -n apt-get install -y delve", "blocked", "it changes the system"),
+    )
+    answer = Setups((Setup("delve", "Go", False, "no dlv on PATH", steps),))
+
+    assert shown(replace(answer, next=("setup delve --run",))) == text("""
+        delve  not here  Go  no dlv on PATH
+          ready: go install x
+          blocked: sudo -n apt-get install -y delve  # it changes the system
+        next: dbg setup delve --run
+    """)
+    # In a list the best way is enough.
+    assert shown(Setups((answer.setups[0], answer.setups[0]))).count("apt-get") == 0
+    assert shown(Setups(())) == "everything is here\n"
+
+
+def test_a_setup_that_failed_shows_the_last_words_of_its_command():
+    step = SetupStep("go install x", "failed", "it ended with status 1", "go: no\nnetwork")
+    ran = SetupStep("go install x", "ran", "3 s")
+    tried = Check("delve", "ok", "1.27: stopped", debugger=True)
+
+    assert shown(Setups((Setup("delve", "Go", False, "no dlv", (step,)),))) == text("""
+        delve  not here  Go  no dlv
+          failed: go install x  # it ended with status 1
+            go: no
+            network
+    """)
+    assert shown(Setups((Setup("delve", "Go", True, "1.27", (ran,), tried),))) == text("""
+        delve  here  Go  1.27
+          ran: go install x  # 3 s
+          ok  delve  1.27: stopped
     """)
 
 

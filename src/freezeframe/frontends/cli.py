@@ -11,7 +11,7 @@ import json
 import os
 import shlex
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from freezeframe import config as configs
 from freezeframe import paths

@@ -38,10 +38,40 @@ async def version(ctx: Context) -> Text:
 @op("skill", group="house", control=True, example="skill")
 async def skill(ctx: Context) -> Text:
     """Print what an agent should know of this debugger, for the installed version."""
+    return Text(skill_text(), whole=True)
+
+
+def skill_text() -> str:
     from importlib.resources import files
 
     text = files("freezeframe.frontends").joinpath("skill.md").read_text(encoding="utf-8")
-    return Text(text.replace("{version}", __version__), whole=True)
+    return text.replace("{version}", __version__)
+
+
+@op(
+    "mcp",
+    group="house",
+    control=True,
+    effect=Effect.RESUMES,
+    example="mcp",
+    examples=("mcp --tools all", "mcp --http 8765"),
+)
+async def mcp(
+    ctx: Context,
+    *,
+    tools: Annotated[
+        Literal["default", "all"], Arg("a few tools, or one for every command")
+    ] = "default",
+    http: Annotated[
+        int | None, Arg("serve HTTP on this port of the loopback, with a token", meta="PORT")
+    ] = None,
+) -> Text:
+    """Serve the Model Context Protocol, for an agent's host to start: `dbg setup HOST`.
+
+    Sessions are shared with the command line. Over HTTP the token is FREEZEFRAME_MCP_TOKEN, or a
+    new one that is shown.
+    """
+    raise UsageError("`mcp` is a process of its own.", next="dbg help mcp")
 
 
 @op("completion", group="house", control=True, example="completion bash")

@@ -376,7 +376,7 @@ class AdapterList:
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """A command that installs something. `state`: `ready`, `blocked`, `ran`, `failed`."""
+    """A command that installs something: `ready`, `blocked`, `by hand`, `ran` or `failed`."""
 
     command: str
     state: str

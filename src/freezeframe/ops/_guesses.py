@@ -154,8 +154,10 @@ stdout|stderr|log|tail|console         output
 stdin|send|type|write …                input …
 monitor|mon|native|command …            raw …
 capabilities|version-info|which        tool
-install|setup|update|upgrade           doctor
-install|setup|update|upgrade …         adapters
+install|update|upgrade                 setup
+install|update|upgrade X               setup X --run
+check|diagnose|selftest                doctor
+debuggers|backends|languages           adapters
 log|journal                            logs
 man|usage|commands|?                   help
 man|usage …                            help …

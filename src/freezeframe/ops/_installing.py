@@ -132,8 +132,8 @@ def plan(commands: Sequence[str], env: Mapping[str, str], *, sudo: bool) -> list
         step = _step(command, path, managers, root=root, sudo=sudo)
         if step is not None and all(step.command != other.command for other in steps):
             steps.append(step)
-    # What changes the whole system comes after what does not, and both after nothing.
-    rank = {"ready": 0, "blocked": 1}
+    # What changes the whole system comes after what does not.
+    rank = {"ready": 0, "blocked": 1, "by hand": 2}
     return sorted(steps, key=lambda step: (rank[step.state], _is_system(step.command)))
 
 
@@ -169,7 +169,7 @@ def _step(
             return SetupStep(command, "blocked", f"there is no {missing[0]} here")
         return SetupStep(command, "ready")
     # A sentence or an address: to be read by a person.
-    return SetupStep(command, "blocked", "nothing that could be run")
+    return SetupStep(command, "by hand")
 
 
 def _programs_of(command: str) -> list[str]:

@@ -31,6 +31,8 @@ class Meant:
     interpreter: str | None = None
     #: how the program is made, where it is not there yet
     recipe: Recipe | None = None
+    #: how it was found, where its name does not say it
+    reason: str = ""
 
 
 async def meant(
@@ -65,9 +67,12 @@ async def meant(
         # A project whose programs are below it.
         below = os.path.join(path, _only_program(path, program))
         return await meant(ctx, below, args, module=False, interpreter=interpreter, adapter=adapter)
+    reason = ""
     if os.path.isdir(path):
-        path = _file_of(path, program)
-    return Meant(path, args, False, name, interpreter)
+        folder, path = path, _file_of(path, program)
+        if path != folder:
+            reason = f"the program of {program} is {os.path.relpath(path, folder)}; "
+    return Meant(path, args, False, name, interpreter, reason=reason)
 
 
 async def built(ctx: Context, recipe: Recipe, env: Mapping[str, str]) -> Built:

@@ -31,6 +31,7 @@ async def output(
     tail: Annotated[int | None, Arg("only the last lines", short="-n", meta="N")] = None,
     since: Annotated[int | None, Arg("from this cursor on", meta="CURSOR")] = None,
     stderr: Annotated[bool, Arg("standard error only")] = False,
+    peek: Annotated[bool, Arg("what is new stays new")] = False,
     follow: Annotated[bool, Arg("go on until the program ends", short="-f")] = False,
     clear: Annotated[bool, Arg("forget what is kept")] = False,
 ) -> OutputAnswer:
@@ -47,7 +48,8 @@ async def output(
     if start is None and not all and tail is None:
         start = ring.seen
     found = ring.read(start, streams=streams, tail_lines=tail)
-    ring.seen = ring.end
+    if not peek:
+        ring.seen = ring.end
     if clear:
         ring.clear()
     if follow:

@@ -111,7 +111,7 @@ async def start(
         if not os.path.isfile(input_file):
             raise NotFound(f"there is no file {stdin} to read input from.")
     path, notes = meant.program, _misplaced(meant.program, args) if meant.module else ()
-    reason = ""
+    reason = meant.reason
     if recipe is not None:
         made = await _programs.built(ctx, recipe, ctx.caller.env)
         path, notes = made.program, (made.note(ctx.caller.cwd),)

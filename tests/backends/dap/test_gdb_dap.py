@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from freezeframe.backends import select
 from freezeframe.backends.backend import Launch, RawValue
+from freezeframe.backends.dap.adapters import lldb_dap
 from freezeframe.backends.dap.adapters._descriptor import Surroundings
 from freezeframe.backends.dap.adapters.gdb_dap import ADAPTER
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.config import AdapterConfig
+from freezeframe.config import AdapterConfig, Config
 from freezeframe.model.stops import Exit, StopReason
 
 
@@ -75,3 +77,15 @@ def test_the_program_is_known_before_its_breakpoints_are_set(tmp_path):
 
     assert plan.spawn is not None
     assert plan.spawn.argv[-2:] == ("-i=dap", str(program))
+
+
+@pytest.mark.parametrize(("version", "taken"), [("16.3", "gdb-dap"), ("13.1", "gdb-mi")])
+def test_a_gdb_that_speaks_dap_is_spoken_to_in_dap(tmp_path, monkeypatch, version, taken):
+    monkeypatch.setattr(lldb_dap.glob, "glob", lambda pattern: [])
+    _gdb(tmp_path, version)
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF" + bytes(60))
+
+    choice = select.choose(str(program), env={"PATH": str(tmp_path)}, config=Config())
+
+    assert choice.debugger.name == taken

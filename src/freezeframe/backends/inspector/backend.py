@@ -114,7 +114,7 @@ class InspectorBackend(Life):
     ) -> Sequence[BoundBreakpoint]:
         self._lines[path] = list(wanted)
         for isolate in list(self.isolates.values()):
-            await isolate.marks.set_lines(path, wanted)
+            await self.change(isolate, isolate.marks.set_lines(path, wanted))
         return [self._joined(want) for want in wanted]
 
     async def set_function_breakpoints(
@@ -122,11 +122,14 @@ class InspectorBackend(Life):
     ) -> Sequence[BoundBreakpoint]:
         self._functions = list(wanted)
         for isolate in list(self.isolates.values()):
-            await isolate.marks.set_functions(wanted)
-            for want in wanted:
-                if not isolate.marks.bound(want).verified:
-                    await self._by_value(isolate, want)
+            await self.change(isolate, self._set_functions(isolate, wanted))
         return [self._joined(want) for want in wanted]
+
+    async def _set_functions(self, isolate: Isolate, wanted: Sequence[WantedBreakpoint]) -> None:
+        await isolate.marks.set_functions(wanted)
+        for want in wanted:
+            if not isolate.marks.bound(want).verified:
+                await self._by_value(isolate, want)
 
     async def _by_value(self, isolate: Isolate, want: WantedBreakpoint) -> None:
         """Find a function by what its name means where the program stands."""
@@ -168,7 +171,7 @@ class InspectorBackend(Life):
         self._filters = chosen
         self.motion.thrown.filters = {each.name: each for each in chosen}
         for isolate in list(self.isolates.values()):
-            await isolate.set_filters(chosen)
+            await self.change(isolate, isolate.set_filters(chosen))
 
     async def passed(self, breakpoints: Sequence[int]) -> Passed:
         standing = self.motion.standing

@@ -11,34 +11,40 @@ from typing import Any
 
 from . import grammar
 from .frames import MODULE, Stack, function_name
-from .scripts import Script, Scripts, offset_of
+from .scripts import Scripts, offset_of
 
 #: exceptions that are looked at before V8's own foresight has to do: a program may throw many
 PATIENCE = 300
+#: what stands between a module and the one that it asked for
+_LOADERS = "node:internal/modules/"
 
 
-async def escapes(stack: Stack, scripts: Scripts) -> bool:
-    """Whether what was thrown leaves the module that the program began with."""
+async def escapes(stack: Stack, scripts: Scripts, *, worker: bool = False) -> bool:
+    """Whether what was thrown leaves the module that the program began with.
+
+    In a worker that may be one of CommonJS: the runtime catches that too, to hand it on.
+    """
     awaited = True
+    at_top = False
     for index, call in enumerate(stack.calls):
         script = scripts.get(str(call["location"]["scriptId"]))
         if script is None or script.internal:
-            return False  # a callback of the runtime's: V8 sees what happens there
+            if worker and script is not None and script.url.startswith(_LOADERS):
+                continue
+            # Below are callbacks of the runtime's: V8 sees what happens there.
+            return worker and at_top
         text = await scripts.text_of(script)
         offset = _offset(text, call["location"])
         if index and not awaited and not grammar.is_awaited(text, offset):
             return False  # a promise is handed on: V8 knows who handles it
         if grammar.is_caught(text, offset, _offset(text, call.get("functionLocation"))):
             return False
-        if is_top(call, script):
+        at_top = function_name(call) == MODULE
+        if at_top and script.module:
             return not await _is_caught_by_those(stack, scripts)
         function = grammar.innermost(text, offset)
         awaited = function is None or not function.is_async
     return not awaited and await _reaches_module(stack, scripts)
-
-
-def is_top(call: dict[str, Any], script: Script) -> bool:
-    return script.module and function_name(call) == MODULE
 
 
 async def _reaches_module(stack: Stack, scripts: Scripts) -> bool:

@@ -156,6 +156,11 @@ class Ground:
             self._fifo.start()
         return self._fifo.path
 
+    @property
+    def line(self) -> str | None:
+        """The path of that pipe, where there is one."""
+        return self._fifo.path if self._fifo is not None else None
+
     def _heard(self, text: str) -> None:
         *lines, self._calls = (self._calls + text).split("\n")
         for line in lines:

@@ -20,6 +20,8 @@ from .scripts import OURS, Scripts
 from .values import GROUP, KEPT, Values
 from .wire import Refused, Wire
 
+#: how long a change waits for a thread that is busy elsewhere
+_PATIENT_S = 86_400.0
 #: how far back V8 remembers who started what runs asynchronously
 _ASYNC_DEPTH = 16
 #: runs inside: tells of what nobody caught, after the fact, where V8 did not see it coming
@@ -27,7 +29,8 @@ _MONITOR = f"""(()=>{{
 const told=new Set();
 function uncaught(error,origin){{if(!told.has(error))debugger;told.clear()}}
 process.on('uncaughtExceptionMonitor',uncaught);
-return {{told,off(){{process.off('uncaughtExceptionMonitor',uncaught)}}}}
+function tell(error){{const first=!told.has(error);told.clear();told.add(error);return first}}
+return {{tell,off(){{process.off('uncaughtExceptionMonitor',uncaught)}}}}
 }})()
 //# sourceURL={OURS}monitor"""
 IDLE_CODE = f"(()=>{{}})()\n//# sourceURL={OURS}idle"
@@ -68,7 +71,8 @@ class Isolate:
         self._host = host
         self._number = number
         self.scripts = Scripts(self.ask, host.root)
-        self.marks = Marks(self.ask, self.scripts, host.moved)
+        self.marks = Marks(self._ask_patiently, self.scripts, host.moved)
+        self._turn = asyncio.Lock()
         self.values = Values(self.ask, number, self.builtin)
         #: the frames of the stop that it stands at; None while it runs
         self.stack: Stack | None = None
@@ -89,6 +93,15 @@ class Isolate:
         self, method: str, *, timeout_s: float | None = None, **params: Any
     ) -> dict[str, Any]:
         return await self.wire.request(self.path, method, params, timeout_s)
+
+    async def _ask_patiently(self, method: str, **params: Any) -> dict[str, Any]:
+        """Ask what has to be done some time, however long the isolate is busy."""
+        return await self.ask(method, timeout_s=_PATIENT_S, **params)
+
+    async def in_turn(self, change: Coroutine[Any, Any, None]) -> None:
+        """Make a change after those before it."""
+        async with self._turn:
+            await change
 
     def send(self, method: str, **params: Any) -> None:
         """Ask, and let the answer go."""
@@ -251,24 +264,29 @@ class Isolate:
         self.values.forget()
         self.send("Runtime.releaseObjectGroup", objectGroup=GROUP)
 
-    async def told(self, thrown: dict[str, Any]) -> None:
-        """An exception was shown to the user: it needs no second telling when nobody catches it."""
+    async def tell(self, thrown: dict[str, Any]) -> bool:
+        """Note that an exception is told to the user; False when it was told before.
+
+        What nobody catches comes by more than once: thrown again by the runtime, and at last.
+        """
         if self._monitor is None:
-            return
+            return True
         argument = {"objectId": thrown["objectId"]} if "objectId" in thrown else {}
         for key in ("value", "unserializableValue"):
             if key in thrown:
                 argument = {key: thrown[key]}
         try:
-            await self.ask(
+            answer = await self.ask(
                 "Runtime.callFunctionOn",
-                functionDeclaration="function(e){this.told.clear();this.told.add(e)}",
+                functionDeclaration="function(e){return this.tell(e)}",
                 objectId=self._monitor,
                 arguments=[argument],
+                returnByValue=True,
                 silent=True,
             )
         except DebuggerError:
-            pass  # at worst it is told twice
+            return True  # at worst it is told twice
+        return bool(answer.get("result", {}).get("value", True))
 
     async def leave(self) -> None:
         """Take out of the program what was put into it."""

@@ -7,13 +7,16 @@ import contextlib
 import json
 import logging
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
-from freezeframe.backends.transport import websocket
+from freezeframe.backends.transport import processes, websocket
+from freezeframe.backends.transport.process import gone
 from freezeframe.errors import DebuggerError
 
 from .connection import Path
+from .foresight import PATIENCE
 from .ground import read_url
 from .isolate import Isolate
 
@@ -50,6 +53,8 @@ class Workers:
     async def _begin(isolate: Isolate) -> events.Stopped | None:
         await isolate.settle_in()
         await isolate.look_at_scripts()
+        # The runtime catches what a worker throws, to hand it to whoever started it.
+        await isolate.foresee(PATIENCE)
         return None
 
     def ended(self, path: Path) -> None:
@@ -67,7 +72,7 @@ def _name(told: dict[str, Any]) -> str:
     """Return what a worker is called: `[worker 1] resizer` is `resizer`."""
     title = str(told.get("title") or "worker")
     head, bracket, name = title.partition("] ")
-    return name if bracket and head.startswith("[") and name else title
+    return name if bracket and head.startswith("[") and name else title.strip("[] ")
 
 
 class Children:
@@ -75,10 +80,17 @@ class Children:
 
     def __init__(self, life: Life) -> None:
         self._life = life
+        #: processes that have called, and those that are waited for until they do
+        self._heard: set[int] = set()
+        self._expected: dict[int, asyncio.Event] = {}
 
     def called(self, call: dict[str, Any]) -> None:
         """A process that the program started waits for us."""
         life = self._life
+        pid = int(call["pid"])
+        self._heard.add(pid)
+        if pid in self._expected:
+            self._expected[pid].set()
         if life.closing:
             life.work(self._dismiss(str(call["url"])))
             return
@@ -91,6 +103,36 @@ class Children:
         words = call.get("argv") or []
         name = os.path.basename(str(words[1])) if len(words) > 1 else None
         life.emit(events.ChildStarted(life.make_child(call), life.target, int(call["pid"]), name))
+
+    async def settle(self, left_behind: Sequence[int], line: str) -> None:
+        """Wait until each process that is about to call has called or is gone. Bounded.
+
+        A process that was told where to call takes a moment to do so, and may well outlive its
+        parent; were nobody there by then, it would run unseen.
+        """
+        callers = [
+            pid
+            for pid in left_behind
+            if pid not in self._heard and processes.was_told(pid, line) and self._is_ours(pid)
+        ]
+        limit_s = self._life.config.timeouts.initialize_s
+        await asyncio.gather(*(self._called_or_gone(pid, limit_s) for pid in callers))
+
+    def _is_ours(self, pid: int) -> bool:
+        name = os.path.basename(processes.executable(pid) or "")
+        return name.startswith(self._life.runtime.executables)
+
+    async def _called_or_gone(self, pid: int, limit_s: float) -> None:
+        called = self._expected.setdefault(pid, asyncio.Event())
+        waiting = {
+            asyncio.ensure_future(called.wait()),
+            asyncio.ensure_future(gone(pid, timeout_s=limit_s)),
+        }
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
 
     async def _dismiss(self, url: str) -> None:
         """Let a process go on without a debugger; unanswered it would wait for ever."""

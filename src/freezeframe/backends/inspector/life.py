@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import json
 import logging
 import os
 import signal
@@ -39,8 +38,7 @@ from freezeframe.errors import (
 )
 from freezeframe.model.stops import ExceptionFilter, Exit, StopReason
 
-from . import joining
-from .conditions import BINDING
+from . import disguise, joining
 from .connection import Event, Path
 from .exceptions import FILTERS
 from .foresight import PATIENCE
@@ -57,10 +55,10 @@ log = logging.getLogger(__name__)
 TAP_VARIABLE = "FREEZEFRAME_INSPECTOR_TAP"
 _KILL_S = 3.0
 _LEAVE_S = 3.0
+#: how long a thread may take to hear of a change before it is said to be busy
+_BUSY_S = 1.0
 #: how long a process may take to end once its inspector is gone
 _END_S = 10.0
-#: tells a child's exit code on its way out: nobody else here can know it
-_TELL_EXIT = f"process.on('exit',(c)=>{BINDING}(JSON.stringify({{exit:c??process.exitCode??0}})))"
 
 
 class Life:
@@ -100,6 +98,8 @@ class Life:
         self._url: asyncio.Future[str] | None = None
         self._begun = asyncio.Event()
         self._exit_code: int | None = None
+        #: processes of the program's that lived when it ended
+        self._left_behind: list[int] = []
         self._killing = False
         self._detached = False
         self._disposed = False
@@ -145,12 +145,6 @@ class Life:
     async def _launch(self, target: Launch) -> None:
         config = self.config.adapter(self.runtime.name)
         self.command = self.runtime.argv(target, self.found, config)
-        if target.options.get("args"):
-            self.command = (
-                self.command[0],
-                *map(str, _list(target.options["args"])),
-                *self.command[1:],
-            )
         ground = self.ground = Ground()
         ground.on_text = self.printed
         ground.on_call = self._children.called
@@ -239,40 +233,52 @@ class Life:
 
     async def _settle(self, isolate: Isolate) -> None:
         await isolate.settle_in()
-        if isolate.path:
-            return
         if self._call is not None:
-            await isolate.evaluate_global(_TELL_EXIT)
+            await isolate.evaluate_global(disguise.TELL_EXIT)
         answer = await isolate.ask(
             "Runtime.evaluate", expression="[process.pid,process.version]", returnByValue=True
         )
         told = answer.get("result", {}).get("value")
-        if isinstance(told, list):
+        # A program that waits before its first line has no `process` yet.
+        if isinstance(told, list) and all(told):
             self.pid = self.pid or int(told[0])
             self.found = replace(self.found, version=str(told[1]).removeprefix("v"))
-        await self._hide(isolate)
-
-    async def _hide(self, isolate: Isolate) -> None:
-        """Let the program see itself as it is without us; its children get their own way to us."""
-        if not isinstance(self.target, Launch):
-            return
-        code = "process.execArgv=process.execArgv.filter(w=>!w.startsWith('--inspect-brk='));"
-        ground = self.ground
-        if self._call is None and ground is not None and self.target.follow_children:
-            options = self.target.env.get("NODE_OPTIONS", "")
-            joined = f"{options} {self.runtime.child_options}".strip()
-            code += f"process.env.NODE_OPTIONS={json.dumps(joined)};"
-            code += f"process.env.FREEZEFRAME_CALL={json.dumps(ground.listen())};"
-        await isolate.evaluate_global(code)
+        if isinstance(self.target, Launch):
+            line = None
+            if self.owns_program and self.ground is not None and self.target.follow_children:
+                line = self.ground.listen()
+            code = disguise.code(self.runtime.child_options, self.target, line)
+            await isolate.evaluate_global(code)
 
     async def set_all(self, isolate: Isolate) -> None:
-        await isolate.set_filters(self._filters)
         self.motion.thrown.filters = {filter.name: filter for filter in self._filters}
+        await isolate.set_filters(self._filters)
         await isolate.marks.set_all(self._lines, self._functions)
+
+    async def change(self, isolate: Isolate, what: Coroutine[Any, Any, None]) -> None:
+        """Make a change to an isolate. One that is busy takes it when it comes to it.
+
+        A thread that waits for another process hears nothing until that one has ended.
+        """
+        task = asyncio.ensure_future(isolate.in_turn(what))
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        await asyncio.wait({task}, timeout=None if isolate.stack is not None else _BUSY_S)
+        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+        if not task.done():
+            task.add_done_callback(lambda _: self._tell_bound())
+
+    def _tell_bound(self) -> None:
+        wanted = [want for entries in self._lines.values() for want in entries]
+        for want in (*wanted, *self._functions):
+            self.emit(events.BreakpointMoved(self._joined(want)))
 
     async def _begin(self, isolate: Isolate) -> events.Stopped | None:
         """The program stands before its first line."""
         await self._settle(isolate)
+        if isinstance(self.target, Attach) and self._call is None:
+            self.emit(events.ProcessStarted(self.pid))
         await isolate.look_at_scripts()
         calls = isolate.stack.calls if isolate.stack is not None else []
         first = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
@@ -347,6 +353,10 @@ class Life:
 
     def leaving(self, isolate: Isolate) -> None:
         """The program has ended and waits for us to let go."""
+        process = self.ground.process if self.ground is not None else None
+        if process is not None and self.owns_program:
+            # Those whom it leaves behind cannot be told from strangers later.
+            self._left_behind = process.note_descendants()
         self.work(self._let_go())
 
     async def _let_go(self) -> None:
@@ -392,7 +402,12 @@ class Life:
             assert self.ground is not None
             self.ground.release()
         else:
-            self._finish(exit_of(status))
+            self.work(self._finish_after_children(exit_of(status)))
+
+    async def _finish_after_children(self, exit: Exit) -> None:
+        if self.ground is not None and self.ground.line is not None:
+            await self._children.settle(self._left_behind, self.ground.line)
+        self._finish(exit)
 
     def _finish(self, exit: Exit) -> None:
         if self.ended:
@@ -478,7 +493,3 @@ class Life:
             log.info("%s: %s", self.runtime.name, error)
         else:
             log.error("%s", self.runtime.name, exc_info=error)
-
-
-def _list(value: object) -> list[object]:
-    return list(value) if isinstance(value, list | tuple) else [value]

@@ -61,9 +61,7 @@ class Marks:
 
     # --- what is wanted
 
-    async def set_lines(
-        self, path: str, wanted: Sequence[WantedBreakpoint]
-    ) -> list[BoundBreakpoint]:
+    async def set_lines(self, path: str, wanted: Sequence[WantedBreakpoint]) -> None:
         """Make *wanted* the breakpoints of that file."""
         name = real(path)
         before = self._lines.get(name, (path, []))[1]
@@ -72,7 +70,6 @@ class Marks:
             del self._lines[name]
         await self._change(before, wanted)
         await self.gate()
-        return [self.bound(want) for want in wanted]
 
     async def set_all(
         self,
@@ -90,11 +87,10 @@ class Marks:
         await self._change((), functions)
         await self.gate()
 
-    async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
+    async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> None:
         before, self._functions = self._functions, list(wanted)
         await self._change(before, wanted)
         await self.gate()
-        return [self.bound(want) for want in wanted]
 
     async def _change(
         self, before: Sequence[WantedBreakpoint], wanted: Sequence[WantedBreakpoint]

@@ -26,6 +26,8 @@ _STEPS = {
     StepKind.INTO: "Debugger.stepInto",
     StepKind.OUT: "Debugger.stepOut",
 }
+#: how long a program may take to pause before it is taken to be idle
+_IDLE_S = 0.05
 #: pauses on the way of one step before it ends where it is
 _MOST_TRIES = 500
 #: pauses in the runtime's own code on the way into a function
@@ -140,9 +142,13 @@ class Motion:
         for isolate in list(self._owner.isolates.values()):
             if isolate.stack is None:
                 isolate.send("Debugger.pause")
-                if not isolate.path:
-                    # A program that waits in its event loop runs no code to be paused in.
-                    isolate.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
+        if self._owner.isolates[()].stack is None:
+            self._owner.work(self._nudge(self._owner.isolates[()]))
+
+    async def _nudge(self, main: Isolate) -> None:
+        """Run some code in a program that waits in its event loop: there is none to pause in."""
+        if not await main.stands(_IDLE_S) and self._pausing:
+            main.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
 
     def ended(self, isolate: Isolate) -> None:
         """A worker is gone, with whatever was to be told of it."""

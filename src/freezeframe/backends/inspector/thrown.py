@@ -36,7 +36,8 @@ class Thrown:
         mode = UNCAUGHT if uncaught and UNCAUGHT in self.filters else RAISED
         if mode not in self.filters or not await self._is_of_type(isolate, data, mode):
             return None
-        await isolate.told(data)
+        if not await isolate.tell(data) and self._is_runtime_s(isolate):
+            return None
         # A rejection may still be handled, by somebody who has not had his turn.
         shown = "not yet handled" if "promiseRejection" in reasons else UNCAUGHT
         self.infos[isolate], _ = await self._account(isolate, data, shown if uncaught else "always")
@@ -62,13 +63,20 @@ class Thrown:
         return events.Stopped(StopReason.EXCEPTION, isolate.id)
 
     @staticmethod
+    def _is_runtime_s(isolate: Isolate) -> bool:
+        """Nothing of the user's is on the stack."""
+        calls = isolate.stack.calls if isolate.stack is not None else []
+        scripts = [isolate.scripts.get(str(call["location"]["scriptId"])) for call in calls]
+        return all(script is None or script.internal for script in scripts)
+
+    @staticmethod
     async def _foreseen(isolate: Isolate) -> bool:
         """Whether an exception that V8 takes for caught will end the program."""
         assert isolate.stack is not None
         isolate.patience -= 1
         if not isolate.patience:
             await isolate.foresee(0)
-        return await foresight.escapes(isolate.stack, isolate.scripts)
+        return await foresight.escapes(isolate.stack, isolate.scripts, worker=bool(isolate.path))
 
     async def _is_of_type(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> bool:
         wanted = self.filters[mode].condition

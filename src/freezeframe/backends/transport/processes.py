@@ -85,6 +85,15 @@ async def wait_for_port(pid: int, before: set[int], timeout_s: float) -> int | N
     return None
 
 
+def was_told(pid: int, text: str) -> bool:
+    """Whether a process was started with *text* in its environment, where that may be seen."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return text.encode() in file.read()
+    except OSError:
+        return False
+
+
 def _listening() -> list[tuple[str, int]]:
     """Return every TCP socket that listens here: what its descriptors link to, and its port."""
     found = []

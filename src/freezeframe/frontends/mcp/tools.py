@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freezeframe.errors import UsageError
-from freezeframe.ops._registry import OPS, Effect, OpSpec
+from freezeframe.ops._registry import OPS, Effect, Needs, OpSpec
 from freezeframe.ops._schema import Schema, input_schema, output_schema
 
 #: Operations that serve the command line itself.
@@ -25,7 +25,7 @@ _ANY: Schema = {"type": "object"}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An argument of the tool that says which operation is meant; the first value is the default."""
+    """An argument that says which operation is meant; the first value is the default."""
 
     argument: str
     operations: dict[str, str]
@@ -63,6 +63,8 @@ class Tool:
                     f"not {str(picked)[:60]!r}."
                 )
             operation = known[picked]
+        if _makes_session(OPS.by_id(operation)) and request["session"] is not None:
+            args.setdefault("name", request.pop("session"))
         return {**request, "command": operation, "args": args}
 
     def input_schema(self) -> Schema:
@@ -91,15 +93,15 @@ class Tool:
         return _outline(output_schema(*results.values()))
 
     def hints(self) -> dict[str, bool]:
+        """Return what a host may rely on when it asks its user; what is left out is the default."""
         specs = self.specs()
         effects = {spec.effect for spec in specs}
         code = any(spec.id in _RUNS_CODE or "code" in _names(spec) for spec in specs)
         reads = effects == {Effect.READS} and not code
-        return {
-            "readOnlyHint": reads,
-            "destructiveHint": not reads and (code or Effect.ENDS in effects),
-            "openWorldHint": Effect.RESUMES in effects or code,
-        }
+        world = {"openWorldHint": Effect.RESUMES in effects or code}
+        if reads:
+            return {"readOnlyHint": True, **world}
+        return {"destructiveHint": code or Effect.ENDS in effects, **world}
 
     def declaration(self) -> dict[str, Any]:
         """Return the tool as `tools/list` has it."""
@@ -154,10 +156,10 @@ class CommandLine(Tool):
         return _ANY
 
     def hints(self) -> dict[str, bool]:
-        return {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
+        return {"destructiveHint": True, "openWorldHint": True}
 
 
-_TIMEOUT = {"timeout": "seconds to wait, at most 45"}
+_TIMEOUT = {"timeout": "seconds, at most 45"}
 
 DEFAULT: tuple[Tool, ...] = (
     Tool(
@@ -166,9 +168,12 @@ DEFAULT: tuple[Tool, ...] = (
         "program args module breakpoints stop_on_entry adapter cwd env timeout",
         "Run a program to its first stop: breakpoint, uncaught exception, crash or end.",
         words={
-            "program": "file, or module name",
-            "module": "python -m",
+            "program": "file or module",
+            "args": "",
+            "module": "as python -m",
             "breakpoints": "file:line or function",
+            "stop_on_entry": "",
+            "cwd": "",
             "env": "K=V",
             "adapter": "debugger",
             **_TIMEOUT,
@@ -182,8 +187,9 @@ DEFAULT: tuple[Tool, ...] = (
         words={
             "where": "pid, name or HOST:PORT",
             "wait_for": "name of a program to wait for",
-            "breakpoints": "file:line or function",
-            "adapter": "debugger",
+            "breakpoints": "",
+            "adapter": "",
+            "pause": "",
         },
     ),
     Tool(
@@ -196,9 +202,15 @@ DEFAULT: tuple[Tool, ...] = (
             "hit_count": "N, >=N, %N",
             "log": "print this, do not stop; {expr}",
             "condition": "expression",
+            "temporary": "",
         },
     ),
-    Tool("debug_breakpoint_remove", "breakpoint_remove", "which all"),
+    Tool(
+        "debug_breakpoint_remove",
+        "breakpoint_remove",
+        "which all",
+        words={"which": "ids or places", "all": ""},
+    ),
     Tool(
         "debug_continue",
         arguments="timeout",
@@ -211,9 +223,15 @@ DEFAULT: tuple[Tool, ...] = (
         arguments="count where timeout",
         description="Step and show what changed; `until` runs to `where`.",
         choice=Choice("kind", {"over": "next", "in": "step", "out": "finish", "until": "until"}),
-        words={"where": "line, file:line or function", "count": "steps", **_TIMEOUT},
+        words={"where": "line, file:line or function", "count": "", **_TIMEOUT},
     ),
-    Tool("debug_stack", "backtrace", "limit locals all_threads", "Show the call stack."),
+    Tool(
+        "debug_stack",
+        "backtrace",
+        "limit locals all_threads",
+        "Show the call stack.",
+        words={"limit": "", "locals": "variables of each frame", "all_threads": ""},
+    ),
     Tool(
         "debug_variables",
         arguments="range",
@@ -228,9 +246,15 @@ DEFAULT: tuple[Tool, ...] = (
         "Evaluate an expression in the current frame.",
         words={"expression": "in the program's language", "range": "children, 100:200"},
     ),
-    Tool("debug_output", "output", "all tail stderr", "Show what the program printed since asked."),
+    Tool(
+        "debug_output",
+        "output",
+        "all tail stderr",
+        "Show what the program printed since this was last asked.",
+        words={"all": "not only what is new", "tail": "lines", "stderr": "only"},
+    ),
     Tool("debug_detach", "detach"),
-    Tool("debug_stop", "stop", "all"),
+    Tool("debug_stop", "stop", "all", words={"all": "every session here"}),
     Tool("debug_status", "status", "", "Show every session: phase, debugger, pid, place."),
     CommandLine(
         "debug_lldb_command",
@@ -261,6 +285,11 @@ def _names(spec: OpSpec) -> set[str]:
     return {param.name for param in spec.params}
 
 
+def _makes_session(spec: OpSpec) -> bool:
+    """Whether the session that a caller names is the one that the operation makes."""
+    return spec.effect is Effect.RESUMES and spec.needs is Needs.NOTHING and "name" in _names(spec)
+
+
 def _order(properties: Mapping[str, Schema], wanted: list[str]) -> list[str]:
     """The argument that picks the operation first, then as they are wanted."""
     first = [name for name in properties if name not in wanted]
@@ -272,7 +301,8 @@ def _lean(schema: Schema, words: str | None) -> Schema:
     lean = {key: value for key, value in schema.items() if key not in ("default", "description")}
     if lean.get("type") == "string" and "enum" in lean:
         del lean["type"]
-    return {**lean, "description": words or schema["description"]}
+    words = schema["description"] if words is None else words
+    return {**lean, "description": words} if words else lean
 
 
 def _outline(schema: Schema) -> Schema:
@@ -280,10 +310,4 @@ def _outline(schema: Schema) -> Schema:
     whole = schema.get("$defs", {}).get(reference)
     if whole is None:
         return _ANY
-    required = whole["required"]
-    properties = {name: _kind(whole["properties"][name]) for name in required}
-    return {"type": "object", "properties": properties, "required": required}
-
-
-def _kind(schema: Schema) -> Schema:
-    return {"type": schema["type"]} if isinstance(schema.get("type"), str) else {}
+    return {"type": "object", "required": whole["required"]}

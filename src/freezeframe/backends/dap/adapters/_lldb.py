@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
-import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from freezeframe.backends import lldb
 from freezeframe.backends.backend import (
     Feature,
-    Launch,
     RawFrame,
     RawValue,
     Target,
     WantedBreakpoint,
 )
+from freezeframe.backends.lldb import OPTIMIZED_OUT as OPTIMIZED_OUT
+from freezeframe.backends.lldb import SIGNALS as SIGNALS
+from freezeframe.backends.lldb import brief_error as brief_error
+from freezeframe.backends.lldb import first_commands as first_commands
+from freezeframe.backends.lldb import read_exit as read_exit
+from freezeframe.backends.lldb import sysroot as sysroot
 from freezeframe.backends.native import (
     explain_failure,
     in_last_parentheses,
@@ -30,8 +34,7 @@ from freezeframe.backends.native import (
     rust_main,
     without_parameters,
 )
-from freezeframe.backends.transport.ask import answer
-from freezeframe.model.stops import Exit, StopReason
+from freezeframe.model.stops import StopReason
 
 from . import _lldb_exceptions as exceptions
 from ._descriptor import (
@@ -53,28 +56,6 @@ from ._descriptor import (
 
 # --- what it is told first ----------------------------------------------------------------------
 
-_HERE = os.path.dirname(__file__)
-_PROBE = os.path.join(_HERE, "lldb_formats_probe.py")
-_RUST_PROBE = os.path.join(_HERE, "lldb_rust_probe.py")
-#: Rust's own libraries, as its two ways of mangling spell them: not stepped into
-_RUST_LIBRARIES = r"^(<|_\$LT\$|_?&|\[)*(std|core|alloc|hashbrown|gimli|miniz_oxide)(::|\.\.)"
-
-
-def first_commands(target: Target) -> list[str]:
-    """Return the commands that make LLDB show what it can."""
-    commands = [
-        "settings set target.inline-breakpoint-strategy always",
-        "settings set target.process.stop-on-exec false",
-        f'command script import "{_PROBE}"',
-    ]
-    if isinstance(target, Launch) and target.prefer_child:
-        # LLDB follows one of the two; the other runs on without a debugger.
-        commands.append("settings set target.process.follow-fork-mode child")
-    program = target.program
-    if program is not None and is_rust(program):
-        commands += _rust_commands(target.env.get("PATH", os.defpath))
-    return commands
-
 
 def streams(stdio: tuple[str, str, str]) -> list[str]:
     """Return the commands that connect a program's streams, for adapters without a way of their
@@ -85,38 +66,7 @@ def streams(stdio: tuple[str, str, str]) -> list[str]:
     ]
 
 
-#: SIGINT is LLDB's own way to interrupt; to a program it means what it means elsewhere.
-SIGNALS = ("process handle SIGINT --pass true --stop true --notify true",)
-
-
-def _rust_commands(path: str) -> list[str]:
-    commands = [
-        f"settings set target.process.thread.step-avoid-regexp '{_RUST_LIBRARIES}'",
-    ]
-    root = sysroot(path)
-    if root is None:
-        return commands
-    library = os.path.join(root, "lib", "rustlib")
-    if os.path.exists(os.path.join(library, "etc", "lldb_lookup.py")):
-        commands += [
-            f'command script import "{library}/etc/lldb_lookup.py"',
-            f'command source -s 1 "{library}/etc/lldb_commands"',
-            f'command script import "{_RUST_PROBE}"',
-        ]
-    return commands
-
-
-@functools.cache
-def sysroot(path: str) -> str | None:
-    rustc = shutil.which("rustc", path=path)
-    if rustc is None:
-        return None
-    return (answer([rustc, "--print", "sysroot"], timeout_s=10) or "").strip() or None
-
-
 # --- stops --------------------------------------------------------------------------------------
-
-_SIGNAL = re.compile(r"(?:signal )?(SIG\w+)(?:: (.*))?")
 
 
 def read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
@@ -124,29 +74,13 @@ def read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
     words = body.get("description") or body.get("text") or ""
     if re.match(r"watchpoint \d+", words):
         return StopReason.WATCHPOINT, None  # a breakpoint, to lldb-dap 19
-    match = _SIGNAL.match(words)
-    if body.get("reason") not in ("exception", "signal", "entry") or match is None:
+    signalled = lldb.read_signal(words)
+    if body.get("reason") not in ("exception", "signal", "entry") or signalled is None:
         return None
-    if body.get("reason") == "entry" and match[1] == "SIGSTOP":
+    name, description = signalled
+    if body.get("reason") == "entry" and name == "SIGSTOP":
         return StopReason.PAUSE, None
-    return StopReason.SIGNAL, f"{match[1]}: {_fault(match[2])}" if match[2] else match[1]
-
-
-#: LLDB's words for what a fault's code means → ours
-_FAULTS = {
-    "address not mapped to object": "no memory",
-    "invalid permissions for mapped object": "no permission",
-    "address access protected": "no permission",
-    "sent by kernel (SI_KERNEL)": "no valid address",
-    "illegal address": "nothing behind the mapping",
-    "illegal alignment": "not aligned",
-}
-
-
-def _fault(words: str) -> str:
-    what, _, address = words.partition(" (fault address=")
-    plain = _FAULTS.get(what, what)
-    return f"{plain} at address {address.rstrip(')')}" if address else plain
+    return StopReason.SIGNAL, description
 
 
 #: between a frame's bare name and its name with arguments, in what we ask for
@@ -159,7 +93,7 @@ def read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     name, between, full = str(body.get("name", "")).partition(_BETWEEN)
     arguments = in_last_parentheses(full) if between else None
     if arguments is not None:
-        arguments = _ADDRESS.sub(lambda m: f"0x{m[1]}", arguments)
+        arguments = lldb.ADDRESS.sub(lambda m: f"0x{m[1]}", arguments)
         # What Rust's formatters say of a slice, and the environment of a closure.
         arguments = re.sub(r"=size=(\d+)", r"=(\1 items)", arguments)
         arguments = re.sub(r"(^|, )\(null\)=[^,]*", "", arguments).removeprefix(", ")
@@ -198,88 +132,11 @@ def exit_question(code: int) -> str | None:
     return "process plugin packet history" if 0 < code < 65 else None
 
 
-_LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]+)")
-
-
-def read_exit(text: str) -> Exit | None:
-    packets = _LAST_PACKET.findall(text)
-    if not packets:
-        return None
-    kind, number = packets[-1][0], int(packets[-1][1], 16)
-    if kind == "W":
-        return Exit(code=number)
-    try:
-        return Exit(signal=signal.Signals(number).name)
-    except ValueError:
-        return Exit(signal=f"signal {number}")
-
-
 # --- values -------------------------------------------------------------------------------------
-
-_ADDRESS = re.compile(r"\b0x0+([0-9a-f]+)\b")
-_COUNT = re.compile(r"size=(\d+)")
-#: of Rust's Rc, Arc and RefCell: who holds it, not what is in it
-_HELD = re.compile(r"strong=\d+, weak=\d+|borrow(_mut)?=\d+")
-_RUST_CHAR = re.compile(r"(?:U\+0x[0-9a-f]+ )+U('(?:\\.|.)[^']*')", re.DOTALL)
-#: of C++'s shared pointers where they point to, of its variants nothing: what is inside says it
-_SHARED = re.compile(r".* @ (0x[0-9a-f]+)(?: (?:strong|weak)=\d+)*|\s*Active Type = .*", re.DOTALL)
-_MEMBERS = re.compile(r"(?:(0x[0-9a-f]+) )?\{.*\}", re.DOTALL)
-_UNREADABLE = re.compile(r"read memory from (0x[0-9a-f]+) failed")
-#: pointers whose target says less than their own text
-_PLAIN_POINTER = re.compile(r"(char|void|uchar|signed char|unsigned char|wchar_t|\(.*)\W*\*")
-OPTIMIZED_OUT = re.compile(r"not available|DW_OP|no location|optimized out")
 
 
 def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
-    """Shorten addresses; open what shows only its type, its size or the address of a struct."""
-    text = value.text
-    if value.name == "<error>":
-        # In place of all variables, where the compiler wrote only lines (-g1).
-        return _failed(replace(value, name="variables"), text)
-    if text.startswith(("<error:", "error:")):
-        return _failed(value, text)
-    before, quote, after = text.partition('"')
-    text = _ADDRESS.sub(lambda m: f"0x{m[1]}", before) + quote + after
-    text = _RUST_CHAR.sub(lambda m: m[1], text)
-    if text.endswith("<parent is NULL>"):
-        text = text.split()[0]
-    if (optional := re.fullmatch(r"\s*Has Value=(true|false)\s*", text)) is not None:
-        text = "" if optional[1] == "true" else "nullopt"
-    if value.ref and (shared := _SHARED.fullmatch(text)) is not None:
-        text = shared[1] or ""
-    kind = value.type or ""
-    if value.ref and (members := _MEMBERS.fullmatch(text)) is not None:
-        # A few of its members, made for logpoints: what is opened shows them all.
-        text = members[1] or kind
-    bare = re.sub(r"^(const |volatile |struct |class |union |enum )+", "", kind)
-    count = _COUNT.fullmatch(text)
-    pointer = re.fullmatch(r"0x[0-9a-f]+", text) is not None
-    if pointer and re.search(r"(unique|shared|weak)_ptr<", bare):
-        opaque = True
-    elif pointer and kind.endswith(("*", "&")):
-        opaque = not _PLAIN_POINTER.match(bare) and not kind.endswith("**")
-    else:
-        opaque = text in ("", kind, bare, "{...}") or count is not None
-        opaque = opaque or _HELD.fullmatch(text) is not None
-    # A pointer to nothing has children all the same, each of them an error.
-    ref = 0 if text in ("0x0", "nullopt") else value.ref
-    return replace(
-        value,
-        text=text,
-        ref=ref,
-        opaque=opaque and ref != 0,
-        whole=text.startswith('"'),
-        count=int(count[1]) if count else value.count,
-    )
-
-
-def _failed(value: RawValue, text: str) -> RawValue:
-    words = re.sub(r"^<?error: |>$", "", text).strip()
-    if OPTIMIZED_OUT.search(words):
-        return replace(value, text="<optimized out>", ref=0)
-    if (unreadable := _UNREADABLE.search(words)) is not None:
-        words = f"no memory at {_ADDRESS.sub(lambda m: f'0x{m[1]}', unreadable[1])}"
-    return replace(value, text=words, failed=True, ref=0)
+    return lldb.enriched(value)
 
 
 def hides(variable: Mapping[str, Any]) -> bool:
@@ -291,14 +148,6 @@ def nameless(variable: Mapping[str, Any]) -> bool:
     """Unions and structs that the user wrote without a name, in another one or among locals."""
     kind = str(variable.get("type", ""))
     return variable.get("name") == "<null>" and ("(unnamed " in kind or "(anonymous " in kind)
-
-
-def brief_error(text: str) -> str:
-    """Return what is wrong without LLDB's preamble and the drawing of the expression."""
-    for line in text.splitlines():
-        if "error:" in line:
-            return re.sub(r"^.*?error: (?:<user expression \d+>:\d+:\d+: )?", "", line).strip()
-    return text.strip().splitlines()[0] if text.strip() else "no reason was given"
 
 
 def raw_failure(text: str) -> str | None:

@@ -1,6 +1,6 @@
 """C, C++, Rust, Fortran, Ada through GDB's own DAP, which came with GDB 14.
 
-Written from transcripts of 16.3 and 18.1.
+Measured with 16.3. What its server does not tell or cannot do, `gdb_dap_probe.py` adds inside GDB.
 """
 
 from __future__ import annotations
@@ -139,6 +139,15 @@ def _jump(path: str, line: int) -> str:
     return f"python gdb.execute('set var $pc = %d' % {place})"
 
 
+def _line_at(address: int) -> str:
+    return f"python place = gdb.find_pc_line({address}); print(place.symtab.fullname(), place.line)"
+
+
+def _read_line(text: str) -> tuple[str, int] | None:
+    path, _, line = text.strip().rpartition(" ")
+    return (path, int(line)) if os.path.isabs(path) and line.isdecimal() else None
+
+
 def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     """It offers the text of files that are only named in debug information, and has none."""
     return replace(frame, source_reference=0)
@@ -202,7 +211,6 @@ ADAPTER = Adapter(
     find=_find,
     plan=_plan,
     extra_features=frozenset({Feature.REGISTERS, Feature.SET, Feature.JUMP}),
-    tested=False,
     start=Start(
         explain_failure=explain_failure,
         stdio_fifos=True,
@@ -242,6 +250,8 @@ ADAPTER = Adapter(
     raw=Raw(
         context="repl",
         jump=_jump,
+        line_at=_line_at,
+        read_line=_read_line,
         save_core=lambda path: f"gcore {path}",
     ),
     output=Output(

@@ -13,13 +13,15 @@ import gdb  # type: ignore[import-untyped]
 dap_breakpoint: Any = import_module("gdb.dap.breakpoint")
 events: Any = import_module("gdb.dap.events")
 frames: Any = import_module("gdb.dap.frames")
+steps: Any = import_module("gdb.dap.next")
 launch: Any = import_module("gdb.dap.launch")
 # Not `gdb.dap.server`: that is the server that runs.
 server: Any = import_module("gdb.dap.server")
 
 # --- stops ----------------------------------------------------------------------------------------
 
-_last: dict[str, Any] = {"stop": None}
+#: the last stop's event; the step that is under way, and where it began
+_last: dict[str, Any] = {"stop": None, "step": None, "from": None}
 
 
 def _tell_more(body: dict[str, Any]) -> None:
@@ -45,9 +47,48 @@ def _catchpoints() -> Any:
 def _remembering(on_stop: Any) -> Any:
     def remember(event: Any) -> None:
         _last["stop"] = event
+        step = _last["step"]
+        if step is not None and _still_in_line(event):
+            gdb.post_event(lambda: events.exec_and_expect_stop(step))
+            return
+        _last["step"] = None
         on_stop(event)
 
     return remember
+
+
+def _here() -> Any:
+    """Return where the program stands: the line of its function's call, and the address."""
+    frame = gdb.newest_frame()
+    place = frame.find_sal()
+    file = place.symtab.filename if place.symtab is not None else None
+    return (frame.name(), int(gdb.parse_and_eval("$sp")), file, place.line), frame.pc()
+
+
+def _still_in_line(event: Any) -> bool:
+    """Whether a step has only come further in the line that it began in.
+
+    GDB ends it where another stretch of the same line begins: behind Rust's overflow checks.
+    """
+    details = getattr(event, "details", None)
+    if not isinstance(details, dict) or details.get("reason") != "end-stepping-range":
+        return False
+    line, address = _here()
+    return bool(line == _last["from"][0] and address > _last["from"][1])
+
+
+def _noting(execute: Any) -> Any:
+    def note(command: str, *args: Any, **options: Any) -> None:
+        if command in ("next", "step"):
+            _last["step"], _last["from"] = command, _here()
+        else:
+            _last["step"] = None
+        execute(command, *args, **options)
+
+    return note
+
+
+steps.exec_and_expect_stop = _noting(steps.exec_and_expect_stop)
 
 
 def _enriching(send: Any) -> Any:

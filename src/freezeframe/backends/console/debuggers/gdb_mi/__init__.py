@@ -194,6 +194,8 @@ class GdbMi(GdbLife):
         self, thread: int, start: int, count: int
     ) -> tuple[Sequence[RawFrame], int | None]:
         end = start + count
+        if start == 0:
+            self._values.foresee(Place(thread, 0))
         listed, called, depth = await self._line.together(
             [
                 f"-stack-list-frames --thread {thread} {start} {end - 1}",
@@ -262,6 +264,7 @@ class GdbMi(GdbLife):
         return await machine.read_memory(self._line, address, count)
 
     async def write_memory(self, address: str, data: bytes) -> int:
+        self._values.stale()
         return await machine.write_memory(self._line, address, data)
 
     async def disassemble(self, address: str, count: int, offset: int = 0) -> Sequence[Instruction]:
@@ -269,6 +272,7 @@ class GdbMi(GdbLife):
 
     async def raw(self, command: str, frame: int | None) -> str:
         place = self._place(frame)
+        self._values.stale()
         where = at(place.thread, place.level) if place is not None else ""
         try:
             return await self._line.cli(command, where=where)

@@ -90,20 +90,6 @@ def freezeframe_globals():
                 _tell("\t".join((name, str(symbol.type), way)))
 
 
-def freezeframe_lines():
-    """Print line and name of each variable of the frame's function; what is left of none, too."""
-    block = gdb.selected_frame().block()
-    while block is not None:
-        for symbol in block:
-            if symbol.is_variable or symbol.is_argument:
-                gone = symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT
-                kind = "\targument" if symbol.is_argument else "\tlocal"
-                _tell(f"{symbol.line}\t{symbol.print_name}" + (kind if gone else ""))
-        if block.function is not None:
-            return
-        block = block.superblock
-
-
 def freezeframe_before():
     """Print line and file of the instruction before the one where the frame stands."""
     place = gdb.find_pc_line(gdb.selected_frame().pc() - 1)

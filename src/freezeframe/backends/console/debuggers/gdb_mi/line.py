@@ -192,6 +192,10 @@ class Line:
         _check(answered)
         return answered
 
+    def post(self, command: str) -> asyncio.Future[Answered]:
+        """Send a command before whatever is sent next; the caller bounds the wait."""
+        return self._console.send(command)
+
     async def _patiently(self, command: str, timeout_s: float | None) -> Answered:
         """Wait for an answer; one that does not come in time is interrupted, once.
 

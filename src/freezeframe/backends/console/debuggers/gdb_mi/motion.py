@@ -17,7 +17,7 @@ from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
 from . import names, stops
-from .line import GdbRefused, Happened, Line, at
+from .line import Answered, GdbRefused, Happened, Line, at
 from .marks import Marks
 from .values import Returned, Values
 from .watches import Watches
@@ -30,6 +30,20 @@ _OUTERMOST = "not meaningful in the outermost frame"
 #: times that a step goes on because it came back to the line where it began
 _MOST_REPEATS = 4
 _STEPS = {StepKind.OVER: "next", StepKind.INTO: "step", StepKind.OUT: "finish"}
+
+
+_Spot = tuple[int | None, str, str, str]
+
+
+def _spot(fields: Fields, thread: int | None) -> _Spot | None:
+    frame = fields.get("frame") or {}
+    if "fullname" not in frame or "line" not in frame:
+        return None
+    return thread, str(frame.get("func")), str(frame["fullname"]), str(frame["line"])
+
+
+def _stack_pointer(thread: int | None) -> str:
+    return f"-data-evaluate-expression{at(thread, 0)} $sp"
 
 
 class Motion:
@@ -79,8 +93,10 @@ class Motion:
         #: the exception filter that the current stop is due to, and the exception
         self.filter: str | None = None
         self.exception: ExceptionInfo | None = None
-        #: a step that is under way, and where it began: function, file, line, stack pointer
-        self._step: tuple[str, tuple[str, ...]] | None = None
+        #: thread, function, file and line of the last stop
+        self._here: _Spot | None = None
+        #: a step that is under way, where it began, and the stack pointer there
+        self._step: tuple[str, _Spot | None, asyncio.Future[Answered]] | None = None
         self._repeats = 0
 
     # --- resuming
@@ -101,7 +117,8 @@ class Motion:
         self._step = None
         if kind is not StepKind.OUT and not instruction:
             self._repeats = 0
-            self._step = command, await self._spot(thread)
+            here = self._here if self._here is not None and self._here[0] == thread else None
+            self._step = command, here, self._line.post(_stack_pointer(thread))
         try:
             await self._go(command)
         except GdbRefused as error:
@@ -110,30 +127,20 @@ class Motion:
             # Out of `main` means: to the end of the program.
             await self._go("-exec-continue")
 
-    async def _spot(self, thread: int) -> tuple[str, ...]:
-        """Return what tells a line of one call of a function from all others."""
-        frame, pointer = await self._line.together(
-            [
-                f"-stack-info-frame --thread {thread} --frame 0",
-                f"-data-evaluate-expression --thread {thread} --frame 0 $sp",
-            ]
-        )
-        if isinstance(frame, GdbRefused) or isinstance(pointer, GdbRefused):
-            return ()
-        body = frame.result.fields.get("frame") or {}
-        told = (body.get("func"), body.get("fullname"), body.get("line"))
-        return () if None in told else (*map(str, told), str(pointer.result.fields.get("value")))
-
     async def _stays(self, fields: Fields, thread: int | None) -> bool:
-        """Whether a step has ended where it began: the line has code in several places."""
-        if self._step is None or stops.reason(fields) != "end-stepping-range" or thread is None:
+        """Whether a step has ended where it began: the line has code in several places.
+
+        In the same call of the function: the stack pointer is where it was.
+        """
+        if self._step is None or stops.reason(fields) != "end-stepping-range":
             return False
-        frame = fields.get("frame") or {}
-        _, spot = self._step
-        if (frame.get("func"), frame.get("fullname"), frame.get("line")) != spot[:3]:
+        _, spot, before = self._step
+        if spot is None or _spot(fields, thread) != spot or self._repeats >= _MOST_REPEATS:
             return False
         self._repeats += 1
-        return self._repeats <= _MOST_REPEATS and await self._spot(thread) == spot
+        async with asyncio.timeout(_HEEDS_S):
+            then = (await before).result.fields
+        return await self._line.ask(_stack_pointer(thread)) == then
 
     async def jump(self, thread: int, path: str, line: int) -> None:
         place = f"--source {quote(path)} --line {line}"
@@ -331,6 +338,7 @@ class Motion:
         self._note_failures(happened, ids)
         self._take_returned(fields)
         self._function = str((fields.get("frame") or {}).get("func", ""))
+        self._here = _spot(fields, thread)
         if reason is None:
             reason = StopReason.PAUSE if pausing and mine else self._kind(fields, ids)
         description = None if reason is StopReason.PAUSE else await self.describe(fields)

@@ -47,20 +47,19 @@ def _node(told: Sequence[Any]) -> Node:
     return Node(name, type, text, expression, count, tuple(_node(each) for each in children or ()))
 
 
-def lines_of(said: str) -> dict[str, int]:
-    """Return the line of each name that the probe tells; of names that come again the first."""
-    found: dict[str, int] = {}
-    for row in said.splitlines():
-        line, title, *_ = (*row.split("\t"), "")
-        if line.isdecimal():
-            found.setdefault(title, int(line))
-    return found
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a frame."""
+
+    argument: bool
+    line: int
+    node: Node
 
 
-def optimised_out(said: str) -> dict[str, bool]:
-    """Return the names that the probe tells to be gone, which MI leaves out: is it an argument?"""
-    columns = [row.split("\t") for row in said.splitlines()]
-    return {each[1]: each[2] == "argument" for each in columns if len(each) == 3}
+def variables_of(said: str) -> list[Variable]:
+    """Return the variables that the probe has printed, one a line."""
+    told = [json.loads(row) for row in said.splitlines() if row.startswith("[")]
+    return [Variable(bool(argument), line, _node(node)) for argument, line, node in told]
 
 
 def types_of(answered: Answered) -> dict[tuple[int, str], str]:

@@ -27,6 +27,16 @@ class FreezeframeTree:
         self.rust = rust
         self.nodes = 0
 
+    def variable(self, symbol, frame):
+        name = symbol.print_name
+        if symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT:
+            return [name, str(symbol.type), "<optimized out>", None, None, None]
+        try:
+            value = symbol.value(frame)
+        except gdb.error as error:
+            return [name, None, "<error: " + str(error).strip() + ">", name, None, None]
+        return self.node(name, value, name, _DEEPEST)
+
     def node(self, name, value, expression, depth):
         self.nodes += 1
         try:
@@ -205,3 +215,27 @@ def freezeframe_trees(packed):
         except gdb.error:
             told = None
         gdb.write(json.dumps(told) + "\n")
+
+
+def freezeframe_variables(packed):
+    """Print one line for each variable of the frame's function: is it an argument, line, node."""
+    spec = json.loads(bytes.fromhex(packed).decode("utf-8"))
+    tree = FreezeframeTree(spec["rust"])
+    frame = gdb.selected_frame()
+    try:
+        block = frame.block()
+    except RuntimeError:
+        return  # code without debug information
+    seen = set()
+    while block is not None:
+        for symbol in block:
+            name = symbol.print_name
+            # Inner blocks come first: a name that comes again is shadowed.
+            if name in seen or not (symbol.is_variable or symbol.is_argument):
+                continue
+            seen.add(name)
+            gdb.write(json.dumps([symbol.is_argument, symbol.line, tree.variable(symbol, frame)]))
+            gdb.write("\n")
+        if block.function is not None:
+            return
+        block = block.superblock

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from dataclasses import dataclass, replace
 
@@ -15,13 +17,13 @@ from .line import Answered, GdbRefused, Line, at, rows
 from .objects import ADDRESS, FOLDED, PAGE, Grown, Objects, Opened, Place, RegistersOf, VariablesOf
 from .shapes import (
     POINTER,
+    Variable,
     first_address,
     has_parts,
-    lines_of,
     nodes_of,
     opens,
-    optimised_out,
     types_of,
+    variables_of,
 )
 
 #: an expression that may do something: evaluated once and never again
@@ -46,9 +48,13 @@ class Values(Objects):
         self.returned: Returned | None = None
         #: arguments or locals that were listed with the others and not asked for yet
         self._kept: dict[tuple[Place, bool], list[RawValue]] = {}
+        #: variables that are under way before anyone has asked for them
+        self._coming: tuple[Place, asyncio.Task[list[Variable] | None]] | None = None
+        self._foreseen = False
 
     def forget(self) -> list[str]:
-        self._kept.clear()
+        self.stale()
+        self._foreseen = False
         self.returned = None
         return super().forget()
 
@@ -93,36 +99,76 @@ class Values(Objects):
         ]
 
     async def _variables(self, place: Place, arguments: bool) -> list[RawValue]:
-        where = at(place.thread, place.level)
         values = await self._listed(place, arguments)
-        values = await (self._grown(values, place) if self.python else self._follow(values, where))
         if not arguments and self.returned is not None and place.level == 0:
-            values.append(self._returned(self.returned, place))
+            values.append(await self._returned(self.returned, place))
         return values
+
+    def foresee(self, place: Place) -> None:
+        """Ask for the variables of a frame that will be looked at, once at a stop."""
+        if self._foreseen:
+            return
+        self._foreseen = True
+        task = asyncio.ensure_future(self._told(place))
+        # Whoever waits for it is told; nobody else need be.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._coming = place, task
+
+    def stale(self) -> None:
+        """Something may have been changed since the variables were asked for."""
+        self._coming = None
+        self._kept.clear()
 
     async def _listed(self, place: Place, arguments: bool) -> list[RawValue]:
         """Return arguments or locals. Both are asked for at once, and one waits for its turn."""
         if (kept := self._kept.pop((place, arguments), None)) is not None:
             return kept
+        coming, self._coming = self._coming, None
+        told = await (coming[1] if coming is not None and coming[0] == place else self._told(place))
+        if told is None:
+            found = await self._by_listing(place)
+        else:
+            found = {
+                kind: [self._raw(each.node, place) for each in told if each.argument is kind]
+                for kind in (True, False)
+            }
+        self._kept = {(place, not arguments): found[not arguments]}
+        return found[arguments]
+
+    async def _told(self, place: Place) -> list[Variable] | None:
+        """Return the variables of a frame as the probe tells them, by line; None where it fails."""
+        if not self.python:
+            return None
+        spec = json.dumps({"rust": self.rust}).encode().hex()
+        try:
+            said = await self._line.cli(
+                f"python freezeframe_variables('{spec}')",
+                where=at(place.thread, place.level),
+                timeout_s=self._value_s * 3,
+            )
+        except GdbRefused:
+            return None
+        told = variables_of(said)
+        return sorted(told, key=lambda each: 0 if each.argument else each.line)
+
+    async def _by_listing(self, place: Place) -> dict[bool, list[RawValue]]:
+        """Return arguments and locals as gdb lists them, without the probe."""
         where = at(place.thread, place.level)
-        asked = [
-            # One listing has the types and no structs, the other the structs and no types.
-            f"-stack-list-variables{where} --simple-values",
-            f"-stack-list-variables{where} --all-values",
-        ]
-        if self.python:
-            probe = quote("python freezeframe_lines()")
-            asked.append(f"-interpreter-exec{where} console {probe}")
-        typed, valued, *ordered = await self._line.together(asked, timeout_s=self._value_s * 4)
+        # One listing has the types and no structs, the other the structs and no types.
+        typed, valued = await self._line.together(
+            [
+                f"-stack-list-variables{where} --simple-values",
+                f"-stack-list-variables{where} --all-values",
+            ],
+            timeout_s=self._value_s * 4,
+        )
         types = {} if isinstance(typed, GdbRefused) else types_of(typed)
+        found: dict[bool, list[RawValue]] = {True: [], False: []}
         if isinstance(valued, GdbRefused):
             if "No symbol table" in valued.message or "no locals" in valued.message.lower():
-                return []
+                return found
             raise valued
-        said = ordered[0].said if ordered and isinstance(ordered[0], Answered) else ""
-        lines = lines_of(said)
         seen: set[str] = set()
-        found: dict[bool, list[RawValue]] = {True: [], False: []}
         for index, each in enumerate(rows(valued.result.fields.get("variables"))):
             title = str(each.get("name", ""))
             # gdb lists inner blocks first: a name that comes again is shadowed.
@@ -133,25 +179,14 @@ class Values(Objects):
             type = types.get((index, title))
             value = self._value(title, text, type, place, title)
             found[bool(int(each.get("arg") or 0))].append(value)
-        for title, argument in optimised_out(said).items():
-            if title not in seen:
-                found[argument].append(RawValue(title, "<optimized out>", None, 0))
-        found[False].sort(key=lambda value: lines.get(value.name, 0))
-        self._kept = {(place, not arguments): found[not arguments]}
-        return found[arguments]
+        return {kind: await self._follow(values, where) for kind, values in found.items()}
 
-    def _returned(self, returned: Returned, place: Place) -> RawValue:
-        ref = 0
-        if returned.variable is not None and has_parts(returned.text, None):
-            ref = self._ref(Opened(place, returned.variable))
-        return RawValue(
-            returned.function,
-            self._tidy(returned.text),
-            None,
-            ref,
-            expression=returned.variable,
-            returned=True,
-        )
+    async def _returned(self, returned: Returned, place: Place) -> RawValue:
+        value = RawValue(returned.function, self._tidy(returned.text), returned=True)
+        if returned.variable is None or not has_parts(returned.text, None):
+            return replace(value, expression=returned.variable)
+        opened = await self.evaluate(returned.variable, place)
+        return replace(opened, name=returned.function, returned=True)
 
     # --- expressions
 
@@ -210,6 +245,7 @@ class Values(Objects):
 
     async def _act(self, expression: str, place: Place | None) -> RawValue:
         """Run an expression once; what it yields is looked at in gdb's history of values."""
+        self.stale()
         where = "" if place is None else at(place.thread, place.level)
         said = await self._line.cli(
             f"print -- {expression}", where=where, timeout_s=self._value_s * 3
@@ -221,6 +257,7 @@ class Values(Objects):
 
     async def assign(self, target: str, value: str, place: Place | None) -> RawValue:
         """Assign, and return the value read back. Raises EvaluationFailed."""
+        self.stale()
         where = "" if place is None else at(place.thread, place.level)
         try:
             await self._line.ask(
@@ -274,4 +311,4 @@ class Values(Objects):
             if isinstance(answer, Answered):
                 text = str(answer.result.fields.get("value", ""))
                 values.append(self._value(title, text, type, place, expression))
-        return values
+        return await self._grown(values, place)

@@ -50,6 +50,8 @@ from freezeframe.model.values import ScopeKind
 
 from . import probe, programs
 
+#: of the debugger's own JDK; the program may run on any
+_OLDEST = 17
 _STEPS = {StepKind.OVER: "over", StepKind.INTO: "into", StepKind.OUT: "out"}
 #: of the machine itself: it handles other signals, and ends with a code then
 _SIGNALS = {134: "SIGABRT", 137: "SIGKILL", 139: "SIGSEGV"}
@@ -68,7 +70,7 @@ class Jdb(Spelling):
     typed_filters = True
     filters = (
         ExceptionFilter("uncaught", "exceptions that nobody catches", default=True),
-        ExceptionFilter("raised", "every exception that your own code lets out or catches"),
+        ExceptionFilter("raised", "every exception that your own code raises or catches"),
     )
     nearest = {
         Feature.MEMORY_READ: "dbg print EXPR",
@@ -355,6 +357,16 @@ def _address(target: Attach) -> tuple[str, str]:
             next=f"java {_AGENT} …",
         )
     host, _, port = found["address"].rpartition(":")
+    if port == "0" and target.pid is not None:
+        # Any port that was free; only the system knows which.
+        listening = sorted(processes.ports(target.pid))
+        if len(listening) != 1:
+            raise Unsupported(
+                f"process {target.pid} listens on {len(listening)} ports, and its command does not "
+                "say which is the debug agent's.",
+                next="dbg attach 127.0.0.1:PORT --adapter jdb",
+            )
+        port = str(listening[0])
     return host.replace("*", "") or "127.0.0.1", port
 
 
@@ -367,7 +379,11 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
         jdb = os.path.realpath(os.path.expanduser(place))
         folder = os.path.dirname(jdb)
         if all(os.path.isfile(os.path.join(folder, each)) for each in ("jdb", "javac", "java")):
-            return Found(jdb, _version(os.path.dirname(folder)))
+            version = _version(os.path.dirname(folder))
+            major = re.match(r"\d+", version or "")
+            if major and int(major[0]) < _OLDEST:
+                return Missing(f"the JDK at {folder} is {version}, and {_OLDEST} is needed")
+            return Found(jdb, version)
     if config.path:
         return Missing(f"{config.path} is not in a JDK")
     return Missing("no JDK (jdb and javac) on PATH or in JAVA_HOME")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import struct
 import zipfile
@@ -11,19 +12,8 @@ from dataclasses import dataclass
 from freezeframe.backends.backend import Attach, Launch
 from freezeframe.errors import LaunchFailed
 
-#: where projects keep sources, below their own folder
-_SOURCES = (
-    "",
-    "src",
-    "src/main/java",
-    "src/main/kotlin",
-    "src/test/java",
-    "src/test/kotlin",
-    "app/src/main/java",
-    "app/src/main/kotlin",
-    "java",
-    "test",
-)
+#: where projects keep sources, below their own folder: one folder for each language
+_SOURCES = ("", "src", "src/main/*", "src/test/*", "app/src/main/*", "java", "test")
 #: how far above the program's own folder a project may begin
 _ABOVE = 5
 
@@ -145,7 +135,10 @@ def source_roots(target: Launch | Attach) -> list[str]:
             folder = os.path.dirname(folder)
     starts.insert(1, target.cwd)
     extra = _absolute(target.env.get("SOURCEPATH", ""), target.cwd)
-    found = [*extra, *(os.path.join(start, each) for start in starts for each in _SOURCES)]
+    found = list(extra)
+    for start in starts:
+        for each in _SOURCES:
+            found += sorted(glob.glob(os.path.join(glob.escape(start), each)))
     return [each for each in dict.fromkeys(map(os.path.normpath, found)) if os.path.isdir(each)]
 
 

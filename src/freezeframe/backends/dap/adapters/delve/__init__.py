@@ -288,9 +288,15 @@ ADAPTER = Adapter(
     remark=_remark,
     # Hits are counted here.
     extra_features=frozenset({Feature.REGISTERS, Feature.HIT_COUNTS, Feature.EXCEPTIONS}),
-    # It starts a program again without stopping for breakpoints (1.27.2); we start it anew.
-    lacks=frozenset({Feature.RESTART}),
-    hints={Feature.DETACH: "dbg stop", Feature.STEP_BACK: "dbg restart"},
+    # It starts a program again without stopping for breakpoints (1.27.2); we start it anew. Memory
+    # it reads only where it named a slice or string itself, and no expression is told its name.
+    lacks=frozenset({Feature.RESTART, Feature.MEMORY_READ, Feature.MEMORY_WRITE}),
+    hints={
+        Feature.DETACH: "dbg stop",
+        Feature.STEP_BACK: "dbg restart",
+        Feature.MEMORY_READ: "dbg print EXPRESSION",
+        Feature.MEMORY_WRITE: "dbg set NAME VALUE",
+    },
     start=Start(
         reverse=lambda target: True,
         entry_function=lambda target: "main.main",

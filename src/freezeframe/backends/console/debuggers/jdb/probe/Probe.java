@@ -360,7 +360,7 @@ final class Probe {
             causes.add(Show.failure(deeper));
             cause = deeper;
         }
-        return Json.of("type", error.referenceType().name(), "message", Show.message(error), "causes", causes,
+        return Json.of("type", error.referenceType().name(), "message", new Show(stage, stage.current).said(error), "causes", causes,
             "mode", stage.caught ? "raised" : "uncaught");
     }
 }

@@ -20,6 +20,8 @@ import java.util.Set;
 
 /** Values as text, and what is in them. Runs no code of the program's own, only the library's. */
 final class Show {
+    /** How deep a value's text goes into what it holds. */
+    private static final int DEPTH = 2;
     private static final int ITEMS = 10;
     private static final int FIELDS = 6;
     private static final int SHORT = 1_000;
@@ -45,12 +47,15 @@ final class Show {
 
     static String simple(String type) {
         String bare = type.replaceAll("/0x[0-9a-f]+", "");
-        return bare.substring(Math.max(bare.lastIndexOf('.'), bare.lastIndexOf('$')) + 1);
+        String inner = bare.substring(bare.lastIndexOf('.') + 1);
+        String last = inner.substring(inner.lastIndexOf('$') + 1);
+        // A class without a name has a number.
+        return last.isEmpty() || Character.isDigit(last.charAt(0)) ? inner : last;
     }
 
     static String function(Method method) {
-        String type = method.declaringType().name();
-        String owner = type.substring(type.lastIndexOf('.') + 1).replace('$', '.');
+        String type = method.declaringType().name().replaceAll("\\$\\$Lambda.*", "");
+        String owner = type.substring(type.lastIndexOf('.') + 1).replaceAll("\\$(?=[A-Za-z_])", ".");
         return owner + "." + method.name();
     }
 
@@ -63,6 +68,20 @@ final class Show {
     static String message(ObjectReference error) {
         Value text = field(error, "detailMessage");
         return text instanceof StringReference string ? string.value() : "";
+    }
+
+    /** Return what a throwable says; of the library's own, what it says when it is asked. */
+    String said(ObjectReference error) {
+        String message = message(error);
+        if (message.isEmpty() && error.referenceType().name().startsWith("java.")) {
+            try {
+                Value text = call(error, "getMessage", "()Ljava/lang/String;");
+                return text instanceof StringReference string ? string.value() : "";
+            } catch (Complaint cannot) {
+                return "";
+            }
+        }
+        return message;
     }
 
     static Value field(ObjectReference object, String name) {
@@ -85,7 +104,7 @@ final class Show {
         try {
             List<Value> items = items(value);
             count = items != null ? Integer.valueOf(items.size()) : value instanceof ArrayReference array ? array.length() : null;
-            text = text(value, true, limit);
+            text = text(value, DEPTH, limit);
         } catch (Complaint error) {
             text = error.getMessage();
             failed = true;
@@ -105,7 +124,7 @@ final class Show {
         int arrays = type.indexOf('[');
         String bare = arrays < 0 ? type : type.substring(0, arrays);
         bare = bare.replaceAll("/0x[0-9a-f]+", "");
-        return bare.substring(bare.lastIndexOf('.') + 1).replace('$', '.') + (arrays < 0 ? "" : type.substring(arrays));
+        return bare.substring(bare.lastIndexOf('.') + 1).replaceAll("\\$(?=\\D)", ".") + (arrays < 0 ? "" : type.substring(arrays));
     }
 
     private boolean opens(Value value) {
@@ -125,7 +144,7 @@ final class Show {
     }
 
     /** Return a value's text; of one that stands inside another, in short. */
-    String text(Value value, boolean whole, int limit) throws Complaint {
+    String text(Value value, int depth, int limit) throws Complaint {
         if (value == null) {
             return "null";
         }
@@ -140,13 +159,13 @@ final class Show {
         }
         if (value instanceof StringReference string) {
             String text = string.value();
-            int most = whole ? limit : 60;
+            int most = depth == DEPTH ? limit : 60;
             return text.length() <= most ? Json.quoted(text) : Json.quoted(text.substring(0, most)) + "…";
         }
         ObjectReference object = (ObjectReference) value;
         String type = object.referenceType().name();
         if (BOXES.contains(type)) {
-            return text(field(object, "value"), whole, limit);
+            return text(field(object, "value"), depth, limit);
         }
         if (isEnum(object)) {
             return field(object, "name") instanceof StringReference name ? name.value() : simple(type);
@@ -163,22 +182,22 @@ final class Show {
         if (is(object, "java.lang.Throwable")) {
             return failure(object);
         }
-        if (!whole) {
-            return shown(type);
+        if (depth == 0) {
+            return simple(type);
         }
         if (object instanceof ArrayReference array) {
             int length = array.length();
             List<Value> first = length == 0 ? List.of() : array.getValues(0, Math.min(ITEMS, length));
-            return shown(type).replaceFirst("\\[\\]", "[" + length + "]") + " " + listed("{", first, length, "}");
+            return simple(type).replaceFirst("\\[\\]", "[" + length + "]") + " " + listed("{", first, length, "}", depth - 1);
         }
         List<Value> items = items(object);
         if (items != null && is(object, "java.util.Map")) {
-            return shown(type) + "(" + items.size() + ") " + pairs(items);
+            return simple(type) + "(" + items.size() + ") " + pairs(items, depth - 1);
         }
         if (items != null) {
-            return shown(type) + "(" + items.size() + ") " + listed("[", items, items.size(), "]");
+            return simple(type) + "(" + items.size() + ") " + listed("[", items, items.size(), "]", depth - 1);
         }
-        return shown(type) + fields(object);
+        return simple(type) + fields(object, depth - 1);
     }
 
     private static String character(char c) {
@@ -186,28 +205,28 @@ final class Show {
         return "'" + (quoted.length() > 1 && quoted.startsWith("\"") ? quoted.substring(1, quoted.length() - 1) : quoted) + "'";
     }
 
-    private String listed(String open, List<Value> items, int total, String close) throws Complaint {
+    private String listed(String open, List<Value> items, int total, String close, int depth) throws Complaint {
         List<String> parts = new ArrayList<>();
         for (Value item : items.subList(0, Math.min(ITEMS, items.size()))) {
-            parts.add(text(item, false, 0));
+            parts.add(text(item, depth, 0));
         }
         return open + String.join(", ", parts) + (total > ITEMS ? ", …" : "") + close;
     }
 
-    private String pairs(List<Value> entries) throws Complaint {
+    private String pairs(List<Value> entries, int depth) throws Complaint {
         List<String> parts = new ArrayList<>();
         for (Value each : entries.subList(0, Math.min(ITEMS, entries.size()))) {
             Value[] pair = pair(each);
-            parts.add(text(pair[0], false, 0) + "=" + text(pair[1], false, 0));
+            parts.add(text(pair[0], depth, 0) + "=" + text(pair[1], depth, 0));
         }
         return "{" + String.join(", ", parts) + (entries.size() > ITEMS ? ", …" : "") + "}";
     }
 
-    private String fields(ObjectReference object) throws Complaint {
+    private String fields(ObjectReference object, int depth) throws Complaint {
         List<Field> fields = fieldsOf(object.referenceType());
         List<String> parts = new ArrayList<>();
         for (Field field : fields.subList(0, Math.min(FIELDS, fields.size()))) {
-            parts.add(field.name() + "=" + text(object.getValue(field), false, 0));
+            parts.add(field.name() + "=" + text(object.getValue(field), depth, 0));
         }
         return "{" + String.join(", ", parts) + (fields.size() > FIELDS ? ", …" : "") + "}";
     }
@@ -307,7 +326,7 @@ final class Show {
             for (int i = start; i < end; i++) {
                 if (map) {
                     Value[] pair = pair(items.get(i));
-                    String key = text(pair[0], false, 0);
+                    String key = text(pair[0], 1, 0);
                     boolean plain = pair[0] instanceof StringReference || key.matches("-?\\d+");
                     told.add(value("[" + key + "]", pair[1], null,
                         plain ? base + ".get(" + key + ")" : base + ".entrySet().toArray()[" + i + "].getValue()"));

@@ -179,12 +179,6 @@ final class Stage {
 
     private ExceptionRequest request(boolean raised) {
         ExceptionRequest request = vm.eventRequestManager().createExceptionRequest(null, raised, true);
-        if (raised) {
-            // The machine's own classes raise and catch all day long; what counts is what is ours.
-            for (String library : Marks.LIBRARIES) {
-                request.addClassExclusionFilter(library);
-            }
-        }
         request.setSuspendPolicy(EventRequest.SUSPEND_ALL);
         request.enable();
         return request;
@@ -294,6 +288,12 @@ final class Stage {
     private boolean wants(ExceptionEvent thrown) {
         boolean uncaught = thrown.catchLocation() == null;
         if (thrown.exception().referenceType().name().equals("java.lang.ThreadDeath")) {
+            return false;
+        }
+        // The library raises and catches all day long; what counts is what user code raises or sees.
+        boolean inside = Marks.isLibrary(thrown.location().declaringType().name())
+            && !uncaught && Marks.isLibrary(thrown.catchLocation().declaringType().name());
+        if (inside) {
             return false;
         }
         for (Map.Entry<String, List<String>> filter : filters.entrySet()) {

@@ -1,0 +1,194 @@
+"""What everyone who speaks to LLDB knows, whichever way: what it is told first, its words read.
+
+formats_probe  runs inside LLDB: shows what it shows badly by itself
+rust_probe     likewise, behind the formatters of the Rust toolchain
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import signal
+from dataclasses import replace
+
+from freezeframe.backends.backend import Launch, RawValue, Target
+from freezeframe.backends.native import is_rust
+from freezeframe.backends.transport.ask import answer
+from freezeframe.model.stops import Exit
+
+# --- what it is told first ----------------------------------------------------------------------
+
+_HERE = os.path.dirname(__file__)
+_PROBE = os.path.join(_HERE, "formats_probe.py")
+_RUST_PROBE = os.path.join(_HERE, "rust_probe.py")
+#: Rust's own libraries, as its two ways of mangling spell them: not stepped into
+_RUST_LIBRARIES = r"^(<|_\$LT\$|_?&|\[)*(std|core|alloc|hashbrown|gimli|miniz_oxide)(::|\.\.)"
+
+
+def first_commands(target: Target) -> list[str]:
+    """Return the commands that make LLDB show what it can."""
+    commands = [
+        "settings set target.inline-breakpoint-strategy always",
+        "settings set target.process.stop-on-exec false",
+        f'command script import "{_PROBE}"',
+    ]
+    if isinstance(target, Launch) and target.prefer_child:
+        # LLDB follows one of the two; the other runs on without a debugger.
+        commands.append("settings set target.process.follow-fork-mode child")
+    program = target.program
+    if program is not None and is_rust(program):
+        commands += _rust_commands(target.env.get("PATH", os.defpath))
+    return commands
+
+
+#: SIGINT is LLDB's own way to interrupt; to a program it means what it means elsewhere.
+SIGNALS = ("process handle SIGINT --pass true --stop true --notify true",)
+
+
+def _rust_commands(path: str) -> list[str]:
+    commands = [
+        f"settings set target.process.thread.step-avoid-regexp '{_RUST_LIBRARIES}'",
+    ]
+    root = sysroot(path)
+    if root is None:
+        return commands
+    library = os.path.join(root, "lib", "rustlib")
+    if os.path.exists(os.path.join(library, "etc", "lldb_lookup.py")):
+        commands += [
+            f'command script import "{library}/etc/lldb_lookup.py"',
+            f'command source -s 1 "{library}/etc/lldb_commands"',
+            f'command script import "{_RUST_PROBE}"',
+        ]
+    return commands
+
+
+@functools.cache
+def sysroot(path: str) -> str | None:
+    rustc = shutil.which("rustc", path=path)
+    if rustc is None:
+        return None
+    return (answer([rustc, "--print", "sysroot"], timeout_s=10) or "").strip() or None
+
+
+# --- stops --------------------------------------------------------------------------------------
+
+_SIGNAL = re.compile(r"(?:signal )?(SIG\w+)(?:: (.*))?")
+
+
+def read_signal(words: str) -> tuple[str, str] | None:
+    """Return a signal's name, and it with what LLDB says about it; None where there is none."""
+    match = _SIGNAL.match(words)
+    if match is None:
+        return None
+    return match[1], f"{match[1]}: {_fault(match[2])}" if match[2] else match[1]
+
+
+#: LLDB's words for what a fault's code means → ours
+_FAULTS = {
+    "address not mapped to object": "no memory",
+    "invalid permissions for mapped object": "no permission",
+    "address access protected": "no permission",
+    "sent by kernel (SI_KERNEL)": "no valid address",
+    "illegal address": "nothing behind the mapping",
+    "illegal alignment": "not aligned",
+}
+
+
+def _fault(words: str) -> str:
+    what, _, address = words.partition(" (fault address=")
+    plain = _FAULTS.get(what, what)
+    return f"{plain} at address {address.rstrip(')')}" if address else plain
+
+
+_LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]+)")
+
+
+def read_exit(text: str) -> Exit | None:
+    packets = _LAST_PACKET.findall(text)
+    if not packets:
+        return None
+    kind, number = packets[-1][0], int(packets[-1][1], 16)
+    if kind == "W":
+        return Exit(code=number)
+    try:
+        return Exit(signal=signal.Signals(number).name)
+    except ValueError:
+        return Exit(signal=f"signal {number}")
+
+
+# --- values -------------------------------------------------------------------------------------
+
+ADDRESS = re.compile(r"\b0x0+([0-9a-f]+)\b")
+_COUNT = re.compile(r"size=(\d+)")
+#: of Rust's Rc, Arc and RefCell: who holds it, not what is in it
+_HELD = re.compile(r"strong=\d+, weak=\d+|borrow(_mut)?=\d+")
+_RUST_CHAR = re.compile(r"(?:U\+0x[0-9a-f]+ )+U('(?:\\.|.)[^']*')", re.DOTALL)
+#: of C++'s shared pointers where they point to, of its variants nothing: what is inside says it
+_SHARED = re.compile(r".* @ (0x[0-9a-f]+)(?: (?:strong|weak)=\d+)*|\s*Active Type = .*", re.DOTALL)
+_MEMBERS = re.compile(r"(?:(0x[0-9a-f]+) )?\{.*\}", re.DOTALL)
+_UNREADABLE = re.compile(r"read memory from (0x[0-9a-f]+) failed")
+#: pointers whose target says less than their own text
+_PLAIN_POINTER = re.compile(r"(char|void|uchar|signed char|unsigned char|wchar_t|\(.*)\W*\*")
+OPTIMIZED_OUT = re.compile(r"not available|DW_OP|no location|optimized out")
+
+
+def enriched(value: RawValue) -> RawValue:
+    """Shorten addresses; open what shows only its type, its size or the address of a struct."""
+    text = value.text
+    if value.name == "<error>":
+        # In place of all variables, where the compiler wrote only lines (-g1).
+        return _failed(replace(value, name="variables"), text)
+    if text.startswith(("<error:", "error:")):
+        return _failed(value, text)
+    before, quote, after = text.partition('"')
+    text = ADDRESS.sub(lambda m: f"0x{m[1]}", before) + quote + after
+    text = _RUST_CHAR.sub(lambda m: m[1], text)
+    if text.endswith("<parent is NULL>"):
+        text = text.split()[0]
+    if (optional := re.fullmatch(r"\s*Has Value=(true|false)\s*", text)) is not None:
+        text = "" if optional[1] == "true" else "nullopt"
+    if value.ref and (shared := _SHARED.fullmatch(text)) is not None:
+        text = shared[1] or ""
+    kind = value.type or ""
+    if value.ref and (members := _MEMBERS.fullmatch(text)) is not None:
+        # A few of its members, made for logpoints: what is opened shows them all.
+        text = members[1] or kind
+    bare = re.sub(r"^(const |volatile |struct |class |union |enum )+", "", kind)
+    count = _COUNT.fullmatch(text)
+    pointer = re.fullmatch(r"0x[0-9a-f]+", text) is not None
+    if pointer and re.search(r"(unique|shared|weak)_ptr<", bare):
+        opaque = True
+    elif pointer and kind.endswith(("*", "&")):
+        opaque = not _PLAIN_POINTER.match(bare) and not kind.endswith("**")
+    else:
+        opaque = text in ("", kind, bare, "{...}") or count is not None
+        opaque = opaque or _HELD.fullmatch(text) is not None
+    # A pointer to nothing has children all the same, each of them an error.
+    ref = 0 if text in ("0x0", "nullopt") else value.ref
+    return replace(
+        value,
+        text=text,
+        ref=ref,
+        opaque=opaque and ref != 0,
+        whole=text.startswith('"'),
+        count=int(count[1]) if count else value.count,
+    )
+
+
+def _failed(value: RawValue, text: str) -> RawValue:
+    words = re.sub(r"^<?error: |>$", "", text).strip()
+    if OPTIMIZED_OUT.search(words):
+        return replace(value, text="<optimized out>", ref=0)
+    if (unreadable := _UNREADABLE.search(words)) is not None:
+        words = f"no memory at {ADDRESS.sub(lambda m: f'0x{m[1]}', unreadable[1])}"
+    return replace(value, text=words, failed=True, ref=0)
+
+
+def brief_error(text: str) -> str:
+    """Return what is wrong without LLDB's preamble and the drawing of the expression."""
+    for line in text.splitlines():
+        if "error:" in line:
+            return re.sub(r"^.*?error: (?:<user expression \d+>:\d+:\d+: )?", "", line).strip()
+    return text.strip().splitlines()[0] if text.strip() else "no reason was given"

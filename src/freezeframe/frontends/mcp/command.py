@@ -1,0 +1,77 @@
+"""`dbg mcp`: a process of its own, started by an agent's host, that speaks to the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sys
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from freezeframe.errors import FreezeframeError, UsageError
+from freezeframe.frontends import commands, help
+from freezeframe.frontends.parser import parse
+from freezeframe.ops import table
+from freezeframe.render import PLAIN, render_error
+
+assert table.OPS, commands  # the whole vocabulary
+
+TOKEN_VARIABLE = "FREEZEFRAME_MCP_TOKEN"
+HOST = "127.0.0.1"
+
+
+def main(argv: list[str]) -> NoReturn:
+    """Serve as the words of *argv* say, and end the process."""
+    try:
+        status = run(argv)
+    except FreezeframeError as error:
+        sys.stderr.write(render_error(error, PLAIN))
+        status = error.exit_status
+    except KeyboardInterrupt:
+        status = 130
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    sys.stderr.flush()
+    # A thread may still wait for a line of standard input; nobody waits for that thread.
+    os._exit(status)
+
+
+def run(argv: list[str]) -> int:
+    """Return the exit status after the client has left. Raises FreezeframeError."""
+    parsed = parse(argv)
+    if parsed.globals.help or parsed.op is None:
+        sys.stdout.write(help.page(["mcp"]))
+        return 0
+    options = parsed.kwargs
+    port = options.get("http")
+    if port is not None and not 0 < port < 65536:
+        raise UsageError(f"--http takes a port, not {port}.", next="dbg mcp --http 8765")
+    asyncio.run(_serve(options.get("tools") == "all", port, parsed.globals.budget))
+    return 0
+
+
+async def _serve(all_tools: bool, port: int | None, budget: int | None) -> None:
+    from . import server as mcp
+    from .bridge import Bridge
+    from .tools import tools
+
+    bridge = Bridge(_directory(), dict(os.environ), budget=budget)
+    server: Any = mcp.make_server(bridge, tools(all=all_tools), budget=budget)
+    try:
+        if port is None:
+            await mcp.serve_stdio(server)
+            return
+        token = os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(32)
+        sys.stderr.write(f"http://{HOST}:{port}/mcp\nAuthorization: Bearer {token}\n")
+        sys.stderr.flush()
+        await mcp.serve_http(server, HOST, port, token)
+    finally:
+        bridge.close()
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # removed under our feet
+        return os.path.expanduser("~")

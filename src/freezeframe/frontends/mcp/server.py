@@ -1,0 +1,210 @@
+"""The server itself, on the low-level server of the package `mcp`, which no other file knows.
+
+Serves the versions of the protocol with a handshake and the one without, whichever the first
+request speaks. It holds no debug session: those are the daemon's, so a client may come and go, and
+a command line sees the same ones.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from freezeframe import __version__
+from freezeframe.errors import FreezeframeError, NotFound
+from freezeframe.render import PLAIN, render_error
+
+from . import documents
+from .bridge import Bridge
+from .shrink import fit
+from .tools import Tool
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    Asked = ServerRequestContext[Any, Any]
+
+INSTRUCTIONS = (
+    "Freezeframe: debug any program. A call that lets the program run answers at its next stop "
+    "with reason, source, variables (`*` = changed) and output. `session` names one of several; "
+    "without it, the current one of the workspace. `next: dbg X` in an answer is run with "
+    "debug_lldb_command command=X. Sessions stay when you leave: end with debug_stop."
+)
+#: of the data next to a text, where the caller names no budget
+DATA_TOKENS = 2000
+
+
+def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None) -> Server[Any]:
+    """Return the server of *tools*; each call is a request to the daemon."""
+
+    async def list_tools(
+        ctx: Asked, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate(
+            {"tools": [tool.declaration() for tool in tools.values()]}
+        )
+
+    async def call_tool(ctx: Asked, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = tools.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name}")
+
+        async def progress(waited_s: float) -> None:
+            await ctx.session.report_progress(waited_s, None, f"running for {waited_s:.0f} s")
+
+        try:
+            answer = await bridge.ask(tool.request(params.arguments or {}), progress)
+        except FreezeframeError as error:
+            return _refused(error)
+        notes = "".join(f"note: {note}\n" for note in answer.get("notes", ()))
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=notes + answer["text"])],
+            structured_content=fit(answer["result"], budget or DATA_TOKENS),
+        )
+
+    async def list_resources(
+        ctx: Asked, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        try:
+            found = await documents.documents(bridge)
+        except FreezeframeError as error:
+            raise _protocol_error(error) from None
+        return types.ListResourcesResult.model_validate(
+            {"resources": [_listed(each, "uri") for each in found]}
+        )
+
+    async def list_templates(
+        ctx: Asked, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult.model_validate(
+            {"resourceTemplates": [_listed(each, "uriTemplate") for each in documents.TEMPLATES]}
+        )
+
+    async def read_resource(
+        ctx: Asked, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            text, mime = await documents.read(bridge, uri)
+        except FreezeframeError as error:
+            raise _protocol_error(error, uri) from None
+        return types.ReadResourceResult.model_validate(
+            {"contents": [{"uri": uri, "mimeType": mime, "text": text}]}
+        )
+
+    async def list_prompts(
+        ctx: Asked, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(
+                    name=prompt.name,
+                    description=prompt.description,
+                    arguments=[
+                        types.PromptArgument(name=name, description=what, required=index == 0)
+                        for index, (name, what) in enumerate(prompt.arguments.items())
+                    ],
+                )
+                for prompt in documents.PROMPTS.values()
+            ]
+        )
+
+    async def get_prompt(ctx: Asked, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        prompt = documents.PROMPTS.get(params.name)
+        if prompt is None:
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name}")
+        try:
+            text = prompt.filled(params.arguments or {})
+        except FreezeframeError as error:
+            raise _protocol_error(error) from None
+        message = types.PromptMessage(
+            role="user", content=types.TextContent(type="text", text=text)
+        )
+        return types.GetPromptResult(description=prompt.description, messages=[message])
+
+    return Server(
+        "freezeframe",
+        version=__version__,
+        title="Freezeframe",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+
+
+def _listed(document: documents.Document, key: str) -> dict[str, object]:
+    return {
+        key: document.uri,
+        "name": document.name,
+        "description": document.description,
+        "mimeType": document.mime,
+    }
+
+
+def _refused(error: FreezeframeError) -> types.CallToolResult:
+    """Return an error that the agent reads, and can act on."""
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=render_error(error, PLAIN))],
+        structured_content={
+            "error": {"code": error.error_code, "message": error.message, "next": error.next}
+        },
+        is_error=True,
+    )
+
+
+def _protocol_error(error: FreezeframeError, uri: str | None = None) -> MCPError:
+    data = {"code": error.error_code, "next": error.next, **({"uri": uri} if uri else {})}
+    wrong = isinstance(error, NotFound) or error.error_code in ("usage", "no-session", "not-found")
+    return MCPError(types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR, str(error), data)
+
+
+# --- transports ---------------------------------------------------------------------------------
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Serve the client at our standard input and output until it leaves."""
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+async def serve_http(server: Server[Any], host: str, port: int, token: str) -> None:
+    """Serve clients that know *token* at http://HOST:PORT/mcp, until interrupted."""
+    import uvicorn
+
+    app = server.streamable_http_app(host=host)
+    config = uvicorn.Config(
+        _Guard(app, token), host=host, port=port, log_level="warning", timeout_graceful_shutdown=2
+    )
+    await uvicorn.Server(config).serve()
+
+
+class _Guard:
+    """Lets nobody through who does not know the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._wanted = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._knows(scope):
+            headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b"a bearer token is needed\n"})
+            return
+        await self._app(scope, receive, send)
+
+    def _knows(self, scope: Scope) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(given) == 1 and hmac.compare_digest(given[0], self._wanted)

@@ -1,0 +1,109 @@
+"""What GDB's own DAP server does only with our help, beyond the contract."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from harness import facts
+from harness.reports import frame_of, printed, shown
+
+PROGRAM = """\
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+int counter = 0;
+
+static int bump(int by) {
+    counter += by;  // @write
+    return counter;
+}
+
+int main(int argc, char **) {
+    std::vector<std::string> names{"ada", "bob"};
+    int *nothing = nullptr;
+    for (int i = 1; i < 4; i++) {
+        bump(i);  // @call
+    }
+    try {
+        throw std::logic_error("first");  // @throw
+    } catch (const std::exception &) {
+    }
+    while (argc > 1) {
+        counter++;
+        usleep(1000);  // @sleeping
+    }
+    *nothing = 1;  // @crash
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def program(native):
+    return native(PROGRAM)
+
+
+def test_a_watchpoint_heeds_its_condition_and_tells_the_line_that_wrote(dbg, program):
+    dbg.data("start", program.name, "-b", program.at("call"))
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("watch", "counter", "--condition", "counter > 2")
+
+    report = dbg.data("continue")
+
+    seen = report["stop"]["watch"]
+    assert report["stop"]["reason"] == "watchpoint"
+    assert dbg.data("print", "counter")["value"]["text"] == "3"
+    assert (seen["line"] or frame_of(report)["line"]) == program.line("write")
+
+
+def test_a_throw_is_an_exception_and_no_breakpoint(dbg, program):
+    dbg.data("catch", "throw")
+
+    report = dbg.data("start", program.name)
+
+    assert report["stop"]["reason"] == "exception"
+    assert shown(report) == program.at("throw")
+
+
+def test_a_crash_names_its_signal_and_so_does_the_end(dbg, program):
+    report = dbg.data("start", program.name)
+
+    assert (report["stop"]["reason"], report["stop"]["description"]) == ("signal", "SIGSEGV")
+    assert frame_of(report)["line"] == program.line("crash")
+    assert dbg.data("continue")["exit"]["signal"] == "SIGSEGV"
+
+
+def test_a_core_file_shows_the_moment_of_death(dbg, program, project):
+    dbg.data("start", program.name)
+    dbg.data("raw", f"gcore {project / 'saved.core'}")
+    dbg.data("stop")
+
+    report = dbg.data("core", program.name, "saved.core")
+
+    assert frame_of(report)["line"] == program.line("crash")
+    assert "ada" in dbg("locals").out
+    assert dbg.error("continue")["code"] == "unsupported"
+
+
+def test_a_process_goes_on_when_it_was_joined_and_when_it_was_left(dbg, program):
+    with subprocess.Popen([program.path, "forever"], stdin=subprocess.DEVNULL) as process:
+        try:
+            joined = dbg.data("attach", process.pid, "--timeout", 1)
+            assert joined["state"] == "running"
+            facts.wait_until(lambda: facts.state_of(process.pid) in "RS", "it runs")
+            assert dbg.data("pause")["state"] == "stopped"
+            dbg.data("detach")
+            facts.wait_until(lambda: facts.state_of(process.pid) in "RS", "it runs on")
+        finally:
+            process.kill()
+
+
+def test_what_gdb_says_itself_is_not_the_program_s_output(dbg, program):
+    report = dbg.data("start", program.name, "-b", program.at("crash"))
+
+    assert printed(report) == ""

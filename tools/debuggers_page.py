@@ -1,0 +1,257 @@
+"""Write docs/DEBUGGERS.md, debugger × promise, from what the contract's last run saw.
+
+    python tools/debuggers_page.py           write it
+    python tools/debuggers_page.py --check   compare it; exits with 1 where it is stale
+
+The tests leave their results in .cache/promises.json (tests/harness/promises.py). A debugger that
+did not run keeps the column that it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "DEBUGGERS.md"
+RESULTS = ROOT / ".cache" / "promises.json"
+
+WORKS, REFUSED, BROKEN, UNKNOWN = "✓", "–", "✗", "?"
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Something a user counts on: the tests that hold it, and how its refusal is spelled."""
+
+    title: str
+    tests: tuple[str, ...]
+    #: what a refused command begins with, where a debugger may lack it
+    refusal: str | None = None
+
+
+def _contract(*names: str) -> tuple[str, ...]:
+    return tuple(f"test_contract.py::test_{name}" for name in names)
+
+
+def _life(*names: str) -> tuple[str, ...]:
+    return tuple(f"test_life.py::test_{name}" for name in names)
+
+
+def _machine(*names: str) -> tuple[str, ...]:
+    return tuple(f"test_machine.py::test_{name}" for name in names)
+
+
+PROMISES = (
+    Promise(
+        "start, and the whole picture of the first stop",
+        _contract("start_answers_with_the_whole_picture_of_the_first_stop"),
+    ),
+    Promise(
+        "breakpoints, before the start and later",
+        _contract(
+            "a_breakpoint_set_before_start_is_wanted_and_then_bound",
+            "a_breakpoint_added_while_stopped_is_hit",
+        ),
+    ),
+    Promise("conditions", _contract("a_condition_stops_only_where_it_holds")),
+    Promise("hit counts", _contract("a_hit_count_stops_at_that_pass_only")),
+    Promise("logpoints", _contract("a_logpoint_prints_and_does_not_stop")),
+    Promise("breakpoints on functions", _contract("a_function_can_be_broken_at")),
+    Promise(
+        "breakpoints on addresses", _machine("an_address_can_be_stopped_at"), refusal="break *"
+    ),
+    Promise("step over", _contract("next_steps_over_a_call")),
+    Promise(
+        "step in, and out with the value",
+        _contract("step_goes_into_a_call_and_finish_comes_back_with_its_value"),
+    ),
+    Promise("run to a place", _contract("until_runs_to_a_place_and_leaves_no_breakpoint")),
+    Promise("jump", _contract("jump_goes_on_elsewhere_or_is_refused"), refusal="jump"),
+    Promise("stop at the first line", _contract("stop_on_entry_stops_before_anything_is_printed")),
+    Promise(
+        "the stack and its frames",
+        _contract("the_backtrace_shows_who_called_whom", "frames_are_selected_and_looked_into"),
+    ),
+    Promise("locals and arguments", _contract("arguments_and_locals_are_told_apart")),
+    Promise(
+        "what changed since the last stop",
+        _contract("continue_answers_with_the_next_stop_and_marks_what_changed"),
+    ),
+    Promise("evaluate", _contract("an_expression_is_evaluated_in_the_frame")),
+    Promise("assign", _contract("a_variable_can_be_set_and_the_program_uses_it"), refusal="set"),
+    Promise("stop where it fails", _contract("a_program_that_fails_stops_at_the_failure")),
+    Promise("threads", _contract("a_stop_in_a_thread_names_it_and_the_others_are_listed")),
+    Promise("input", _contract("input_reaches_the_program_and_its_end_too")),
+    Promise(
+        "output and exit code",
+        _contract(
+            "a_program_without_a_stop_runs_to_its_end_in_one_call",
+            "the_end_after_a_stop_tells_exit_code_and_output",
+        ),
+    ),
+    Promise("pause", _life("pause_of_a_second_client_frees_the_first")),
+    Promise("restart", _contract("restart_runs_again_with_the_same_breakpoints")),
+    Promise(
+        "join a living program", _life("a_living_program_is_joined_and_left_running"), "attach"
+    ),
+    Promise("end it, and nothing stays", _life("stop_ends_the_program_and_its_debugger")),
+    Promise(
+        "watchpoints",
+        _machine("a_variable_that_is_watched_stops_where_it_is_written"),
+        refusal="watch",
+    ),
+    Promise("memory", _machine("memory_holds_what_a_variable_is"), refusal="memory read"),
+    Promise("registers", _machine("registers_tell_where_the_program_stands"), refusal="registers"),
+    Promise(
+        "instructions",
+        _machine("instructions_are_shown_from_where_the_program_stands"),
+        refusal="disassemble",
+    ),
+)
+
+
+def mark(promise: Promise, row: Row) -> str | None:
+    """Return how a debugger keeps a promise in one language; None where nothing was tried."""
+    outcomes = [row["tests"].get(test) for test in promise.tests]
+    if "failed" in outcomes:
+        return BROKEN
+    if any(outcome != "passed" for outcome in outcomes):
+        return None
+    lacks = promise.refusal is not None and any(
+        command.startswith(promise.refusal) for command in row["refuses"]
+    )
+    # The test that passed was then one of a clear refusal.
+    return REFUSED if lacks else WORKS
+
+
+def columns(rows: Mapping[str, Row]) -> dict[str, dict[str, str]]:
+    """Return what each debugger did, promise by promise, where all of them were tried.
+
+    Rows of one debugger, in several languages or versions of one, are one column: a mark that is
+    not the same for all names those that differ.
+    """
+    grouped: dict[str, list[Row]] = {}
+    for row in rows.values():
+        grouped.setdefault(row["name"], []).append(row)
+    found: dict[str, dict[str, str]] = {}
+    for name, group in sorted(grouped.items()):
+        group = [row for row in group if any(mark(promise, row) for promise in PROMISES)]
+        if not group:
+            continue
+        languages = sorted({row["language"] for row in group})
+        found[f"{name} ({', '.join(languages)})"] = {
+            promise.title: _together(promise, group) for promise in PROMISES
+        }
+    return found
+
+
+def _together(promise: Promise, group: list[Row]) -> str:
+    marks: dict[str, set[str]] = {}
+    for row in group:
+        marks.setdefault(mark(promise, row) or UNKNOWN, set()).add(row["language"])
+    if len(marks) == 1:
+        return next(iter(marks))
+    # What was not tried in one version is what it is in the others.
+    tried = {sign: languages for sign, languages in marks.items() if sign != UNKNOWN}
+    if len(tried) == 1:
+        return next(iter(tried))
+    return ", ".join(f"{sign} {'/'.join(sorted(tried[sign]))}" for sign in sorted(tried))
+
+
+def page(found: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the whole page."""
+    names = sorted(found)
+    lines = [
+        "# Debuggers and promises",
+        "",
+        "What each debugger was seen to do when the tests ran against it: "
+        f"{WORKS} it works, {REFUSED} it is refused clearly, with the nearest thing that works; "
+        f"{BROKEN} it does not work; {UNKNOWN} nobody has tried. One test or more stands behind "
+        "every mark; debuggers that are not here were never run in the tests (`dbg adapters` "
+        "calls them untested).",
+        "",
+        "This page is made of the last run: `python tools/debuggers_page.py` after the tests.",
+        "",
+        f"| | {' | '.join(names)} |",
+        f"| --- |{' :-: |' * len(names)}",
+    ]
+    for promise in PROMISES:
+        cells = " | ".join(found[name].get(promise.title, UNKNOWN) for name in names)
+        lines.append(f"| {promise.title} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def parse(text: str) -> dict[str, dict[str, str]]:
+    """Return the columns of a page that was written earlier."""
+    rows = [
+        [cell.strip() for cell in line.strip("|\n").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|") and not re.match(r"\|[\s:|-]+\|$", line)
+    ]
+    if not rows:
+        return {}
+    names = rows[0][1:]
+    return {name: {row[0]: row[column] for row in rows[1:]} for column, name in enumerate(names, 1)}
+
+
+def renewed(
+    old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Return the columns after a run: those that ran are new, as far as they were tried.
+
+    A debugger that was run in fewer languages than before keeps its column.
+    """
+
+    def split(title: str) -> tuple[str, set[str]]:
+        name, _, languages = title.removesuffix(")").partition(" (")
+        return name, set(languages.split(", "))
+
+    kept = {title: dict(marks) for title, marks in old.items()}
+    for title, marks in new.items():
+        name, languages = split(title)
+        for other in [each for each in kept if split(each)[0] == name and each != title]:
+            if split(other)[1] > languages:
+                break
+            del kept[other]
+        else:
+            before = kept.get(title, {})
+            kept[title] = {
+                promise: before.get(promise, sign) if sign == UNKNOWN else sign
+                for promise, sign in marks.items()
+            }
+    return kept
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="compare, do not write")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    options = parser.parse_args()
+    try:
+        rows = json.loads(options.results.read_text())
+    except (OSError, ValueError):
+        print(f"{options.results} holds no results.\n  next: sh check.sh", file=sys.stderr)
+        return 1
+    there = options.page.read_text() if options.page.exists() else ""
+    made = page(renewed(parse(there), columns(rows)))
+    if made == there:
+        return 0
+    if options.check:
+        words = "docs/DEBUGGERS.md does not say what this run saw."
+        print(f"{words}\n  next: python tools/debuggers_page.py", file=sys.stderr)
+        return 1
+    options.page.write_text(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
