@@ -29,6 +29,8 @@ need cargo
 install_delve
 # Ruby brings its debugger along: the debug gem is one of its own.
 need ruby
+# Java's compiler and debug interface are in its development kit, not in what only runs programs.
+need jdb openjdk-17-jdk-headless
 install_js_debug
 install_typescript
 
@@ -41,5 +43,8 @@ step ruff check .
 step ruff format --check .
 step mypy
 # Every test has a daemon, a folder and a project of its own, so they run side by side.
+rm -f .cache/promises.json
 step python -m pytest -q -n "${FREEZEFRAME_TEST_WORKERS:-2}" "$@"
+# The page of debuggers says what a whole run saw.
+[ $# -gt 0 ] || step python tools/debuggers_page.py --check
 say "== all passed"

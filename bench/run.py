@@ -17,6 +17,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import inspected
 import lab as labs
 import native
 import recorded
@@ -57,13 +58,16 @@ def _here() -> tuple[type[Measure], ...]:
     """Return what can be measured on this machine."""
     why = native.missing()
     if why is None:
-        return (*MEASURES, *recorded.RECORDED, *native.NATIVE)
+        return (*MEASURES, *recorded.RECORDED, *inspected.INSPECTED, *native.NATIVE)
     print(f"native code is not measured: {why}", file=sys.stderr)
-    return (*MEASURES, *recorded.RECORDED)
+    return (*MEASURES, *recorded.RECORDED, *inspected.INSPECTED)
 
 
 def _names() -> list[str]:
-    return [measure.name for measure in (*MEASURES, *recorded.RECORDED, *native.NATIVE)]
+    return [
+        measure.name
+        for measure in (*MEASURES, *recorded.RECORDED, *inspected.INSPECTED, *native.NATIVE)
+    ]
 
 
 def _sample(lab: labs.Lab, measures: list[Measure], rounds: int) -> dict[str, list[float]]:

@@ -202,9 +202,15 @@ def test_arrows_inside_backends_point_down_only():
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", ["framing", "messages", "connection"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("dap/framing", "dap/messages", "dap/connection"),
+        *("inspector/connection", "inspector/grammar", "inspector/conditions"),
+    ],
+)
 def test_the_protocol_does_no_io(name):
-    file = PACKAGE / "backends" / "dap" / f"{name}.py"
+    file = PACKAGE / "backends" / f"{name}.py"
     doing_io = {"asyncio", "socket", "subprocess", "select", "selectors", "threading", "os"}
 
     wrong = [each for each in imports_of(file) if each.module.split(".")[0] in doing_io]
@@ -335,6 +341,21 @@ def test_a_debugger_s_name_stands_in_its_own_file_only():
                     continue
                 if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
                     wrong.append(f"{file.relative_to(ROOT)}:{line} has {name!r} in {text[:60]!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_inspector_room_keeps_its_names_to_itself():
+    """Another debugger may know the same runtime; nobody above may ask for one by its name."""
+    from freezeframe.backends.inspector import known
+
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line} has {text!r}"
+        for file in sources()
+        if {"inspector", "adapters", "debuggers"}.isdisjoint(file.parts)
+        for line, text in strings_of(file)
+        if text in known()
+    ]
+    assert known()
     assert not wrong, "\n".join(wrong)
 
 

@@ -154,16 +154,18 @@ def columns(rows: Mapping[str, Row]) -> dict[str, dict[str, str]]:
 
 
 def _together(promise: Promise, group: list[Row]) -> str:
-    marks: dict[str, set[str]] = {}
+    languages: dict[str, set[str]] = {}
     for row in group:
-        marks.setdefault(mark(promise, row) or UNKNOWN, set()).add(row["language"])
+        languages.setdefault(row["language"], set()).add(mark(promise, row) or UNKNOWN)
+    marks: dict[str, list[str]] = {}
+    for language, signs in sorted(languages.items()):
+        # What was not tried in one version of a language is what it is in the others; what was not
+        # tried in one language is not known from another.
+        for sign in sorted(signs - {UNKNOWN} or {UNKNOWN}):
+            marks.setdefault(sign, []).append(language)
     if len(marks) == 1:
         return next(iter(marks))
-    # What was not tried in one version is what it is in the others.
-    tried = {sign: languages for sign, languages in marks.items() if sign != UNKNOWN}
-    if len(tried) == 1:
-        return next(iter(tried))
-    return ", ".join(f"{sign} {'/'.join(sorted(tried[sign]))}" for sign in sorted(tried))
+    return ", ".join(f"{sign} {'/'.join(marks[sign])}" for sign in sorted(marks))
 
 
 def page(found: Mapping[str, Mapping[str, str]]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,6 +75,10 @@ class Debugger:
     interpreter: Interpreter | None = field(default=None, repr=False)
     #: it joins living processes
     joins: bool = True
+    #: what stands before the name of a variable
+    sigil: str = ""
+    #: a program can have threads
+    threaded: bool = True
     #: what runs a program so that it can be joined later, where that takes more than its name
     runner: tuple[str, ...] = ()
     #: a folder of the daemon's cache that is kept from test to test: it takes long to make
@@ -98,6 +103,10 @@ class Debugger:
         """Put the contract's program of that stem into *project*, ready to be started."""
         source = programs.install(stem + self.suffix, project)
         return programs.compiled(source) if self.language else source
+
+    def says(self, expression: str) -> str:
+        """Return an expression of plain names and operators as this language writes it."""
+        return re.sub(r"\b([a-z_]+)\b", lambda name: self.sigil + name[1], expression)
 
     def command(self, program: Program) -> list[str]:
         """Return the command line that runs a program without a debugger."""
@@ -320,7 +329,36 @@ JAVA = (
     ),
 )
 
-DEBUGGERS = (*PYTHONS, *PROMPTED, *NATIVE, *CODELLDB, *GDB_DAP, *RUBY, *GO, *NODE, *JAVA)
+PERL = (
+    Debugger(
+        id="perl",
+        suffix=".pl",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "watch total",
+            "break *0x1000",
+            "jump loop.pl:21",
+            "detach",
+        ),
+        failure=Failure(
+            reason="exception",
+            type="die",
+            message="Illegal division by zero",
+            words="Illegal division by zero at",
+            exit_code=255,
+        ),
+        name="perl",
+        joins=False,
+        sigil="$",
+        threaded=False,
+        runner=("perl",),
+    ),
+)
+
+DEBUGGERS = (*PYTHONS, *PROMPTED, *NATIVE, *CODELLDB, *GDB_DAP, *RUBY, *GO, *NODE, *JAVA, *PERL)
 
 
 def held_against(module: str) -> tuple[Debugger, ...]:
@@ -329,6 +367,8 @@ def held_against(module: str) -> tuple[Debugger, ...]:
         return PYTHONS
     if "ruby" in module:
         return RUBY
+    if "perl" in module:
+        return PERL
     if "_go" in module:
         return GO
     if "java" in module:

@@ -20,7 +20,7 @@ from harness.reports import (
 # --- stops --------------------------------------------------------------------------------------
 
 
-def test_start_answers_with_the_whole_picture_of_the_first_stop(dbg, sample):
+def test_start_answers_with_the_whole_picture_of_the_first_stop(dbg, sample, debugger):
     p = sample("loop")
 
     report = dbg.data("start", p.name, "-b", p.at("loop"))
@@ -34,7 +34,7 @@ def test_start_answers_with_the_whole_picture_of_the_first_stop(dbg, sample):
     assert (seen["number"], seen["amount"], seen["total"]) == ("0", "6", "0")
     [current] = [line for line in report["source"]["lines"] if line["current"]]
     assert current["number"] == p.line("loop")
-    assert "total += amount" in current["text"]
+    assert debugger.says("total += amount") in current["text"]
     assert len(report["source"]["lines"]) == 7
     assert printed(report) == "adding\n"
     assert report["pid"] > 0
@@ -103,9 +103,9 @@ def test_a_breakpoint_set_before_start_is_wanted_and_then_bound(dbg, sample):
     assert bound["id"] == added["breakpoint"]["id"]
 
 
-def test_a_condition_stops_only_where_it_holds(dbg, sample):
+def test_a_condition_stops_only_where_it_holds(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("break", p.at("loop"), "-c", "number == 2")
+    dbg.data("break", p.at("loop"), "-c", debugger.says("number == 2"))
 
     report = dbg.data("start", p.name)
 
@@ -123,18 +123,18 @@ def test_a_hit_count_stops_at_that_pass_only(dbg, sample):
     assert dbg.data("continue")["state"] == "terminated"
 
 
-def test_a_hit_count_counts_the_passes_where_the_condition_holds(dbg, sample):
+def test_a_hit_count_counts_the_passes_where_the_condition_holds(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("break", p.at("loop"), "-c", "number >= 1", "--hit-count", "2")
+    dbg.data("break", p.at("loop"), "-c", debugger.says("number >= 1"), "--hit-count", "2")
 
     report = dbg.data("start", p.name)
 
     assert texts(report)["number"] == "2"
 
 
-def test_a_logpoint_prints_and_does_not_stop(dbg, sample):
+def test_a_logpoint_prints_and_does_not_stop(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("break", p.at("loop"), "--log", "total is {total}")
+    dbg.data("break", p.at("loop"), "--log", f"total is {{{debugger.says('total')}}}")
 
     report = dbg.data("start", p.name)
 
@@ -142,10 +142,10 @@ def test_a_logpoint_prints_and_does_not_stop(dbg, sample):
     assert printed(report, "log") == "total is 0\ntotal is 6\ntotal is 11\n"
 
 
-def test_of_two_breakpoints_on_a_line_the_one_that_holds_is_named(dbg, sample):
+def test_of_two_breakpoints_on_a_line_the_one_that_holds_is_named(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("break", p.at("loop"), "-c", "number == 2")
-    dbg.data("break", p.at("loop"), "-c", "number == 1", "--temporary")
+    dbg.data("break", p.at("loop"), "-c", debugger.says("number == 2"))
+    dbg.data("break", p.at("loop"), "-c", debugger.says("number == 1"), "--temporary")
 
     first = dbg.data("start", p.name)
     second = dbg.data("continue")
@@ -154,10 +154,10 @@ def test_of_two_breakpoints_on_a_line_the_one_that_holds_is_named(dbg, sample):
     assert (second["stop"]["breakpoints"], texts(second)["number"]) == ([1], "2")
 
 
-def test_a_logpoint_and_a_breakpoint_may_share_a_line(dbg, sample):
+def test_a_logpoint_and_a_breakpoint_may_share_a_line(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("break", p.at("loop"), "-c", "number == 1")
-    dbg.data("break", p.at("loop"), "--log", "at {number}")
+    dbg.data("break", p.at("loop"), "-c", debugger.says("number == 1"))
+    dbg.data("break", p.at("loop"), "--log", f"at {{{debugger.says('number')}}}")
 
     report = dbg.data("start", p.name)
 
@@ -350,14 +350,14 @@ def test_a_backtrace_can_be_limited_and_says_so(dbg, sample):
     assert part["more"] is None or part["more"] >= 6
 
 
-def test_frames_are_selected_and_looked_into(dbg, sample):
+def test_frames_are_selected_and_looked_into(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("callee"))
 
     caller = dbg.data("up")
     assert bare(caller["frame"]["function"]) == "total_of"
     assert texts(caller)["total"] == "0"
-    assert dbg.data("print", "number")["value"]["text"] == "0"
+    assert dbg.data("print", debugger.says("number"))["value"]["text"] == "0"
     assert bare(dbg.data("frame", 2)["frame"]["function"]) == "main"
     assert bare(dbg.data("down")["frame"]["function"]) == "total_of"
 
@@ -380,29 +380,29 @@ def test_arguments_and_locals_are_told_apart(dbg, sample):
     assert texts(dbg.data("locals"))["amount"] == "6"
 
 
-def test_an_expression_is_evaluated_in_the_frame(dbg, sample):
+def test_an_expression_is_evaluated_in_the_frame(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("callee"))
 
-    assert dbg.data("print", "price * 10 + count")["value"]["text"] == "23"
-    assert dbg.data("eval", "price + 1")["value"]["text"] == "3"
+    assert dbg.data("print", debugger.says("price * 10 + count"))["value"]["text"] == "23"
+    assert dbg.data("eval", debugger.says("price + 1"))["value"]["text"] == "3"
 
 
 def test_an_expression_that_fails_is_an_error_in_the_language_s_words(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("callee"))
 
-    error = dbg.error("print", "no_such_name", code=1)
+    error = dbg.error("print", debugger.says("no_such_name"), code=1)
 
     assert error["code"] == "evaluation"
     assert debugger.complaint in error["message"]
 
 
-def test_a_variable_can_be_set_and_the_program_uses_it(dbg, sample):
+def test_a_variable_can_be_set_and_the_program_uses_it(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("last"))
 
-    answer = dbg.data("set", "total", "100")
+    answer = dbg.data("set", debugger.says("total"), "100")
 
     assert answer["value"]["text"] == "100"
     report = dbg.data("continue")
@@ -530,7 +530,12 @@ def test_a_flood_of_output_ends_with_its_last_line(dbg, sample):
 # --- threads ------------------------------------------------------------------------------------
 
 
-def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample):
+def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample, debugger):
+    if not debugger.threaded:
+        p = sample("loop")
+        dbg.data("start", p.name, "-b", p.at("loop"))
+        assert [thread["current"] for thread in dbg.data("threads")["threads"]] == [True]
+        return
     p = sample("threads")
 
     report = dbg.data("start", p.name, "-b", p.at("worker"))
@@ -544,7 +549,11 @@ def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample):
     assert dbg.data("continue")["exit"]["code"] == 0
 
 
-def test_another_thread_can_be_looked_into(dbg, sample):
+def test_another_thread_can_be_looked_into(dbg, sample, debugger):
+    if not debugger.threaded:
+        sample("loop")
+        assert dbg.error("thread", 2)["code"] == "no-session"
+        return
     p = sample("threads")
     dbg.data("start", p.name, "-b", p.at("worker"))
     threads = {thread["name"]: thread["id"] for thread in dbg.data("threads")["threads"]}

@@ -158,11 +158,14 @@ def test_two_projects_never_touch_each_other(dbg, sample, tmp_path):
     assert dbg.data("continue")["state"] == "stopped"
 
 
-def test_many_clients_of_one_session_get_their_own_answers(dbg, sample):
+def test_many_clients_of_one_session_get_their_own_answers(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("loop"))
 
-    clients = [dbg.start_background("--json", "print", f"total + {n}") for n in range(12)]
+    clients = [
+        dbg.start_background("--json", "print", f"{debugger.says('total')} + {n}")
+        for n in range(12)
+    ]
     answers = [client.wait().json() for client in clients]
 
     assert [answer["data"]["value"]["text"] for answer in answers] == [str(n) for n in range(12)]
@@ -171,11 +174,11 @@ def test_many_clients_of_one_session_get_their_own_answers(dbg, sample):
 # --- batch --------------------------------------------------------------------------------------
 
 
-def test_a_batch_runs_until_the_first_failure(dbg, sample):
+def test_a_batch_runs_until_the_first_failure(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("loop"))
 
-    answer = dbg("--json", "batch", "next", "print no_such_name", "continue")
+    answer = dbg("--json", "batch", "next", f"print {debugger.says('no_such_name')}", "continue")
 
     assert answer.code == 1
     batch = answer.data()
@@ -185,10 +188,13 @@ def test_a_batch_runs_until_the_first_failure(dbg, sample):
     assert texts(dbg.data("locals"))["number"] == "0", "continue must not have run"
 
 
-def test_a_batch_can_be_read_from_standard_input(dbg, sample):
+def test_a_batch_can_be_read_from_standard_input(dbg, sample, debugger):
     p = sample("loop")
 
-    answer = dbg("batch", stdin=f"break {p.at('loop')}\nstart {p.name}\ncontinue\nprint total\n")
+    answer = dbg(
+        "batch",
+        stdin=f"break {p.at('loop')}\nstart {p.name}\ncontinue\nprint {debugger.says('total')}\n",
+    )
 
     assert answer.code == 0, str(answer)
     assert answer.out.rstrip().endswith("6")

@@ -474,6 +474,26 @@ def test_code_of_a_context_of_its_own_is_seen_like_any_other(dbg, script):
     assert dbg.data("print", "inner")["value"]["text"] == "{a: Map(1) {1 => 2}}"
 
 
+def test_code_that_a_tool_compiles_is_stopped_in_at_the_lines_of_its_source(dbg, script):
+    """As test runners do it: the text is another one, under the name of the source."""
+    source = script("exports.one = 1; // @one\nexports.two = 2; // @two\n", "lib.js")
+    p = script(
+        "const vm = require('vm');\n"
+        "const map = { version: 3, sources: ['lib.js'], mappings: ';;AAAA;AACA' };\n"
+        "const url = 'data:application/json;base64,'\n"
+        "  + Buffer.from(JSON.stringify(map)).toString('base64');\n"
+        "const text = '// made\\n// by a tool\\nexports.one = 1;\\nexports.two = 2;\\n'\n"
+        "  + '//# sourceMappingURL=' + url;\n"
+        "const filename = require.resolve('./lib.js');\n"
+        "vm.compileFunction(text, ['exports'], { filename })({});\n"
+    )
+
+    report = dbg.data("start", p.name, "-b", source.at("two"))
+
+    assert place(report) == source.at("two")
+    assert texts(report)["exports"] == "{one: 1}"
+
+
 def test_a_step_leads_through_the_runtime_to_the_user_s_own_code_and_back(dbg, script):
     p = script(
         "const bus = new (require('events'))();\n"

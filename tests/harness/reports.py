@@ -31,9 +31,12 @@ def shown(report: Data) -> str:
 
 
 def values(answer: Data) -> dict[str, Data]:
-    """Return name → value of the arguments and locals in a report, `locals` or `args` answer."""
+    """Return name → value of the arguments and locals in a report, `locals` or `args` answer.
+
+    Without what marks a variable in some languages: `$total` is `total`.
+    """
     return {
-        value["name"]: value
+        value["name"].lstrip("$@%"): value
         for scope in answer["scopes"]
         if scope["kind"] in ("arguments", "locals")
         for value in scope["values"]

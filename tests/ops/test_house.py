@@ -229,7 +229,7 @@ def test_the_reason_names_what_decided(dbg, project, write_program):
 def test_a_file_that_nobody_claims_is_answered_with_what_is_known(dbg, write_program):
     write_program("data.xyz", "x\n")
 
-    error = dbg.error("start", "data.xyz", code=1)
+    error = dbg.error("start", "data.xyz")
 
     assert error["code"] == "debugger-missing"
     assert "Python" in error["message"]

@@ -251,6 +251,20 @@ def test_a_long_container_shows_its_first_elements_and_their_number():
     assert line.endswith(", … 1000 items])")
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("[", "]"), ("Map(1000) {", "}"), ("Box {", "}"), ("(", ")"), ("Counter({", "})")],
+)
+def test_a_container_of_containers_is_closed_as_it_was_opened(opening, closing):
+    items = ", ".join(["{'a': 1}"] * 1000)
+    value = Value("xs", f"{opening}{items}{closing}", has_children=True, count=1000)
+
+    line = shown(Evaluated("xs", value), budget_tokens=60).splitlines()[0]
+
+    assert line.startswith(f"xs = {opening}{{'a': 1}}, ")
+    assert line.endswith(f", … 1000 items{closing}")
+
+
 def test_changed_parts_are_told_by_their_paths_a_few_of_them():
     parts = tuple(Value(f"xs[{i}]", "1", changed=True, was="0") for i in range(6))
     value = Value("xs", "[…]" * 40, changed=True, was="[.]" * 40, parts=parts, more_parts=3)

@@ -46,6 +46,8 @@ class Debugger:
     make: Callable[[Found, Config], Backend]
     #: it starts `-m MODULE` targets
     modules: bool = False
+    #: whether a module of that name is there for it, seen in the caller's directory and environment
+    has_module: Callable[[str, str, Mapping[str, str]], bool] = lambda name, cwd, env: False
     #: of several that claim a program the lowest is taken
     rank: int = 50
     check_condition: Callable[[str], str | None] = lambda expression: None

@@ -104,6 +104,7 @@ def choose(
     module: bool = False,
     kind: str | None = None,
     name: str | None = None,
+    cwd: str = "/",
     env: Mapping[str, str],
     config: Config,
 ) -> Choice:
@@ -115,7 +116,9 @@ def choose(
     if named is not None:
         return named.of(program)
     if module:
-        claims = [(a, "it starts modules") for a in known(config).values() if a.modules]
+        there = [a for a in known(config).values() if a.modules]
+        sure = [(a, f"it has {program}") for a in there if a.has_module(program, cwd, env)]
+        claims = sure or [(a, "it starts modules") for a in there]
     else:
         if (
             kind is None

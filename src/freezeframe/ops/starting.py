@@ -83,6 +83,10 @@ async def start(
         str | None,
         Arg("the runtime to run it with (default: the caller's)", meta="PATH", complete="file"),
     ] = None,
+    classpath: Annotated[
+        str | None,
+        Arg("where a Java program's classes are found", meta="PATH", complete="directory"),
+    ] = None,
     name: SessionName = None,
     child: Child = None,
     just_my_code: JustMyCode = None,
@@ -97,6 +101,8 @@ async def start(
     program answers with its failure. A session of the same name is ended first, and the answer
     says so.
     """
+    if classpath is not None:
+        ctx = _with_classes(ctx, classpath)
     meant = await _programs.meant(
         ctx, program, args, module=module, interpreter=interpreter, adapter=adapter
     )
@@ -121,6 +127,7 @@ async def start(
         module=meant.module,
         kind=recipe.kind if recipe is not None else None,
         name=adapter,
+        cwd=os.path.abspath(directory),
         env=ctx.caller.env,
         config=ctx.config,
     )
@@ -418,6 +425,17 @@ async def _enter_breakpoints(
         await enter(ctx, location, remote=remote, dry=True)
     for location in parsed:
         await enter(ctx, location, remote=remote)
+
+
+def _with_classes(ctx: Context, classpath: str) -> Context:
+    """Return the context of a caller whose Java classes are found there, as he would write it."""
+    entries = [os.path.join(ctx.caller.cwd, each) for each in classpath.split(os.pathsep) if each]
+    missing = [each for each in entries if not each.endswith("*") and not os.path.exists(each)]
+    if missing or not entries:
+        what = missing[0] if missing else classpath
+        raise NotFound(f"there is no {what} to find classes in.", next="dbg start --classpath PATH")
+    env = {**ctx.caller.env, "CLASSPATH": os.pathsep.join(map(os.path.normpath, entries))}
+    return replace(ctx, caller=replace(ctx.caller, env=env))
 
 
 def _misplaced(module: str, args: tuple[str, ...]) -> tuple[str, ...]:

@@ -29,8 +29,9 @@ async def test_a_program_is_debugged_in_both_eras_of_the_protocol(dbg, program, 
         assert f"{p.at('loop')} in total_of" in text
         text, data = await call(client, "debug_evaluate", expression="amount")
         assert (text, data["value"]["text"]) == ("amount = 6\n", "6")
-        text, data = await call(client, "debug_step", kind="out")
-        assert data["stop"]["thread"]["frame"]["function"] == "main"
+        text, data = await call(client, "debug_step", kind="over")
+        assert data["stop"]["thread"]["frame"]["line"] == p.line("done")
+        assert "* total = 6 (was 0)" in text
         await call(client, "debug_stop")
 
 
@@ -99,7 +100,7 @@ async def test_a_wrong_argument_is_told_with_its_path_and_a_next_step(dbg):
         assert error["code"] == "usage"
         assert error["next"] == "dbg help start"
         _, error = await refusal(client, "debug_breakpoint_add", wher="a.py:1")
-        assert "`args.where`" in error["message"]
+        assert "`args.wher`; the nearest is `where`" in error["message"]
         _, error = await refusal(client, "debug_step", kind="sideways")
         assert "`args.kind` takes over, in, out, until" in error["message"]
         _, error = await refusal(client, "debug_lldb_command", command="'open")
@@ -200,7 +201,9 @@ async def test_the_daemon_s_end_is_survived(dbg, program):
     program("loop.py")
     async with connected(dbg) as client:
         await call(client, "debug_start", program="loop.py", stop_on_entry=True)
+        _, data = await call(client, "debug_status")
         await asyncio.to_thread(dbg, "daemon", "stop")
+        await asyncio.to_thread(facts.wait_for_exit, data["daemon_pid"])
         _, error = await refusal(client, "debug_stack")
         assert error["code"] == "no-session"
 

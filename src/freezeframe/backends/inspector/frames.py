@@ -157,27 +157,42 @@ def raw_scopes(call: dict[str, Any], values: Values) -> list[RawScope]:
         inner += [each for each in module if each["type"] == "module"]
         module = module or inner
     base = Held(call=str(call.get("callFrameId") or ""), module=is_module)
-    held = replace(base, scopes=_objects(inner), extra=tuple(_extra(call)))
+    held = replace(base, **_objects(inner), extra=tuple(_extra(call)))
     found = [RawScope("Locals", ScopeKind.LOCALS, values.hold(held))]
-    hiding = _objects(inner)
+    hiding = _named(inner)
     for scope in around:
         name = str(scope.get("name") or "")
         label = f"Closure of {name}" if name else "Closure"
-        held = replace(base, scopes=_objects([scope]), outer=True, inner=hiding)
+        held = replace(base, **_objects([scope]), outer=True, inner=hiding)
         found.append(RawScope(label, ScopeKind.LOCALS, values.hold(held)))
-        hiding += _objects([scope])
+        hiding += _named([scope])
     if module:
         hiding = () if is_module else hiding
-        held = replace(base, scopes=_objects(module), module=True, outer=True, inner=hiding)
+        held = replace(base, **_objects(module), module=True, outer=True, inner=hiding)
         found.append(RawScope("Module", ScopeKind.GLOBALS, values.hold(held)))
     if outer:
-        held = Held(scopes=_objects(outer))
+        held = Held(**_objects(outer))
         found.append(RawScope("Global", ScopeKind.OTHER, values.hold(held), expensive=True))
     return found
 
 
-def _objects(scopes: list[dict[str, Any]]) -> tuple[str, ...]:
-    return tuple(str(scope["object"]["objectId"]) for scope in scopes)
+def _objects(scopes: list[dict[str, Any]]) -> dict[str, Any]:
+    named = _named(scopes)
+    return {"scopes": tuple(each for each, _ in named), "keys": tuple(key for _, key in named)}
+
+
+def _named(scopes: list[dict[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """Return for each scope V8's object, and where it stands: what it names is the same there."""
+    return tuple((str(scope["object"]["objectId"]), _place(scope)) for scope in scopes)
+
+
+def _place(scope: dict[str, Any]) -> str:
+    start, end = scope.get("startLocation"), scope.get("endLocation")
+    # What is evaluated adds to these while the program runs.
+    if not start or not end or scope["type"] in ("eval", "with", "script", "global"):
+        return ""
+    numbers = [place[key] for place in (start, end) for key in ("lineNumber", "columnNumber")]
+    return f"{start['scriptId']}:{scope['type']}:{numbers}"
 
 
 def _extra(call: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -17,7 +17,7 @@ from .exceptions import RAISED, UNCAUGHT
 from .frames import Stack
 from .marks import Marks
 from .scripts import OURS, Scripts
-from .values import GROUP, KEPT, Values
+from .values import GROUP, KEPT, Values, probe_code
 from .wire import Refused, Wire
 
 #: how long a change waits for a thread that is busy elsewhere
@@ -25,14 +25,13 @@ _PATIENT_S = 86_400.0
 #: how far back V8 remembers who started what runs asynchronously
 _ASYNC_DEPTH = 16
 #: runs inside: tells of what nobody caught, after the fact, where V8 did not see it coming
-_MONITOR = f"""(()=>{{
+_MONITOR = """
 const told=new Set();
-function uncaught(error,origin){{if(!told.has(error))debugger;told.clear()}}
+function uncaught(error,origin){if(!told.has(error))debugger;told.clear()}
 process.on('uncaughtExceptionMonitor',uncaught);
-function tell(error){{const first=!told.has(error);told.clear();told.add(error);return first}}
-return {{tell,off(){{process.off('uncaughtExceptionMonitor',uncaught)}}}}
-}})()
-//# sourceURL={OURS}monitor"""
+function tell(error){const first=!told.has(error);told.clear();told.add(error);return first}
+function off(){process.off('uncaughtExceptionMonitor',uncaught)}
+"""
 IDLE_CODE = f"(()=>{{}})()\n//# sourceURL={OURS}idle"
 
 
@@ -73,7 +72,7 @@ class Isolate:
         self.scripts = Scripts(self.ask, host.root)
         self.marks = Marks(self._ask_patiently, self.scripts, host.moved)
         self._turn = asyncio.Lock()
-        self.values = Values(self.ask, number, self.builtin)
+        self.values = Values(self.ask, number)
         #: the frames of the stop that it stands at; None while it runs
         self.stack: Stack | None = None
         #: by breakpoint: why a condition could not be evaluated, since the last stop
@@ -136,49 +135,64 @@ class Isolate:
             if isinstance(answer, BaseException):
                 raise answer
 
-    async def settle_in(self) -> None:
-        """Put into the program what must be there before its code: needs a living context."""
+    async def settle_in(self, more: str = "") -> dict[str, Any]:
+        """Put into the program what must be there before its code, and run *more* there.
+
+        Returns its `pid` and `version`; nothing where that is done, or cannot be done yet.
+        """
         if self.prepared:
-            return
-        await self.values.probe()
-        answer = await self.evaluate_global(_MONITOR, keep=True)
-        if "exceptionDetails" in answer:
-            return  # too early: there is no `process` yet
+            return {}
+        code = (
+            f"((load)=>{{const util=load('util'),module=load('module').prototype._compile,"
+            f"func=load('vm').compileFunction;"
+            f"{probe_code()};{_MONITOR};{more};"
+            "return {api,monitor:{tell,off},module,func,pid:process.pid,version:process.version}})"
+        )
+        found = await self._with_require(code)
+        if found is None:
+            return {}  # too early: the runtime is not there yet
+        answer = await self.ask("Runtime.getProperties", objectId=found, ownProperties=True)
+        made = {each["name"]: each.get("value") or {} for each in answer.get("result") or ()}
         self.prepared = True
-        self._monitor = answer.get("result", {}).get("objectId")
-        await self.marks.use_compiler(await self.builtin("module", ".prototype._compile"))
+        self.values.use(made["api"]["objectId"])
+        self._monitor = made["monitor"]["objectId"]
+        compilers = [made[name].get("objectId") for name in ("module", "func")]
+        self.marks.gates.use([str(each) for each in compilers if each is not None])
+        await self.marks.guard()
+        return {name: made[name].get("value") for name in ("pid", "version")}
+
+    async def _with_require(self, code: str) -> str | None:
+        """Return what a function gives for `require`, as an object of V8's."""
+        # The inspector has one in the main thread; newer runtimes have a way to it everywhere.
+        load = "typeof require==='function'?require:process.getBuiltinModule"
+        url = f"\n//# sourceURL={OURS}monitor"
+        answer = await self.evaluate_global(f"{code}({load}){url}", keep=True)
+        calls = self.stack.calls if self.stack is not None else []
+        if "exceptionDetails" in answer and calls:
+            # A module of CommonJS has its own.
+            own = await self.ask(
+                "Debugger.evaluateOnCallFrame",
+                callFrameId=calls[0]["callFrameId"],
+                expression="require",
+                silent=True,
+            )
+            if own.get("result", {}).get("type") == "function":
+                answer = await self.ask(
+                    "Runtime.callFunctionOn",
+                    functionDeclaration=f"function(){{return {code}(this)}}{url}",
+                    objectId=own["result"]["objectId"],
+                    objectGroup=KEPT,
+                    silent=True,
+                )
+        if "exceptionDetails" in answer:
+            return None
+        found = answer["result"].get("objectId")
+        return str(found) if found is not None else None
 
     async def look_at_scripts(self) -> None:
         """Set what is wanted in scripts that were read before there was a way to look at them."""
         for script in self.scripts:
             await self.marks.about_to_run(script)
-
-    async def builtin(self, module: str, part: str = "") -> str | None:
-        """Return a module of the runtime's own, or a part of it, as an object of V8's."""
-        # The inspector has a `require` in the main thread; a module of CommonJS has its own.
-        code = (
-            "(typeof require==='function'?require:process.getBuiltinModule)"
-            f"({json.dumps(module)}){part}"
-        )
-        calls = self.stack.calls if self.stack is not None else []
-        options: dict[str, Any] = {
-            "expression": code,
-            "objectGroup": KEPT,
-            "includeCommandLineAPI": True,
-            "silent": True,
-        }
-        try:
-            answer = await self.ask("Runtime.evaluate", **options)
-            if "exceptionDetails" in answer and calls:
-                answer = await self.ask(
-                    "Debugger.evaluateOnCallFrame", callFrameId=calls[0]["callFrameId"], **options
-                )
-        except Refused:
-            return None
-        if "exceptionDetails" in answer:
-            return None
-        found = answer["result"].get("objectId")
-        return str(found) if found is not None else None
 
     async def evaluate_global(self, code: str, *, keep: bool = False) -> dict[str, Any]:
         return await self.ask(

@@ -44,7 +44,9 @@ class Workers:
             await isolate.configure(follow=True)
             await self._life.set_all(isolate)
             self._life.motion.entering[isolate] = self._begin
-            await isolate.marks.expect_entry(first_line=not self._life.owns_program)
+            first_line = not self._life.owns_program
+            await isolate.marks.gates.expect_entry(first_line=first_line)
+            await isolate.marks.guard()
             await isolate.ask("Runtime.runIfWaitingForDebugger")
         except DebuggerError as error:
             log.info("worker %s: %s", isolate.name, error)

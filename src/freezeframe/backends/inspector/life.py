@@ -222,7 +222,8 @@ class Life:
         if isinstance(self.target, Attach) and self._call is None:
             self.emit(events.ProcessStarted(self.pid))
         if self.owns_program:
-            await main.marks.expect_entry(first_line=False)
+            await main.marks.gates.expect_entry(first_line=False)
+            await main.marks.guard()
         self.motion.entering[main] = self._begin
         await main.ask("Runtime.runIfWaitingForDebugger")
         if self.owns_program:
@@ -232,23 +233,16 @@ class Life:
                     await self._begun.wait()
 
     async def _settle(self, isolate: Isolate) -> None:
-        await isolate.settle_in()
-        if self._call is not None:
-            await isolate.evaluate_global(disguise.TELL_EXIT)
-        answer = await isolate.ask(
-            "Runtime.evaluate", expression="[process.pid,process.version]", returnByValue=True
-        )
-        told = answer.get("result", {}).get("value")
-        # A program that waits before its first line has no `process` yet.
-        if isinstance(told, list) and all(told):
-            self.pid = self.pid or int(told[0])
-            self.found = replace(self.found, version=str(told[1]).removeprefix("v"))
+        code = disguise.TELL_EXIT if self._call is not None else ""
         if isinstance(self.target, Launch):
             line = None
             if self.owns_program and self.ground is not None and self.target.follow_children:
                 line = self.ground.listen()
-            code = disguise.code(self.runtime.child_options, self.target, line)
-            await isolate.evaluate_global(code)
+            code = f"{code};{disguise.code(self.runtime.child_options, self.target, line)}"
+        facts = await isolate.settle_in(code)
+        if facts:
+            self.pid = self.pid or int(facts["pid"])
+            self.found = replace(self.found, version=str(facts["version"]).removeprefix("v"))
 
     async def set_all(self, isolate: Isolate) -> None:
         self.motion.thrown.filters = {filter.name: filter for filter in self._filters}

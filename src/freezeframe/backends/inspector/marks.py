@@ -3,12 +3,11 @@
 A place holds every breakpoint that was wanted there, since V8 takes one. Breakpoints are set by
 URL, so that they are there before a script's first line runs. What only the text of a script can
 tell (a source map, a function's name, a line without code) is looked up in the moment between its
-being read and its first line; `gate` makes that moment.
+being read and its first line; `gates.py` makes that moment.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
 
 from . import conditions, grammar, sourcemaps
+from .gates import Gates
 from .scripts import OURS, Ask, Script, Scripts, offset_of, pattern_of, place_of, real
 from .wire import Refused
 
@@ -51,13 +51,8 @@ class Marks:
         self._by_id: dict[str, Place] = {}
         #: why a breakpoint can never be set
         self._wrong: dict[int, str] = {}
-        #: what every module of CommonJS is compiled by, once it is known
-        self._compiler: str | None = None
-        self._gates: dict[str, str] = {}
-        self._gate_code: str | None = None
+        self.gates = Gates(ask)
         self._copies = 0
-        #: the program has not begun, and its beginning is of interest
-        self._entry = False
 
     # --- what is wanted
 
@@ -69,7 +64,7 @@ class Marks:
         if not wanted:
             del self._lines[name]
         await self._change(before, wanted)
-        await self.gate()
+        await self.guard()
 
     async def set_all(
         self,
@@ -85,12 +80,12 @@ class Marks:
             await self._change((), wanted)
         self._functions = list(functions)
         await self._change((), functions)
-        await self.gate()
+        await self.guard()
 
     async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> None:
         before, self._functions = self._functions, list(wanted)
         await self._change(before, wanted)
-        await self.gate()
+        await self.guard()
 
     async def _change(
         self, before: Sequence[WantedBreakpoint], wanted: Sequence[WantedBreakpoint]
@@ -321,92 +316,11 @@ class Marks:
             found += [want.id for want in wanted if not told or want.id in said]
         return sorted(set(found), key=lambda id: (id < 0, id))
 
-    def is_gate(self, ids: Sequence[str]) -> bool:
-        """Whether a stop is at what compiles the modules of CommonJS."""
-        return self._gates.get("compile") in ids
-
-    @property
-    def wants_anything(self) -> bool:
-        return bool(self._lines or self._functions)
-
-    # --- where a program begins
-
-    async def expect_entry(self, *, first_line: bool) -> None:
-        """Stop where the first script of the user's begins.
-
-        Modules can be stopped before they run; *first_line* is for scripts that cannot, and that
-        do not stop by themselves: it is not exact where they begin with a function.
-        """
-        self._entry = True
-        if first_line:
-            answer = await self._ask(
-                "Debugger.setBreakpointByUrl", urlRegex="^(file:|/)", lineNumber=0, columnNumber=0
-            )
-            self._gates["entry"] = str(answer["breakpointId"])
-        await self.gate()
-
-    async def expect_start(self, script: str) -> None:
-        """Stop at the first statement of a script that has been read."""
-        start = {"scriptId": script, "lineNumber": 0, "columnNumber": 0}
-        answer = await self._ask(
-            "Debugger.getPossibleBreakpoints", start=start, restrictToFunction=True
-        )
-        first = next(iter(answer.get("locations") or ()), start)
-        location = {key: first[key] for key in ("scriptId", "lineNumber", "columnNumber")}
-        answer = await self._ask("Debugger.setBreakpoint", location=location)
-        self._gates["entry"] = str(answer["breakpointId"])
-
-    async def forget_entry(self) -> None:
-        self._entry = False
-        if "entry" in self._gates:
-            await self._ask("Debugger.removeBreakpoint", breakpointId=self._gates.pop("entry"))
-        await self.gate()
-
-    def is_entry(self, ids: Sequence[str]) -> bool:
-        return self._gates.get("entry") in ids
-
     # --- the moment before a script runs
 
-    async def use_compiler(self, object_id: str | None) -> None:
-        """Take the function that every module of CommonJS is compiled by."""
-        self._compiler = object_id
-        await self.gate()
-
-    async def gate(self) -> None:
+    async def guard(self) -> None:
         """Stop where scripts begin that may hold what is wanted, and only while it is."""
-        gated = self.wants_anything or self._entry
-        if gated != ("script" in self._gates):
-            if gated:
-                # For modules and scripts of contexts; V8 has no such moment for CommonJS.
-                answer = await self._ask(
-                    "Debugger.setInstrumentationBreakpoint", instrumentation="beforeScriptExecution"
-                )
-                self._gates["script"] = str(answer["breakpointId"])
-            else:
-                await self._ask("Debugger.removeBreakpoint", breakpointId=self._gates.pop("script"))
-        code = self._compile_code() if self.wants_anything and self._compiler else None
-        if code == self._gate_code:
-            return
-        self._gate_code = code
-        if "compile" in self._gates:
-            await self._ask("Debugger.removeBreakpoint", breakpointId=self._gates.pop("compile"))
-        if code is not None:
-            answer = await self._ask(
-                "Debugger.setBreakpointOnFunctionCall", objectId=self._compiler, condition=code
-            )
-            self._gates["compile"] = str(answer["breakpointId"])
-
-    def _compile_code(self) -> str:
-        """Return the condition under which the compiling of a module is worth a look."""
-        paths = json.dumps(sorted(self._lines))
-        names = [grammar.bare(want.location.function or "") for want in self._functions]
-        modules = [want.location.module for want in self._functions if want.location.module]
-        return (
-            f"((t,f)=>typeof t==='string'&&typeof f==='string'&&({paths}.includes(f)||"
-            f"((!f.includes('/node_modules/')||{json.dumps(modules)}.some(m=>f.includes(m)))&&"
-            f"(({'true' if self._lines else 'false'}&&t.includes('sourceMappingURL='))||"
-            f"{json.dumps(names)}.some(n=>t.includes(n))))))(arguments[0],arguments[1])"
-        )
+        await self.gates.guard(sorted(self._lines), self._functions)
 
     async def about_to_run(self, script: Script) -> None:
         """Set what is wanted in a script that has been read and has not begun."""

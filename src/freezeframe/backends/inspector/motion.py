@@ -16,6 +16,7 @@ from freezeframe.backends.backend import StepKind
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import StopReason
 
+from . import gates
 from .frames import Stack, function_name
 from .isolate import IDLE_CODE, Host, Isolate
 from .scripts import OURS, Spot
@@ -203,13 +204,13 @@ class Motion:
             if reasons == {"instrumentation"}:
                 await isolate.go()
                 return None
-        if isolate.marks.is_gate(hits):
+        if isolate.marks.gates.compiles(hits):
             await self._before_compiling(isolate)
             return None
         if url == f"{OURS}monitor":
             return await self._or_go_on(isolate, await self.thrown.unforeseen(isolate))
         ids = isolate.marks.hit(hits, said)
-        entered = isolate.marks.is_entry(hits) or "Break on start" in reasons
+        entered = isolate.marks.gates.enters(hits) or "Break on start" in reasons
         if entered and isolate in self.entering:
             return await self._enter(isolate, url, ids)
         if entered and not ids:
@@ -236,7 +237,8 @@ class Motion:
             await isolate.go()  # the module itself begins later
             return None
         stopped = await self.entering.pop(isolate)(isolate)
-        await isolate.marks.forget_entry()
+        await isolate.marks.gates.forget_entry()
+        await isolate.marks.guard()
         if ids:
             return events.Stopped(StopReason.BREAKPOINT, isolate.id, breakpoints=tuple(ids))
         if stopped is not None and moving and isolate.stack is not None:
@@ -245,7 +247,8 @@ class Motion:
                 return stopped
 
             self.entering[isolate] = arrived
-            await isolate.marks.expect_start(str(isolate.stack.calls[0]["location"]["scriptId"]))
+            script = str(isolate.stack.calls[0]["location"]["scriptId"])
+            await isolate.marks.gates.expect_start(script)
             await isolate.go()
             return None
         if stopped is None:
@@ -314,7 +317,7 @@ class Motion:
         answer = await isolate.ask(
             "Debugger.evaluateOnCallFrame",
             callFrameId=call["callFrameId"],
-            expression="[String(arguments[0]),String(arguments[1])]",
+            expression=f"[String(arguments[0]),String({gates.WHAT})]",
             returnByValue=True,
             silent=True,
         )

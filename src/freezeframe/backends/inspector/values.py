@@ -6,9 +6,10 @@ the whole in one round trip, and runs no code of the program's. References live 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,21 +54,28 @@ class Held:
     outer: bool = False
     #: of a scope: V8's name of the frame, and the scopes further in, whose names hide these
     call: str = ""
-    inner: tuple[str, ...] = ()
+    inner: tuple[tuple[str, str], ...] = ()
+    #: of a scope: where each of the objects stands in the text, the same at every stop
+    keys: tuple[str, ...] = ()
+    #: of the variables of a frame: what gives them as one object there
+    code: str = ""
 
 
 class Values:
     """References of one isolate. *number* gives references that no other isolate has."""
 
-    def __init__(
-        self, ask: Ask, number: Callable[[], int], builtin: Callable[[str], Awaitable[str | None]]
-    ) -> None:
+    def __init__(self, ask: Ask, number: Callable[[], int]) -> None:
         self._ask = ask
-        self._builtin = builtin
         self._number = number
         self._held: dict[int, Held] = {}
         #: the functions of the probe, by context; None where it cannot be had
         self._probes: dict[int, str | None] = {}
+        #: the names in scopes, which a text has once for all
+        self._names: dict[str, list[str]] = {}
+
+    def use(self, probe: str) -> None:
+        """Take the probe that was made in the context that programs begin in."""
+        self._probes[0] = probe
 
     def forget(self) -> None:
         """The program resumes: references die."""
@@ -87,27 +95,15 @@ class Values:
         """Return the probe of a context, made once; 0 is the one that programs begin in."""
         if context not in self._probes:
             self._probes[context] = None
-            util = await self._builtin("util") if not context else None
-            code = _PROBE.read_text("utf-8").rstrip()
-            # Logpoints use it too, by the one name that is there.
-            made = f"const api=(\n{code}\n)(util);try{{{BINDING}.log=api.log}}catch{{}};return api"
-            if util is not None:
-                answer = await self._ask(
-                    "Runtime.callFunctionOn",
-                    functionDeclaration=f"function(){{const util=this;{made}}}",
-                    objectId=util,
-                    objectGroup=KEPT,
-                    silent=True,
-                )
-            else:
-                params: dict[str, Any] = {"contextId": context} if context else {}
-                answer = await self._ask(
-                    "Runtime.evaluate",
-                    expression=f"(()=>{{const util=null;{made}}})()\n//# sourceURL={_URL}",
-                    objectGroup=KEPT,
-                    silent=True,
-                    **params,
-                )
+            params: dict[str, Any] = {"contextId": context} if context else {}
+            answer = await self._ask(
+                "Runtime.evaluate",
+                expression=f"(()=>{{const util=null;{probe_code()};return api}})()"
+                f"\n//# sourceURL={_URL}",
+                objectGroup=KEPT,
+                silent=True,
+                **params,
+            )
             if "exceptionDetails" not in answer:
                 self._probes[context] = answer["result"].get("objectId")
         return self._probes[context]
@@ -192,7 +188,7 @@ class Values:
         if held is None:
             raise Stale("that value belongs to an earlier stop.", next="dbg locals")
         most = _MOST if count is None else count
-        if not held.object and not held.within:
+        if not held.object and not held.within and not held.code:
             return (await self._variables(held))[start : start + most]
         object_id = await self._object(held)
         rows = await self.call(f"this.list(a,{start},{most},{_SHORT})", object_id) or []
@@ -207,14 +203,13 @@ class Values:
             value = await self.value(name, remote, name)
             found[name] = replace(value, returned=name == RETURNED)
         hidden = set(found)
-        for scope in held.inner:
-            hidden |= set(await self.call("this.names(a)", scope) or ())
-        for scope in held.scopes:
-            scope, fresh = await self._fresh(held, scope, hidden)
-            ref = self.hold(Held(scope))
-            for row in await self.call(f"this.list(a,0,{_MOST},{_SHORT})", scope) or []:
+        for scope, key in held.inner:
+            hidden |= set(await self._names_in(scope, key))
+        for scope, key in zip(held.scopes, held.keys or ("",) * len(held.scopes), strict=True):
+            ref, rows = await self._rows(held, scope, key, hidden)
+            for row in rows:
                 value = self._row(ref, None, row)
-                if value.name == BINDING or (fresh and value.name in hidden):
+                if value.name == BINDING:
                     continue
                 wrapped = held.module and value.name in _WRAPPED
                 # What compilers put around a module to stand for the language.
@@ -227,30 +222,42 @@ class Values:
             hidden |= set(found)
         return list(found.values())
 
-    async def _fresh(self, held: Held, scope: str, hidden: set[str]) -> tuple[str, bool]:
-        """Return an object with the variables of a scope as they are now.
+    async def _rows(
+        self, held: Held, scope: str, key: str, hidden: set[str]
+    ) -> tuple[int, list[list[Any]]]:
+        """Return the variables of a scope as they are now, and a reference to what holds them.
 
-        V8's own is how they were when it stopped, and has `undefined` for what is not set yet.
+        V8's own account is how they were when it stopped.
         """
-        if not held.call:
-            return scope, False
-        names = [
-            name
-            for name in await self.call("this.names(a)", scope) or ()
-            if _PLAIN.fullmatch(name) and name not in hidden and name != BINDING
-        ]
-        reads = "".join(f"try{{__v.{name}={name}}}catch{{}}" for name in names)
-        answer = await self._ask(
-            "Debugger.evaluateOnCallFrame",
-            callFrameId=held.call,
-            expression=f"(()=>{{const __v=Object.create(null);{reads}return __v}})()",
-            objectGroup=GROUP,
-            silent=True,
-        )
-        object_id = answer["result"].get("objectId")
-        if "exceptionDetails" in answer or object_id is None:
-            return scope, False
-        return str(object_id), True
+        if held.call:
+            names = [
+                name
+                for name in await self._names_in(scope, key)
+                if _PLAIN.fullmatch(name) and name not in hidden and name != BINDING
+            ]
+            reads = "".join(f"try{{__v.{name}={name}}}catch{{}}" for name in names)
+            made = f"const __v=Object.create(null);{reads}"
+            answer = await self._ask(
+                "Debugger.evaluateOnCallFrame",
+                callFrameId=held.call,
+                expression=f"(()=>{{{made}return {BINDING}.api.list(__v,0,{_MOST},{_SHORT})}})()",
+                returnByValue=True,
+                silent=True,
+            )
+            rows = answer.get("result", {}).get("value")
+            if isinstance(rows, list):
+                code = f"(()=>{{{made}return __v}})()"
+                return self.hold(Held(call=held.call, code=code)), rows
+        listed = await self.call(f"this.list(a,0,{_MOST},{_SHORT})", scope)
+        return self.hold(Held(scope)), listed or []
+
+    async def _names_in(self, scope: str, key: str) -> list[str]:
+        if key in self._names:
+            return self._names[key]
+        names = [str(name) for name in await self.call("this.names(a)", scope) or ()]
+        if key:
+            self._names[key] = names
+        return names
 
     async def _opened(self, parent: int, row: Sequence[Any], value: RawValue) -> RawValue:
         """Return a variable with the private fields of its value."""
@@ -280,6 +287,15 @@ class Values:
     async def _object(self, held: Held) -> str:
         if held.object:
             return held.object
+        if held.code:
+            answer = await self._ask(
+                "Debugger.evaluateOnCallFrame",
+                callFrameId=held.call,
+                expression=held.code,
+                objectGroup=GROUP,
+                silent=True,
+            )
+            return str(answer["result"]["objectId"])
         above = self._held.get(held.within)
         if above is None:
             raise Stale("that value belongs to an earlier stop.", next="dbg locals")
@@ -324,6 +340,13 @@ class Values:
 
 
 RETURNED = "(returned)"
+
+
+@functools.cache
+def probe_code() -> str:
+    """Return code that makes the probe, `api`, of `util`; logpoints and frames find it by name."""
+    text = _PROBE.read_text("utf-8").rstrip()
+    return f"const api=(\n{text}\n)(util);try{{{BINDING}.log=api.log;{BINDING}.api=api}}catch{{}}"
 
 
 def primitive(remote: dict[str, Any]) -> str:

@@ -118,6 +118,11 @@ def read_exit(text: str) -> Exit | None:
         return Exit(signal=f"signal {number}")
 
 
+def is_library(path: str) -> bool:
+    """Whether a file, or a module, is not the user's own."""
+    return not os.path.isabs(path) or path.startswith(("/usr/", "/build/", "/rustc/", "/lib"))
+
+
 # --- values -------------------------------------------------------------------------------------
 
 ADDRESS = re.compile(r"\b0x0+([0-9a-f]+)\b")

@@ -30,7 +30,8 @@ from .output import output_sections
 _SHORT = 60
 #: Changed parts of one value that are told one by one.
 _FEW = 4
-_OPENING = re.compile(r"[\w.]*([(\[{]+)")
+#: what a container's text begins with: `[`, `deque([`, `Map(2) {`; not what its first element does
+_OPENING = re.compile(r"(?:[\w.$]+(?:\(\d+\))? (?=[\[{]))?(?:[\w.]+(?P<call>\())?(?P<open>[(\[{]?)")
 _CLOSED_BY = str.maketrans("([{", ")]}")
 _TYPE_IN_TEXT = re.compile(r"<?(?:class )?([\w.$:]+)")
 
@@ -61,7 +62,8 @@ def right_side(value: Value, limit: int) -> str:
 def _counted(text: str, count: int, limit: int) -> str:
     """Return `[0, 1, 2, … 500 items]`: the first elements, and how many there are."""
     opening = _OPENING.match(text)
-    closing = opening[1][::-1].translate(_CLOSED_BY) if opening else ""
+    opened = (opening["call"] or "") + opening["open"] if opening else ""
+    closing = opened[::-1].translate(_CLOSED_BY)
     end = f", … {plural(count, 'item')}{closing}"
     head = head_of(text, max(limit, LEAST_LINE) - size(end))
     whole = head[: head.rfind(", ")] if ", " in head else ""

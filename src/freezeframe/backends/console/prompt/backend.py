@@ -172,7 +172,10 @@ class PromptBackend(PromptLife):
         asked = self._spelling.exception(thread)
         if asked is None or self._motion.halt.reason is not StopReason.EXCEPTION:
             return None
-        return await self._talk.ask(asked, slow=False)
+        info = await self._talk.ask(asked, slow=False)
+        if info is None or self.streams is None:
+            return info
+        return self._spelling.last_words(info, str(self.streams.words))
 
     async def raw(self, command: str, frame: int | None) -> str:
         at = self._at(frame)
@@ -211,13 +214,13 @@ class PromptBackend(PromptLife):
         return await self._machine(asked, Feature.MEMORY_WRITE)
 
     async def disassemble(self, address: str, count: int, offset: int = 0) -> Sequence[Instruction]:
-        asked = self._spelling.disassemble(address, count)
+        asked = self._spelling.disassemble(address, count, offset)
         return await self._machine(asked, Feature.DISASSEMBLE)
 
     async def watch(
         self, expression: str, access: str, condition: str | None, frame: int | None
     ) -> BoundBreakpoint:
-        bound = await self._marks.watch(expression, access, self._at(frame))
+        bound = await self._marks.watch(expression, access, condition, self._at(frame))
         if bound is None:
             raise self._lacks(Feature.WATCHPOINTS)
         return bound

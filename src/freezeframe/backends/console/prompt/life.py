@@ -199,8 +199,19 @@ class PromptLife(ConsoleBackend):
         """Look at what a program's start was answered with. Raises LaunchFailed."""
         halt = self._spelling.read_stop(text)
         if halt is None:
-            raise LaunchFailed(text.strip() or "the program could not be started.", next="dbg logs")
+            raise self._failed(self.target, text)
         return halt
+
+    def _failed(self, target: Target, text: str) -> LaunchFailed:
+        why = self._spelling.explain(target, text)
+        if why is not None:
+            return LaunchFailed(why[0], next=why[1])
+        if isinstance(target, Launch):
+            return LaunchFailed(
+                text.strip() or "the program could not be started.", next="dbg logs"
+            )
+        words = text.strip() or f"{self._name} could not join the program."
+        return LaunchFailed(words, next="dbg doctor")
 
     async def _set_off(self, target: Launch, halt: Halt | None, entry: str | None) -> None:
         """Let the program go, from where it stands before anything of it has run."""
@@ -253,9 +264,7 @@ class PromptLife(ConsoleBackend):
         text = greeting if command is None else await self._talk.tell(command)
         halt = self._spelling.read_stop(text)
         if halt is None or halt.exit is not None:
-            raise LaunchFailed(
-                text.strip() or f"{self._name} could not join the program.", next="dbg doctor"
-            )
+            raise self._failed(target, text)
         self._motion.stand(halt)
         if isinstance(target, Core):
             reason = halt.reason or StopReason.OTHER

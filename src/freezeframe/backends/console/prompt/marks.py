@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from freezeframe.backends.backend import BoundBreakpoint, Printed, WantedBreakpoint
 from freezeframe.backends.console.counting import read_hits, read_log, wants
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.places import Location
+from freezeframe.model.stops import WatchHit
 
 from .spelling import At, Halt, Made, Spelling
 from .talk import Talk
@@ -179,14 +180,23 @@ class Marks:
 
     # --- watchpoints
 
-    async def watch(self, expression: str, access: str, at: At) -> BoundBreakpoint | None:
-        asked = self._spelling.watch(expression, access, at)
+    async def watch(
+        self, expression: str, access: str, condition: str | None, at: At
+    ) -> BoundBreakpoint | None:
+        asked = self._spelling.watch(expression, access, condition, at)
         if asked is None:
             return None
         made = await self._talk.ask(asked, at)
         self._last_watch += 1
         self.watches[self._last_watch] = (made.number, expression)
         return BoundBreakpoint(self._last_watch, made.verified, message=made.message)
+
+    def seen(self, hit: WatchHit) -> WatchHit | None:
+        """Return what a watchpoint of the debugger's saw under our own number."""
+        for id, (number, expression) in self.watches.items():
+            if number == str(hit.id):
+                return replace(hit, id=id, expression=expression)
+        return None
 
     async def unwatch(self, id: int) -> None:
         watch = self.watches.pop(id, None)

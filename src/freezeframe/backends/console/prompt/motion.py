@@ -114,9 +114,9 @@ class Motion:
         halt = self._spelling.read_stop(text)
         if halt is None:
             # It was refused: the program stands where it stood.
-            words = text.strip().splitlines()
+            words = self._spelling.refusal(text)
             halt = replace(self.halt, reason=StopReason.OTHER, numbers=())
-            halt = replace(halt, description=words[-1] if words else None, returned=None)
+            halt = replace(halt, description=words, returned=None)
         self.running = False
         await self._came(halt)
 
@@ -249,7 +249,7 @@ class Motion:
     async def raw(self, command: str) -> None:
         """Run a command of the user's own that lets the program run."""
         self._kind, self._start = StepKind.INTO, None
-        self.go(command)
+        self.go(self._spelling.moving(command))
 
     async def report(self, halt: Halt, reason: StopReason | None = None) -> None:
         """Report a stop that was taken by `next_stop`, possibly under a reason of our own."""
@@ -287,7 +287,7 @@ class Motion:
                 None,
                 verdict.breakpoints,
                 all_threads=self._spelling.all_threads,
-                watch=halt.watch,
+                watch=None if halt.watch is None else self._marks.seen(halt.watch),
             )
         )
 

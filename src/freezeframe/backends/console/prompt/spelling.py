@@ -214,6 +214,10 @@ class Spelling:
         """Return the command that joins a process or opens a core file, where there is one."""
         return None
 
+    def explain(self, target: Target, words: str) -> tuple[str, str | None] | None:
+        """Return why a program could not be started or joined, and a next step, from the answer."""
+        return None
+
     def entry(self, target: Launch) -> Location | None:
         """Return where a program begins that does not stand at its first line by itself."""
         return None
@@ -242,9 +246,18 @@ class Spelling:
         """
         raise NotImplementedError
 
+    def refusal(self, text: str) -> str | None:
+        """Return why the program was not let run, from an answer that tells of no stop."""
+        words = text.strip().splitlines()
+        return words[-1] if words else None
+
     def moves(self, command: str) -> bool:
         """Whether a raw command lets the program run."""
         return False
+
+    def moving(self, command: str) -> str:
+        """Return how a raw command that lets the program run is sent."""
+        return command
 
     def jump(self, at: At, path: str, line: int) -> Ask[None] | None:
         return None
@@ -341,6 +354,10 @@ class Spelling:
     def exception(self, thread: int) -> Ask[ExceptionInfo | None] | None:
         return None
 
+    def last_words(self, info: ExceptionInfo, words: str) -> ExceptionInfo:
+        """Return an exception with what the program itself wrote about it before it stopped."""
+        return info
+
     def raw(self, command: str) -> Ask[str]:
         """Ask the user's own command; its reader raises where the answer is a refusal."""
         return Ask(command, lambda text: text)
@@ -357,10 +374,16 @@ class Spelling:
     def write_memory(self, address: str, data: bytes) -> Ask[int] | None:
         return None
 
-    def disassemble(self, address: str, count: int) -> Ask[Sequence[Instruction]] | None:
+    def disassemble(
+        self, address: str, count: int, offset: int
+    ) -> Ask[Sequence[Instruction]] | None:
+        """Ask for instructions, from *offset* instructions behind an address on."""
         return None
 
-    def watch(self, expression: str, access: str, at: At) -> Ask[Made] | None:
+    def watch(
+        self, expression: str, access: str, condition: str | None, at: At
+    ) -> Ask[Made] | None:
+        """Watch what an expression names. `Halt.watch` of a hit has the debugger's number."""
         return None
 
     def unwatch(self, number: str) -> str:

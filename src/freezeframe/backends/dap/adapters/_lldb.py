@@ -113,8 +113,7 @@ def read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
 
 
 def is_library(path: str, target: Target) -> bool:
-    module = path.partition("`")[0]
-    return not os.path.isabs(module) or module.startswith(("/usr/", "/build/", "/rustc/", "/lib"))
+    return lldb.is_library(path.partition("`")[0])
 
 
 def exit_signal(code: int, last_signal: str | None) -> str | None:

@@ -37,7 +37,7 @@ from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
 from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
-from . import exceptions, names, start
+from . import exceptions, libc, names, start
 from .line import Answered, GdbRefused, Happened, Line, Wrote, rows, tap_of
 from .marks import Marks
 from .motion import Motion
@@ -93,8 +93,8 @@ class GdbLife(ConsoleBackend):
         self.target = target
         self._sink = sink
         options = self._config.adapter(_NAME)
-        argv = (self._found.path, "-q", "-nx", "-i=mi3", *options.args)
-        self._command = argv
+        self._command = (self._found.path, "-q", "-nx", "-i=mi3", *options.args)
+        argv = (*self._command[:3], *start.settings(), *self._command[3:])
         self._know(target.program)
         if isinstance(target, Launch):
             check_program(target)
@@ -125,7 +125,6 @@ class GdbLife(ConsoleBackend):
                 "-gdb-version",
                 "-list-features",
                 *probes,
-                *start.settings(),
                 "-enable-pretty-printing",
                 *printers,
                 *further,
@@ -220,10 +219,14 @@ class GdbLife(ConsoleBackend):
 
         Through a pipe libc would keep it until the program ends, and a stop would show none of it.
         """
+        function, stream = "setvbuf", "*(void**)&stdout"
+        known = libc.addresses(self.pid or 0, (function, "_IO_2_1_stdout_"))
+        if known is not None:
+            function, stream = (f"{address:#x}" for address in known)
+        call = f"((int(*)(void*,char*,int,unsigned long)){function})((void*)({stream}),0,1,0)"
         try:
             await self._line.ask(
-                "-data-evaluate-expression "
-                + quote("((int(*)(void*,char*,int,unsigned long))setvbuf)(*(void**)&stdout,0,1,0)"),
+                f"-data-evaluate-expression {quote(call)}",
                 timeout_s=self._config.timeouts.value_s,
             )
         except DebuggerError:

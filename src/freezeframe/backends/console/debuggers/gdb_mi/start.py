@@ -70,14 +70,21 @@ _SKIPPED = "^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::"
 
 
 def settings() -> list[str]:
-    skip = f"-interpreter-exec console {quote(f'skip -rfunction {_SKIPPED}')}"
-    # gdb 13 fails inside itself on some Rust types; it can go on, and says so as an error.
-    steady = [
-        f"-interpreter-exec console {quote(f'maintenance set internal-error {each} no')}"
-        for each in ("quit", "corefile", "backtrace")
+    """Return the words of gdb's command line that set it up.
+
+    There each costs nothing; as a command of MI it would be an answer to wait for.
+    """
+    commands = [
+        *(f"set {each}" for each in SETTINGS),
+        f"skip -rfunction {_SKIPPED}",
+        # gdb 13 fails inside itself on some Rust types; it can go on, and says so as an error.
+        *(
+            f"maintenance set internal-error {each} no"
+            for each in ("quit", "corefile", "backtrace")
+        ),
+        _SIGNALS,
     ]
-    signals = f"-interpreter-exec console {quote(_SIGNALS)}"
-    return [*(f"-gdb-set {each}" for each in SETTINGS), skip, *steady, signals]
+    return [word for command in commands for word in ("-iex", command)]
 
 
 def load_probes() -> list[str]:

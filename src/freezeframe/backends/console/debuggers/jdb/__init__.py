@@ -409,6 +409,7 @@ DEBUGGER = Debugger(
     find=_find,
     make=JdbBackend,
     modules=True,
+    has_module=programs.has_class,
     rank=60,
     servers=("java",),
 )

@@ -43,7 +43,7 @@ def read(target: Launch) -> JavaProgram:
         if main is None:
             raise LaunchFailed(
                 f"{os.path.basename(target.program)} names no Main-Class in its manifest.",
-                next=f"dbg start --env CLASSPATH={target.program} --adapter NAME -m pkg.Main",
+                next=f"dbg start --classpath {os.path.basename(target.program)} -m PACKAGE.CLASS",
             )
         return JavaProgram(("-jar", target.program), main, (target.program,))
     if target.program.endswith(".class"):
@@ -57,6 +57,22 @@ def read(target: Launch) -> JavaProgram:
         f"{os.path.basename(target.program)} is neither a jar nor a class file.",
         next="dbg start FILE.java",
     )
+
+
+def has_class(name: str, cwd: str, env: Mapping[str, str]) -> bool:
+    """Whether a class of that name is on the class path; without one, in the current folder."""
+    file = name.replace(".", "/") + ".class"
+    for place in tuple(_absolute(env.get("CLASSPATH", ""), cwd)) or (cwd,):
+        if os.path.isfile(os.path.join(place, file)):
+            return True
+        if place.endswith(".jar"):
+            try:
+                with zipfile.ZipFile(place) as jar:
+                    if file in jar.namelist():
+                        return True
+            except (OSError, zipfile.BadZipFile):
+                continue
+    return False
 
 
 def _words(path: tuple[str, ...], main: str) -> tuple[str, ...]:

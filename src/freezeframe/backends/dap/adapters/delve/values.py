@@ -54,16 +54,19 @@ def _tidy(text: str) -> str:
 def _sizes(found: re.Match[str]) -> str:
     """Return of a slice's length and capacity what its elements do not show."""
     length, capacity = found[1], found[2]
-    depth = 0
-    for index, char in enumerate(rest := found.string[found.end() :]):
-        depth += (char in "[{") - (char in "]}")
-        if depth <= 0:
-            break
-    else:
-        index = len(rest)
-    if "...+" in rest[:index]:
+    if "...+" in _elements(found.string[found.end() :]):
         return f"(len {length}, cap {capacity}) "
     return " " if length == capacity else f"(cap {capacity}) "
+
+
+def _elements(text: str) -> str:
+    """Return the brackets that *text* begins with, and what is in them."""
+    depth = 0
+    for index, char in enumerate(text):
+        depth += (char in "[{") - (char in "]}")
+        if depth <= 0:
+            return text[:index]
+    return text
 
 
 def _as_text(numbers: str) -> str:

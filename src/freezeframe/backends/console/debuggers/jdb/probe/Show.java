@@ -176,7 +176,7 @@ final class Show {
         if (TOLD.contains(type) || type.startsWith("java.time.")) {
             String told = told(object);
             if (told != null) {
-                return told;
+                return type.startsWith("java.lang.StringBu") ? Json.quoted(told) : told;
             }
         }
         if (is(object, "java.lang.Throwable")) {

@@ -338,6 +338,9 @@ final class World {
         if (field == null) {
             throw new Complaint("there is no field " + name + " to set");
         }
+        if (field.isFinal()) {
+            throw new Complaint(name + " is final and cannot be set");
+        }
         try {
             Value fitting = fitted(field.typeName(), value);
             if (on instanceof ObjectReference object && !field.isStatic()) {

@@ -1,0 +1,76 @@
+"""Runs inside LLDB: memory and instructions."""
+
+from typing import Any
+
+import lldb  # type: ignore[import-not-found]
+import values_probe as values  # type: ignore[import-not-found]
+
+Refused = values.Refused
+_PAGE = 4096
+
+
+def check(error: Any) -> None:
+    if error.Fail():
+        raise Refused(error.GetCString() or "LLDB gave no reason")
+
+
+def read(process: Any, address: int, count: int) -> bytes:
+    error = lldb.SBError()
+    data = process.ReadMemory(address, count, error)
+    check(error)
+    return bytes(data or b"")
+
+
+def read_memory(process: Any, address: int, count: int) -> str:
+    """Return as much as can be read from there on, in hexadecimal."""
+    data = b""
+    while len(data) < count:
+        here = address + len(data)
+        size = min(count - len(data), _PAGE - here % _PAGE)
+        try:
+            data += read(process, here, size)
+        except Refused:
+            break
+    return data.hex()
+
+
+def write_memory(process: Any, address: int, data: str) -> int:
+    error = lldb.SBError()
+    written = process.WriteMemory(address, bytes.fromhex(data), error)
+    check(error)
+    return int(written)
+
+
+def disassemble(target: Any, address: int, count: int, offset: int) -> list[dict[str, Any]]:
+    begin = lldb.SBAddress(address, target)
+    found: list[Any] = []
+    index = 0
+    if offset < 0:
+        # Backwards there is no telling where an instruction begins, but from its function's start.
+        around = begin.GetFunction() if begin.GetFunction().IsValid() else begin.GetSymbol()
+        known = list(around.GetInstructions(target)) if around.IsValid() else []
+        places = [each.GetAddress().GetLoadAddress(target) for each in known]
+        if address in places:
+            index = max(0, places.index(address) + offset)
+            found = known[: places.index(address)]
+    else:
+        index = offset
+    found = found + list(target.ReadInstructions(begin, count + max(0, offset)))
+    return [_instruction(target, each) for each in found[index : index + count]]
+
+
+def _instruction(target: Any, each: Any) -> dict[str, Any]:
+    where = each.GetAddress()
+    words = f"{each.GetMnemonic(target)} {each.GetOperands(target)}".strip()
+    comment = each.GetComment(target)
+    data = each.GetData(target)
+    octets = (data.GetUnsignedInt8(lldb.SBError(), i) for i in range(data.GetByteSize()))
+    entry = where.GetLineEntry()
+    return {
+        "address": hex(where.GetLoadAddress(target)),
+        "text": f"{words}  ; {comment}" if comment else words,
+        "bytes": " ".join(f"{octet:02x}" for octet in octets),
+        "symbol": where.GetFunction().GetName() or where.GetSymbol().GetName(),
+        "path": entry.GetFileSpec().fullpath if entry.IsValid() else None,
+        "line": (entry.GetLine() or None) if entry.IsValid() else None,
+    }

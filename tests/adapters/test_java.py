@@ -1,0 +1,421 @@
+"""Java through the debug interface of the JDK: its own ways, and every way to name a program."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+
+import pytest
+
+from harness import facts, programs
+from harness.reports import bare, frame_of, functions, own, place, printed, shown, texts, values
+
+
+def unpacked(p, into):
+    """Unpack the classes of a compiled program."""
+    with zipfile.ZipFile(p.path) as jar:
+        jar.extractall(into)
+
+
+# --- what can be started ------------------------------------------------------------------------
+
+
+def test_a_source_file_is_compiled_and_started(dbg, project):
+    p = programs.install("loop.java", project)
+
+    report = dbg.data("start", p.name, "-b", p.at("loop"))
+
+    assert place(report) == p.at("loop")
+    assert any("javac -g" in note for note in report["notes"])
+    assert dbg.data("continue")["stop"]
+
+
+def test_a_source_file_of_a_package_brings_the_others_along(dbg, project):
+    programs.write("shop/Price.java", "package shop;\n\nclass Price { int cents = 5; }\n", project)
+    text = (
+        "package shop;\n\npublic class Main {\n"
+        "    public static void main(String[] args) {\n"
+        "        Price price = new Price();\n"
+        "        System.out.println(price.cents); // @print\n    }\n}\n"
+    )
+    p = programs.write("shop/Main.java", text, project)
+
+    report = dbg.data("start", p.name, "-b", p.at("print"))
+
+    assert texts(report)["price"] == "Price{cents=5}"
+    assert frame_of(report)["path"] == str(project / "shop" / "Main.java")
+
+
+def test_an_error_of_the_compiler_is_told_with_its_place(dbg, project):
+    p = programs.write("Bad.java", "class Bad {\n  static void main() { x = 1; }\n}\n", project)
+
+    error = dbg.error("start", p.name, code=1)
+
+    assert error["code"] == "build-failed"
+    assert "Bad.java:2: cannot find symbol" in error["message"]
+
+
+def test_a_class_is_started_by_its_name_and_a_class_path(dbg, sample, project):
+    p = sample("store")
+    unpacked(p, project / "out")
+
+    report = dbg.data("start", "--classpath", "out", "-b", p.at("print"), "-m", "Store")
+
+    assert place(report) == p.at("print")
+    assert frame_of(report)["path"] == str(project / "store.java")
+
+
+def test_a_class_file_is_started(dbg, sample, project):
+    p = sample("store")
+    unpacked(p, project / "out")
+
+    assert place(dbg.data("start", "out/Store.class", "-b", p.at("print"))) == p.at("print")
+
+
+def test_a_class_path_that_is_not_there_is_missed(dbg, project):
+    error = dbg.error("start", "--classpath", "nowhere", "-m", "Store", code=1)
+
+    assert error["code"] == "not-found"
+    assert "nowhere" in error["message"]
+
+
+def test_a_jar_without_a_main_class_says_how_it_is_started(dbg, project):
+    with zipfile.ZipFile(project / "bare.jar", "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
+
+    error = dbg.error("start", "bare.jar", code=1)
+
+    assert "Main-Class" in error["message"]
+    assert "--classpath bare.jar -m" in error["next"]
+
+
+def test_sources_lie_where_projects_keep_them(dbg, sample, project):
+    p = sample("store")
+    unpacked(p, project / "target" / "classes")
+    (project / "src/main/java").mkdir(parents=True)
+    p.source.rename(project / "src/main/java/store.java")
+
+    report = dbg.data("start", "target/classes/Store.class", "-b", "Store.price(String)")
+
+    assert frame_of(report)["path"] == str(project / "src/main/java/store.java")
+    assert frame_of(report)["line"] == p.line("byName")
+
+
+def test_class_files_of_another_language_show_its_sources(dbg, sample, project):
+    p = sample("recursion")
+    unpacked(p, project / "out")
+    made = project / "out" / "Recursion.class"
+    # As a compiler of Kotlin writes it: the name of a source that lies in no package's folder.
+    made.write_bytes(made.read_bytes().replace(b"\0\x0erecursion.java", b"\0\x0erecursions1.kt"))
+    p.source.rename(project / "recursions1.kt")
+
+    report = dbg.data("start", "out/Recursion.class", "-b", f"recursions1.kt:{p.line('bottom')}")
+
+    assert frame_of(report)["path"] == str(project / "recursions1.kt")
+    assert texts(report)["depth"] == "0"
+
+
+# --- breakpoints --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "marker"),
+    [
+        ("Store.price", "byCount"),
+        ("Store.price(String)", "byName"),
+        ("price(java.lang.String,int)", "byCount"),
+        ("Store.new", "constructor"),
+        ("Store.refuse", "refuse"),
+    ],
+)
+def test_methods_are_named_as_java_names_them(dbg, sample, name, marker):
+    p = sample("store")
+
+    assert place(dbg.data("start", p.name, "-b", name)) == p.at(marker)
+
+
+@pytest.mark.parametrize("marker", ["anonymous", "lambda", "worker"])
+def test_code_in_classes_without_a_name_is_stopped_at(dbg, sample, marker):
+    p = sample("store")
+
+    assert place(dbg.data("start", p.name, "-b", p.at(marker))) == p.at(marker)
+
+
+def test_a_line_without_code_moves_to_the_next_that_has_some(dbg, sample):
+    p = sample("loop")
+
+    report = dbg.data("start", p.name, "-b", f"loop.java:{p.line('callee') - 1}")
+
+    assert place(report) in (p.at("callee"), f"loop.java:{p.line('callee') - 1}")
+    [bound] = dbg.data("breakpoint", "list")["breakpoints"]
+    assert bound["line"] == frame_of(report)["line"]
+
+
+def test_conditions_join_operators_calls_and_texts(dbg, sample):
+    p = sample("loop")
+    condition = 'number > 0 && items[number].name.equals("ink") || total < 0'
+    dbg.data("break", p.at("loop"), "--condition", condition)
+
+    report = dbg.data("start", p.name)
+
+    assert texts(report)["number"] == "1"
+    assert dbg.data("continue")["state"] == "terminated"
+
+
+def test_a_condition_that_is_no_boolean_stops_and_says_so(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("loop"), "--condition", "total + 1")
+
+    answer = dbg("start", p.name)
+
+    assert "a condition is a boolean" in answer.out
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def test_values_are_shown_as_java_writes_them(dbg, sample):
+    p = sample("store")
+
+    seen = values(dbg.data("start", p.name, "-b", p.at("values")))
+
+    shown = {name: (value["type"], value["text"]) for name, value in seen.items()}
+    assert shown["text"] == ("String", '"a\\"b\\né"')
+    assert shown["letter"] == ("char", "'\\''")
+    assert shown["grid"] == ("int[][]", "int[2][] {int[2] {1, 2}, int[2] {3, 4}}")
+    assert shown["points"] == (
+        "ArrayList",
+        "ArrayList(2) [Point{x=1, y=2.5}, Point{x=3, y=4.0}]",
+    )
+    assert shown["size"] == ("Store.Size", "LARGE")
+    assert shown["big"] == ("long", str(1 << 40))
+    assert shown["boxed"] == ("Integer", "12")
+    assert shown["store"][1] == 'Store{owner="bob", prices=LinkedHashMap(2) {"pen"=2, "ink"=5}}'
+    assert shown["square"][1] == "Store$1{side=3}"
+
+
+def test_values_can_be_opened(dbg, sample):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("values"))
+
+    points = dbg.data("print", "points", "--depth", 2)["value"]
+    assert [child["name"] for child in points["children"][1]["children"]] == ["x", "y"]
+    prices = dbg.data("print", "store.prices", "--depth", 1)["value"]
+    assert [(child["name"], child["text"]) for child in prices["children"]] == [
+        ('["pen"]', "2"),
+        ('["ink"]', "5"),
+    ]
+    grid = dbg.data("print", "grid", "--depth", 2)["value"]
+    assert [child["text"] for child in grid["children"][1]["children"]] == ["3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("points.get(1).y * 2", "8.0"),
+        ("points.size() == 2 && grid[1][0] != 4", "true"),
+        ('store.price("pen", 3)', "6"),
+        ("stock + boxed", "19"),
+        ("Store.stock << 2", "28"),
+        ("Math.max(big, 3)", str(1 << 40)),
+        ('String.format("%d-%s", 3, text.length())', '"3-5"'),
+        ('size == Size.LARGE ? "big" : "small"', '"big"'),
+        ("(int) points.get(0).y()", "2"),
+        ("points.get(0) instanceof Point", "true"),
+        ("letter + 1", "40"),
+        ("7 / 2 + 7 % 4", "6"),
+        ("-0x10 + 1_000L", "984"),
+        ("1 / 2.0f", "0.5"),
+        ("!(big > 3) || args.length == 0", "true"),
+        ('"n=" + null + boxed', '"n=null12"'),
+        ("new Point(4, 5).x", "4"),
+        ("grid[0][1] = 9", "9"),
+        ("boxed.equals(12)", "true"),
+    ],
+)
+def test_expressions_are_java_s(dbg, sample, expression, text):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("values"))
+
+    assert dbg.data("print", expression)["value"]["text"] == text
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("nothing", "there is no variable nothing here"),
+        ("store.nothing", "Store has no field nothing"),
+        ("store.nothing()", "Store has no method nothing"),
+        ("store.price(1, 2, 3)", "takes these arguments"),
+        ("grid[5]", "ArrayIndexOutOfBoundsException"),
+        ('store.price("none")', "NullPointerException"),
+        ("big / 0", "ArithmeticException"),
+        ("text +", "unexpected the end"),
+        ('"open', "a quote is not closed"),
+        ("points.forEach(x -> x)", "lambdas"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_said_in_a_sentence(dbg, sample, expression, words):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("values"))
+
+    error = dbg.error("print", expression, code=1)
+
+    assert error["code"] == "evaluation"
+    assert words in error["message"]
+
+
+def test_code_that_does_not_come_back_is_ended_and_the_session_goes_on(dbg, sample):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("values"))
+
+    assert dbg.error("print", "endless(1)", code=1)["code"] == "debugger-timeout"
+
+    assert dbg.data("print", "stock")["value"]["text"] == "7"
+    assert place(dbg.data("next")) == p.at("print")
+
+
+def test_fields_and_statics_can_be_set(dbg, sample):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("byCount"))
+
+    assert dbg.data("set", "stock", "8")["value"]["text"] == "8"
+    assert "owner is final" in dbg.error("set", "this.owner", '"eve"', code=1)["message"]
+    assert dbg.data("set", "count", "'a'")["value"]["text"] == "97"
+    error = dbg.error("set", "count", '"x"', code=1)
+    assert error["code"] == "evaluation"
+
+
+# --- exceptions ---------------------------------------------------------------------------------
+
+
+def test_an_uncaught_exception_in_a_thread_is_told_with_its_message(dbg, sample):
+    p = sample("store")
+
+    report = dbg.data("start", p.name)
+
+    assert shown(report) == p.at("worker")
+    assert report["stop"]["thread"]["name"] == "worker"
+    assert report["stop"]["exception"]["type"] == "java.lang.NullPointerException"
+    assert '"nothing" is null' in report["stop"]["exception"]["message"]
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_exceptions_of_a_type_are_stopped_at_where_they_are_raised(dbg, sample):
+    p = sample("store")
+    dbg.data("catch", "raised", "NumberFormatException")
+
+    report = dbg.data("start", p.name)
+
+    assert shown(report) == p.at("parse")
+    assert report["stop"]["exception"]["message"] == 'For input string: "zz"'
+
+
+def test_a_cause_is_told(dbg, sample):
+    p = sample("store")
+    dbg.data("catch", "raised", "IllegalStateException")
+
+    report = dbg.data("start", p.name)
+
+    assert place(report) == p.at("refuse")
+    assert report["stop"]["exception"]["causes"] == ["java.lang.RuntimeException: night"]
+
+
+# --- moving -------------------------------------------------------------------------------------
+
+
+def test_a_step_goes_through_the_library_into_a_lambda(dbg, sample):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("values"))
+
+    seen = [dbg.data("step") for _ in range(5)]
+
+    assert p.at("lambda") in [place(report) for report in seen]
+    assert not any(frame_of(report)["library"] for report in seen)
+
+
+def test_a_pause_shows_the_program_s_own_code(dbg, sample, project):
+    p = sample("endless")
+    dbg.data("start", p.name, "--no-wait")
+    facts.wait_for_file(project / "spinning.txt", "spinning")
+
+    dbg.data("pause")
+
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert functions(stack)[:2] == ["spin", "main"]
+    index = next(each["index"] for each in stack["frames"] if not each["library"])
+    dbg.data("frame", index)
+    assert int(texts(dbg.data("locals"))["turns"]) > 0
+    # No event holds the thread, so that nothing can run in it.
+    error = dbg.error("print", "path.toString()", code=1)
+    assert "not after a pause" in error["message"]
+
+
+def test_a_program_that_listens_is_joined_by_its_port_and_left(dbg, sample, project):
+    p = sample("endless")
+    agent = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0"
+    words = ["java", agent, "-jar", str(p.path)]
+    living = subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, text=True, env=dbg.env)
+    try:
+        assert living.stdout is not None
+        port = living.stdout.readline().split()[-1]
+        facts.wait_for_file(project / "spinning.txt", "spinning")
+
+        report = dbg.data("attach", f"127.0.0.1:{port}", "-b", p.at("turn"))
+
+        assert place(report) == p.at("turn")
+        assert bare(frame_of(report)["function"]) == "spin"
+        dbg.data("detach")
+        assert living.poll() is None
+    finally:
+        living.kill()
+        living.communicate()
+
+
+def test_a_program_that_does_not_listen_is_refused_with_how_it_would(dbg, sample, project):
+    p = sample("endless")
+    living = subprocess.Popen(["java", "-jar", str(p.path)], cwd=project, env=dbg.env)
+    try:
+        facts.wait_for_file(project / "spinning.txt", "spinning")
+
+        error = dbg.error("attach", living.pid, code=1)
+
+        assert error["code"] == "unsupported"
+        assert "-agentlib:jdwp" in error["next"]
+    finally:
+        living.kill()
+        living.wait()
+
+
+def test_nothing_of_the_debugger_is_in_the_program_s_streams(dbg, sample):
+    p = sample("echo")
+    dbg.data("start", p.name, "-b", p.at("line"), "--no-wait")
+    dbg.data("input", "@stop {}")
+    report = dbg.data("await")
+    assert texts(report)["line"] == '"@stop {}"'
+
+    dbg.data("continue", "--no-wait")
+    dbg.data("input", "--eof")
+    dbg.data("await")
+
+    output = dbg.data("output", "--all")
+    assert printed(output) == "ready\nheard @stop {}\nlines 1\n"
+
+
+def test_the_machine_can_be_asked_in_raw_words(dbg, sample):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("values"))
+
+    assert "Store$Point" in dbg("raw", "classes").out
+    assert "int price(java.lang.String, int)" in dbg("raw", "methods", "Store").out
+    assert "there is no command frob" in dbg.error("raw", "frob", code=1)["message"]
+
+
+def test_library_frames_are_told_from_one_s_own(dbg, sample):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("worker"))
+
+    [stack] = dbg.data("backtrace", "--all")["stacks"]
+
+    assert len(own(stack["frames"])) == 1
+    assert stack["frames"][-1]["function"] == "Thread.run"
