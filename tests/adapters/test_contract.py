@@ -530,12 +530,7 @@ def test_a_flood_of_output_ends_with_its_last_line(dbg, sample):
 # --- threads ------------------------------------------------------------------------------------
 
 
-def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample, debugger):
-    if not debugger.threaded:
-        p = sample("loop")
-        dbg.data("start", p.name, "-b", p.at("loop"))
-        assert [thread["current"] for thread in dbg.data("threads")["threads"]] == [True]
-        return
+def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample):
     p = sample("threads")
 
     report = dbg.data("start", p.name, "-b", p.at("worker"))
@@ -549,11 +544,7 @@ def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample, debu
     assert dbg.data("continue")["exit"]["code"] == 0
 
 
-def test_another_thread_can_be_looked_into(dbg, sample, debugger):
-    if not debugger.threaded:
-        sample("loop")
-        assert dbg.error("thread", 2)["code"] == "no-session"
-        return
+def test_another_thread_can_be_looked_into(dbg, sample):
     p = sample("threads")
     dbg.data("start", p.name, "-b", p.at("worker"))
     threads = {thread["name"]: thread["id"] for thread in dbg.data("threads")["threads"]}

@@ -491,7 +491,7 @@ def test_code_that_a_tool_compiles_is_stopped_in_at_the_lines_of_its_source(dbg,
     report = dbg.data("start", p.name, "-b", source.at("two"))
 
     assert place(report) == source.at("two")
-    assert texts(report)["exports"] == "{one: 1}"
+    assert dbg.data("print", "exports")["value"]["text"] == "{one: 1}"
 
 
 def test_a_step_leads_through_the_runtime_to_the_user_s_own_code_and_back(dbg, script):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -228,7 +229,7 @@ def test_a_program_that_waits_for_its_debugger_is_joined_before_its_first_line(d
 
 def test_a_joined_program_can_be_paused_stepped_and_left_as_it_was(dbg, sample, living, project):
     p = sample("endless")
-    process = living(p.name)
+    process = living("--inspect-port=0", p.name)
     facts.wait_for_file(project / "spinning.txt", "spinning")
 
     report = dbg.data("attach", process.pid, "--pause")
@@ -248,6 +249,22 @@ def dbg_ports(pid: int) -> set[int]:
     from freezeframe.backends.transport import processes
 
     return processes.ports(pid)
+
+
+def test_a_port_that_somebody_else_has_is_named_and_the_process_left_alone(dbg, sample, living):
+    p = sample("endless")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        process = living(f"--inspect-port={port}", p.name)
+
+        error = dbg.error("attach", process.pid)
+
+    assert error["code"] == "connect"
+    assert f"port {port}" in error["message"]
+    assert str(os.getpid()) in error["message"]
+    assert process.poll() is None
 
 
 def test_a_process_that_is_no_node_is_not_sent_a_signal_that_would_end_it(dbg, project):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+
 import pytest
 
-from freezeframe.backends.console.debuggers.gdb_mi import names, stops
+from freezeframe.backends.console.debuggers.gdb_mi import libc, names, stops
 from freezeframe.backends.console.debuggers.gdb_mi.marks import bound, read_hits, read_log
 from freezeframe.model.stops import Exit, StopReason
 
@@ -170,3 +173,16 @@ def test_a_breakpoint_is_bound_where_its_first_place_is():
 )
 def test_a_source_is_the_file_that_the_compiler_named(file, found, path):
     assert names.place({"file": file, "fullname": found}) == path
+
+
+def test_the_c_library_s_functions_are_found_where_they_lie():
+    known = libc.addresses(os.getpid(), ("setvbuf", "qsort"))
+
+    if known is None:
+        pytest.skip("this Python runs without glibc")
+    own = ctypes.CDLL(None)
+    assert known == [
+        ctypes.cast(function, ctypes.c_void_p).value for function in (own.setvbuf, own.qsort)
+    ]
+    assert libc.addresses(os.getpid(), ("setvbuf", "no_such_function")) is None
+    assert libc.addresses(0, ("setvbuf",)) is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,10 +93,11 @@ def test_what_a_string_holds_is_never_touched(held):
     assert quoted in tidy(f"{{name = {quoted}, n = 1}}")
 
 
-def test_the_probe_s_lines_become_trees():
-    said = '["p", "struct p", "", "p", null, [["x", "int", "1", "p.x", null, null]]]\nnull\n'
+def test_what_the_probe_tells_becomes_trees():
+    told = [["p", "struct p", "", "p", None, [["x", "int", "1", "p.x", None, None]]], None]
+    packed = base64.b64encode(json.dumps(told).encode()).decode()
 
-    tree, nothing = nodes_of(said)
+    tree, nothing = nodes_of(f"a printer's own words\n{packed}\n")
 
     assert nothing is None
     assert tree is not None

@@ -26,17 +26,11 @@ async def listening(pid: int, runtime: Runtime, timeout_s: float) -> tuple[str, 
             next=f"dbg attach {pid}",
         )
     before = processes.ports(pid)
-    wanted = _asked_for(words) or runtime.port
+    named = _asked_for(words)
+    wanted = runtime.port if named is None else named
     if wanted in before:
         return "127.0.0.1", wanted, False
-    taken = processes.listener(wanted)
-    if taken is not None:
-        raise DebuggerError(
-            f"port {wanted}, where {runtime.name} would listen, is taken by {taken[1]} "
-            f"(pid {taken[0]}).",
-            code="connect",
-            next=f"dbg attach 127.0.0.1:{wanted}",
-        )
+    _refuse_taken(wanted, runtime)
     try:
         os.kill(pid, signal.SIGUSR1)
     except ProcessLookupError:
@@ -47,6 +41,7 @@ async def listening(pid: int, runtime: Runtime, timeout_s: float) -> tuple[str, 
         ) from None
     opened = await processes.wait_for_port(pid, before, timeout_s)
     if opened is None:
+        _refuse_taken(wanted, runtime)  # another one may have been faster
         raise DebuggerError(
             f"process {pid} did not open its inspector when it was asked to by SIGUSR1: "
             "it may handle that signal itself, or be busy in a call that never returns.",
@@ -56,13 +51,25 @@ async def listening(pid: int, runtime: Runtime, timeout_s: float) -> tuple[str, 
     return "127.0.0.1", opened, True
 
 
+def _refuse_taken(port: int, runtime: Runtime) -> None:
+    """Raise DebuggerError when somebody else has the port; 0 is whichever is free."""
+    taken = processes.listener(port) if port else None
+    if taken is not None:
+        raise DebuggerError(
+            f"port {port}, where {runtime.name} would listen, is taken by {taken[1]} "
+            f"(pid {taken[0]}).",
+            code="connect",
+            next=f"dbg attach 127.0.0.1:{port}",
+        )
+
+
 def _asked_for(words: list[str]) -> int | None:
     """Return the port that a command line names for the inspector."""
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name in ("--inspect", "--inspect-brk", "--inspect-port", "--inspect-wait"):
             port = value.rpartition(":")[2]
-            if port.isdecimal() and int(port):
+            if port.isdecimal():
                 return int(port)
     return None
 

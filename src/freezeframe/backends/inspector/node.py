@@ -13,13 +13,12 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from freezeframe.backends.backend import Launch
+from freezeframe.backends.backend import Backend, Launch
 from freezeframe.backends.debugger import Debugger, Found, Missing
 from freezeframe.backends.transport import ask
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import LaunchFailed, Unsupported
 
-from .backend import InspectorBackend
 from .runtime import Runtime
 
 _NAME = "node"
@@ -153,7 +152,10 @@ _RUNTIME = Runtime(
 )
 
 
-def _make(found: Found, config: Config) -> InspectorBackend:
+def _make(found: Found, config: Config) -> Backend:
+    # Late, because the first command would wait for it whatever it debugs.
+    from .backend import InspectorBackend
+
     return InspectorBackend(_RUNTIME, found, config)
 
 

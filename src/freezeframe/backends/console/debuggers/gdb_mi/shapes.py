@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Sequence
@@ -34,12 +35,15 @@ class Node:
 
 
 def nodes_of(said: str) -> list[Node | None]:
-    """Return the nodes that the probe has printed, one a line; None for what has no value."""
-    found: list[Node | None] = []
-    for row in said.splitlines():
-        told = json.loads(row) if row.startswith(("[", "null")) else None
-        found.append(None if told is None else _node(told))
-    return found
+    """Return the nodes that the probe has told; None for what has no value."""
+    return [None if told is None else _node(told) for told in _unpacked(said)]
+
+
+def _unpacked(said: str) -> list[Any]:
+    """Return what the probe has told: the last line, behind anything that others have printed."""
+    lines = said.split()
+    told: list[Any] = json.loads(base64.b64decode(lines[-1])) if lines else []
+    return told
 
 
 def _node(told: Sequence[Any]) -> Node:
@@ -57,9 +61,8 @@ class Variable:
 
 
 def variables_of(said: str) -> list[Variable]:
-    """Return the variables that the probe has printed, one a line."""
-    told = [json.loads(row) for row in said.splitlines() if row.startswith("[")]
-    return [Variable(bool(argument), line, _node(node)) for argument, line, node in told]
+    """Return the variables that the probe has told."""
+    return [Variable(bool(argument), line, _node(node)) for argument, line, node in _unpacked(said)]
 
 
 def types_of(answered: Answered) -> dict[tuple[int, str], str]:

@@ -5,6 +5,7 @@ A node is a list: name, type, text, expression, count, children. Without childre
 is all there is to say; with them it is empty, or the address of what is pointed to.
 """
 
+import binascii
 import json
 import re
 
@@ -204,21 +205,27 @@ class FreezeframeTree:
         return (found, count) if found else (None, None)
 
 
+def _tell(what):
+    # MI writes what it must escape piece by piece, and each piece would wake up whoever reads it.
+    gdb.write(binascii.b2a_base64(json.dumps(what).encode("utf-8")).decode("ascii"))
+
+
 def freezeframe_trees(packed):
-    """Print one line for each expression: its node, or null where it has no value."""
+    """Tell the node of each expression, or null where it has no value."""
     spec = json.loads(bytes.fromhex(packed).decode("utf-8"))
     tree = FreezeframeTree(spec["rust"])
+    told = []
     for expression in spec["expressions"]:
         try:
             value = gdb.parse_and_eval(expression)
-            told = tree.node(expression, value, expression, _DEEPEST)
+            told.append(tree.node(expression, value, expression, _DEEPEST))
         except gdb.error:
-            told = None
-        gdb.write(json.dumps(told) + "\n")
+            told.append(None)
+    _tell(told)
 
 
 def freezeframe_variables(packed):
-    """Print one line for each variable of the frame's function: is it an argument, line, node."""
+    """Tell of each variable of the frame's function whether it is an argument, line and node."""
     spec = json.loads(bytes.fromhex(packed).decode("utf-8"))
     tree = FreezeframeTree(spec["rust"])
     frame = gdb.selected_frame()
@@ -226,7 +233,7 @@ def freezeframe_variables(packed):
         block = frame.block()
     except RuntimeError:
         return  # code without debug information
-    seen = set()
+    told, seen = [], set()
     while block is not None:
         for symbol in block:
             name = symbol.print_name
@@ -234,8 +241,8 @@ def freezeframe_variables(packed):
             if name in seen or not (symbol.is_variable or symbol.is_argument):
                 continue
             seen.add(name)
-            gdb.write(json.dumps([symbol.is_argument, symbol.line, tree.variable(symbol, frame)]))
-            gdb.write("\n")
+            told.append([symbol.is_argument, symbol.line, tree.variable(symbol, frame)])
         if block.function is not None:
-            return
+            break
         block = block.superblock
+    _tell(told)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import glob
-import json
 import os
 import re
 import shutil
@@ -16,7 +15,6 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from freezeframe.backends import lldb
 from freezeframe.backends.backend import (
@@ -48,10 +46,8 @@ from freezeframe.backends.native import (
     is_rust,
     is_stripped,
     panic_info,
-    plain_function,
     read_last_words,
     rust_main,
-    without_parameters,
 )
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
@@ -62,14 +58,13 @@ from freezeframe.model.stops import (
     ExceptionFilter,
     ExceptionInfo,
     Exit,
-    StopReason,
     Thread,
-    WatchHit,
 )
 from freezeframe.model.values import ScopeKind
 
+from . import words
+
 _PROBE = str(Path(__file__).with_name("main_probe.py"))
-_PREFIX = "@ff "
 _STEPS = {StepKind.OVER: "over", StepKind.INTO: "into", StepKind.OUT: "out"}
 _KINDS = {
     ScopeKind.LOCALS: "locals",
@@ -112,7 +107,8 @@ class Lldb(Spelling):
 
     def mark(self, token: str) -> str:
         # Of LLDB's own words the one that says any other again, with or without Python.
-        return f"apropos {token}"
+        # It asks when it reads, not before: the line behind makes it ask.
+        return f"apropos {token}\nversion"
 
     def begin(self, target: Target, config: AdapterConfig) -> Begin:
         if isinstance(target, Attach) and target.pid is None:
@@ -144,13 +140,13 @@ class Lldb(Spelling):
             Home.LAUNCHED if isinstance(target, Launch) else Home.APART,
             settings=(
                 *lldb.first_commands(target),
-                _ff("open_target", program),
+                words.ff("open_target", program),
                 *lldb.SIGNALS,
             ),
         )
 
     def read_greeting(self, text: str) -> str | None:
-        told = _told(text)
+        told = words.heard(text)
         if told is None:
             raise Unsupported(
                 f"{self._path} cannot run Python, which {self.name} needs.", next="dbg adapters"
@@ -168,16 +164,16 @@ class Lldb(Spelling):
             "env": [f"{key}={value}" for key, value in target.env.items()],
         }
         # Braces of the program's own are not to be taken for the names of its files.
-        rest = _json(told).replace("{std", "\\u007bstd")
+        rest = words.written(told).replace("{std", "\\u007bstd")
         return f'ff ["launch", {streams}, {rest}]'
 
     def join(self, target: Target) -> str | None:
         if isinstance(target, Attach):
-            return _ff("attach", target.pid)
-        return _ff("core", target.core) if isinstance(target, Core) else None
+            return words.ff("attach", target.pid)
+        return words.ff("core", target.core) if isinstance(target, Core) else None
 
-    def explain(self, target: Target, words: str) -> tuple[str, str | None] | None:
-        why = lldb.brief_error((_told(words) or {}).get("error") or words)
+    def explain(self, target: Target, said: str) -> tuple[str, str | None] | None:
+        why = lldb.brief_error((words.heard(said) or {}).get("error") or said)
         if isinstance(target, Launch):
             return f"{os.path.basename(target.program)} could not be started: {why}.", "dbg logs"
         if isinstance(target, Core):
@@ -192,31 +188,31 @@ class Lldb(Spelling):
         return Location(function=rust_main(target.program))
 
     def resume(self, thread: int | None) -> str:
-        return _ff("go")
+        return words.ff("go")
 
     def resume_only(self, thread: int) -> str:
-        return _ff("go", thread)
+        return words.ff("go", thread)
 
     def step(self, kind: StepKind, thread: int) -> str:
-        return _ff("step", _STEPS[kind], thread)
+        return words.ff("step", _STEPS[kind], thread)
 
     def step_instruction(self, kind: StepKind, thread: int) -> str | None:
         if kind is StepKind.OUT:
             return None
-        return _ff("step", f"instruction-{_STEPS[kind]}", thread)
+        return words.ff("step", f"instruction-{_STEPS[kind]}", thread)
 
     def read_stop(self, text: str) -> Halt | None:
-        told = (_told(text) or {}).get("answer")
+        told = (words.heard(text) or {}).get("answer")
         if not isinstance(told, dict):
             return None
         if "exit" in told:
             exit = lldb.read_exit(told.get("packets") or "")
             return Halt(exit=exit or Exit(code=told["exit"]))
         stop = told.get("stop")
-        return None if stop is None else _halt(stop)
+        return None if stop is None else words.halt(stop)
 
     def refusal(self, text: str) -> str | None:
-        told = _told(text) or {}
+        told = words.heard(text) or {}
         if "error" in told:
             return lldb.brief_error(told["error"])
         said = (told.get("answer") or {}).get("said")
@@ -226,12 +222,12 @@ class Lldb(Spelling):
         return _MOVING.match(command.strip()) is not None
 
     def moving(self, command: str) -> str:
-        return _ff("raw", command)
+        return words.ff("raw", command)
 
     def jump(self, at: At, path: str, line: int) -> Ask[None]:
         def read(text: str) -> None:
             try:
-                _answer(text)
+                words.answer(text)
             except EvaluationFailed as error:
                 raise DebuggerError(
                     f"no jump to line {line} from here: {error.message.rstrip('.')}.",
@@ -239,16 +235,16 @@ class Lldb(Spelling):
                     next="dbg next",
                 ) from None
 
-        return Ask(_ff("jump", at.thread, path, line), read)
+        return Ask(words.ff("jump", at.thread, path, line), read)
 
     def pid(self) -> Ask[int | None]:
-        return Ask(_ff("pid"), lambda text: int(_answer(text)))
+        return Ask(words.ff("pid"), lambda text: int(words.answer(text)))
 
     def kill(self) -> str:
-        return _ff("kill")
+        return words.ff("kill")
 
     def detach(self) -> str:
-        return _ff("detach")
+        return words.ff("detach")
 
     # --- breakpoints
 
@@ -264,68 +260,70 @@ class Lldb(Spelling):
             place = {"path": location.file, "line": location.line}
 
         def read(text: str) -> Made:
-            told = _answer(text)
+            told = words.answer(text)
             return Made(told["number"], told.get("path"), told.get("line"), told["bound"])
 
-        return Ask(_ff("break_at", place, condition), read)
+        return Ask(words.ff("break_at", place, condition), read)
 
     def unbreak(self, number: str) -> str:
-        return _ff("unbreak", int(number))
+        return words.ff("unbreak", int(number))
 
     def truth(self, condition: str, at: At) -> Ask[bool]:
-        return Ask(_evaluation(condition, at, "truth"), lambda text: bool(_answer(text)))
+        return Ask(words.evaluation(condition, at, "truth"), lambda text: bool(words.answer(text)))
 
     def log_text(self, expression: str, at: At) -> Ask[str]:
         def read(text: str) -> str:
-            return lldb.ADDRESS.sub(lambda m: f"0x{m[1]}", str(_answer(text)))
+            return lldb.ADDRESS.sub(lambda m: f"0x{m[1]}", str(words.answer(text)))
 
-        return Ask(_evaluation(expression, at, "text"), read)
+        return Ask(words.evaluation(expression, at, "text"), read)
 
     def set_filters(self, filters: Sequence[ExceptionFilter]) -> Sequence[str]:
-        return (_ff("filters", [each.name for each in filters]),)
+        return (words.ff("filters", [each.name for each in filters]),)
 
     # --- seeing
 
     def select(self, at: At, from_: At) -> Sequence[str]:
-        return (_ff("select", at.thread, at.level),)
+        return (words.ff("select", at.thread, at.level),)
 
     def threads(self) -> Ask[Sequence[Thread]]:
         return Ask(
-            _ff("threads"),
-            lambda text: [Thread(each["id"], each["name"]) for each in _answer(text)],
+            words.ff("threads"),
+            lambda text: [Thread(each["id"], each["name"]) for each in words.answer(text)],
         )
 
     def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
         return Ask(
-            _ff("frames", thread, start, count),
-            lambda text: [_frame(each) for each in _answer(text)],
+            words.ff("frames", thread, start, count),
+            lambda text: [words.frame(each) for each in words.answer(text)],
         )
 
     def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
-        return Ask(_ff("scope", at.thread, at.level, _KINDS[kind]), _values)
+        return Ask(words.ff("scope", at.thread, at.level, _KINDS[kind]), words.values)
 
     def arguments(self, at: At) -> Ask[Sequence[str] | None]:
-        return Ask(_ff("arguments", at.thread, at.level), _answer)
+        return Ask(words.ff("arguments", at.thread, at.level), words.answer)
 
     def children(
         self, expression: str, at: At, start: int, count: int | None
     ) -> Ask[Sequence[RawValue]]:
-        return Ask(_ff("children", at.thread, at.level, expression, start, count), _values)
+        return Ask(
+            words.ff("children", at.thread, at.level, expression, start, count), words.values
+        )
 
     def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
         def read(text: str) -> RawValue:
-            value = _value(_answer(text))
+            value = words.value(words.answer(text))
             if value.failed:
                 raise EvaluationFailed(value.text)
             return value
 
-        return Ask(_evaluation(expression, at, "show"), read)
+        return Ask(words.evaluation(expression, at, "show"), read)
 
     def assign(self, target: str, value: str, at: At) -> Ask[None]:
-        return Ask(_evaluation(f"{target} = {value}", at, "truth"), _done)
+        return Ask(words.evaluation(f"{target} = {value}", at, "truth"), words.done)
 
     def exception(self, thread: int) -> Ask[ExceptionInfo | None]:
-        return Ask(_ff("exception", thread), lambda text: ExceptionInfo(**_answer(text)))
+        return Ask(words.ff("exception", thread), lambda text: ExceptionInfo(**words.answer(text)))
 
     def last_words(self, info: ExceptionInfo, words: str) -> ExceptionInfo:
         if info.mode == "unhandled":
@@ -342,12 +340,12 @@ class Lldb(Spelling):
             raise Unsupported(f"`{plain}` waits for a person to type.", next=f"dbg raw '{plain} …'")
 
         def read(text: str) -> str:
-            told = _answer(text)
+            told = words.answer(text)
             if not told["good"]:
                 raise EvaluationFailed(lldb.brief_error(told["said"]))
             return str(told["said"])
 
-        return Ask(_ff("raw", command), read)
+        return Ask(words.ff("raw", command), read)
 
     # --- machine level
 
@@ -355,25 +353,25 @@ class Lldb(Spelling):
         begin = int(address, 0)
 
         def read(text: str) -> tuple[str, bytes, int]:
-            data = bytes.fromhex(_answer(text))
+            data = bytes.fromhex(words.answer(text))
             if not data:
                 raise DebuggerError(f"no memory at {begin:#x} can be read.", code="no-memory")
             return f"{begin:#x}", data, count - len(data)
 
-        return Ask(_ff("read_memory", begin, count), read)
+        return Ask(words.ff("read_memory", begin, count), read)
 
     def write_memory(self, address: str, data: bytes) -> Ask[int]:
         begin = int(address, 0)
 
         def read(text: str) -> int:
             try:
-                return int(_answer(text))
+                return int(words.answer(text))
             except EvaluationFailed:
                 raise DebuggerError(
                     f"no memory at {begin:#x} can be written.", code="no-memory"
                 ) from None
 
-        return Ask(_ff("write_memory", begin, data.hex()), read)
+        return Ask(words.ff("write_memory", begin, data.hex()), read)
 
     def disassemble(self, address: str, count: int, offset: int) -> Ask[Sequence[Instruction]]:
         begin = int(address, 0)
@@ -381,138 +379,26 @@ class Lldb(Spelling):
         def read(text: str) -> Sequence[Instruction]:
             return [
                 Instruction(
-                    **{**each, "symbol": _function(each["symbol"]) if each["symbol"] else None},
+                    **{
+                        **each,
+                        "symbol": words.function(each["symbol"]) if each["symbol"] else None,
+                    },
                     current=int(each["address"], 0) == begin,
                 )
-                for each in _answer(text)
+                for each in words.answer(text)
             ]
 
-        return Ask(_ff("disassemble", begin, count, offset), read)
+        return Ask(words.ff("disassemble", begin, count, offset), read)
 
     def watch(self, expression: str, access: str, condition: str | None, at: At) -> Ask[Made]:
-        words = (at.thread, at.level, expression, access, condition)
-        return Ask(_ff("watch", *words), lambda text: Made(_answer(text)["number"]))
+        what = (at.thread, at.level, expression, access, condition)
+        return Ask(words.ff("watch", *what), lambda text: Made(words.answer(text)["number"]))
 
     def unwatch(self, number: str) -> str:
-        return _ff("unwatch", int(number))
+        return words.ff("unwatch", int(number))
 
     def save_core(self, path: str) -> Ask[None]:
-        return Ask(_ff("save_core", path), _done)
-
-
-# --- writing and reading ------------------------------------------------------------------------
-
-
-def _json(words: object) -> str:
-    # Between backticks LLDB would evaluate before anybody reads.
-    return json.dumps(words).replace("`", "\\u0060")
-
-
-def _ff(name: str, *words: object) -> str:
-    return f"ff {_json([name, *words])}"
-
-
-def _evaluation(expression: str, at: At, how: str) -> str:
-    return _ff("evaluate", at.thread, at.level, expression, how)
-
-
-def _told(text: str) -> dict[str, Any] | None:
-    """Return what the probe says last; None where it says nothing."""
-    said = [line for line in text.splitlines() if line.startswith(_PREFIX)]
-    told = json.loads(said[-1].removeprefix(_PREFIX)) if said else None
-    return told if isinstance(told, dict) else None
-
-
-def _answer(text: str) -> Any:
-    """Return the answer. Raises EvaluationFailed with LLDB's own complaint."""
-    told = _told(text)
-    if told is None or told.get("bug"):
-        words = (told["error"] if told else text).strip()
-        raise DebuggerError(f"LLDB answered {words[-300:]!r}.", next="dbg logs")
-    if "error" in told:
-        raise EvaluationFailed(lldb.brief_error(told["error"]).rstrip("."))
-    return told["answer"]
-
-
-def _done(text: str) -> None:
-    _answer(text)
-
-
-def _halt(stop: Mapping[str, Any]) -> Halt:
-    reason = StopReason(stop["reason"])
-    description = stop.get("description")
-    if reason is StopReason.SIGNAL:
-        signalled = lldb.read_signal(description or "")
-        description = signalled[1] if signalled else stop.get("signal") or description
-        if stop.get("signal") == "SIGSTOP":
-            reason, description = StopReason.PAUSE, None
-    elif reason is StopReason.EXCEPTION:
-        description = None
-    watch = stop.get("watch")
-    returned = stop.get("returned")
-    return Halt(
-        reason,
-        stop["path"],
-        stop["line"],
-        _function(stop["function"] or ""),
-        stop["thread"],
-        tuple(stop["numbers"]),
-        description,
-        _value(returned) if returned else None,
-        WatchHit(watch["number"], "", _plain(watch["old"]), _plain(watch["new"]))
-        if watch
-        else None,
-    )
-
-
-def _plain(text: str) -> str:
-    return lldb.enriched(RawValue("", text)).text
-
-
-def _function(name: str) -> str:
-    if not name or re.fullmatch(r"0x[0-9a-fA-F]+|___lldb_unnamed_symbol\w*", name):
-        return "??"
-    return plain_function(without_parameters(name.removeprefix("::")))
-
-
-def _frame(told: Mapping[str, Any]) -> RawFrame:
-    path = told["path"]
-    shown = [f"{name}={_brief(text)}" for name, text in told["arguments"]]
-    return RawFrame(
-        0,
-        _function(told["function"]),
-        path,
-        told["line"],
-        told["column"],
-        told["module"] if path is None else None,
-        told["address"],
-        path is None or lldb.is_library(path),
-        arguments=", ".join(shown) or None,
-    )
-
-
-def _brief(text: str) -> str:
-    value = _plain(text)
-    count = re.fullmatch(r"size=(\d+)", value)
-    return f"({count[1]} items)" if count else value
-
-
-def _values(text: str) -> list[RawValue]:
-    return [_value(each) for each in _answer(text)]
-
-
-def _value(told: Mapping[str, Any]) -> RawValue:
-    return lldb.enriched(
-        RawValue(
-            told["name"],
-            told["text"],
-            told.get("type"),
-            told["ref"],
-            told.get("count"),
-            told.get("expression"),
-            told.get("address"),
-        )
-    )
+        return Ask(words.ff("save_core", path), words.done)
 
 
 # --- where it is --------------------------------------------------------------------------------
@@ -558,4 +444,5 @@ DEBUGGER = Debugger(
     find=_find,
     make=lambda found, config: prompted(lambda: Lldb(found.path))(found, config),
     rank=60,
+    tested=False,
 )
