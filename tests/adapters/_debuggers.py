@@ -10,6 +10,7 @@ import functools
 import os
 import re
 import shutil
+import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
@@ -328,22 +329,30 @@ JAVA = (
     ),
 )
 
-#: a debugger that shares its engine, or its language, with another row: held to the contract when
-#: FREEZEFRAME_TEST_ROWS is `all`, because a whole run must not take longer than a coffee
-_FURTHER = (
-    *PYTHONS[1:-1],
-    *PROMPTED[:-1],
-    *(row for row in (*CODELLDB, *GDB_DAP) if row.language is not compilers.CPP),
-)
-_ALL = (*PYTHONS, *PROMPTED, *NATIVE, *CODELLDB, *GDB_DAP, *RUBY, *GO, *NODE, *JAVA)
 
-DEBUGGERS = tuple(
-    row for row in _ALL if os.environ.get("FREEZEFRAME_TEST_ROWS") == "all" or row not in _FURTHER
-)
+def _by_debugger(rows: tuple[Debugger, ...]) -> list[tuple[Debugger, ...]]:
+    names = dict.fromkeys(row.name for row in rows)
+    return [tuple(row for row in rows if row.name == name) for name in names]
 
 
-def held_against(module: str) -> tuple[Debugger, ...]:
-    """Return the rows for a file of tests. One about a language names it; others are about all."""
+#: by debugger: its rows, one for each language or version
+_FAMILIES = (PYTHONS, PROMPTED, *_by_debugger(NATIVE), CODELLDB, GDB_DAP, RUBY, GO, NODE, JAVA)
+
+
+def _of_every_debugger(test: str) -> tuple[Debugger, ...]:
+    """Return the rows that a promise of all is held against.
+
+    Each debugger, in one of its languages: which, the promise's name decides, so that they take
+    turns and a run has an end. FREEZEFRAME_TEST_ROWS=all is every debugger in every language.
+    """
+    if os.environ.get("FREEZEFRAME_TEST_ROWS") == "all":
+        return tuple(row for family in _FAMILIES for row in family)
+    turn = zlib.crc32(test.encode())
+    return tuple(family[turn % len(family)] for family in _FAMILIES if family)
+
+
+def held_against(module: str, test: str) -> tuple[Debugger, ...]:
+    """Return the rows for a test. A file about a language names it; others are about all."""
     if "python" in module:
         return PYTHONS
     if "ruby" in module:
@@ -367,4 +376,4 @@ def held_against(module: str) -> tuple[Debugger, ...]:
             else compilers.C
         )
         return tuple(row for row in NATIVE if row.language is language)
-    return DEBUGGERS
+    return _of_every_debugger(test)

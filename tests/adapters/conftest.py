@@ -15,7 +15,8 @@ from harness.programs import Program
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "debugger" in metafunc.fixturenames:
-        metafunc.parametrize("debugger", held_against(metafunc.module.__name__), ids=str)
+        rows = held_against(metafunc.module.__name__, metafunc.function.__name__)
+        metafunc.parametrize("debugger", rows, ids=str)
 
 
 @pytest.fixture

@@ -421,13 +421,10 @@ def test_a_program_that_cannot_be_executed_says_why(dbg, native):
     assert "app" in error["message"] or "ermission" in error["message"]
 
 
-def test_a_source_file_is_not_a_program_and_the_next_step_is_said(dbg, native):
-    p = native("int main(void) { return 0; }\n")
+def test_a_source_file_is_built_and_its_program_started(dbg, native):
+    p = native("int main(void) { return 7; }\n")
 
-    error = dbg.error("start", p.source.name)
-
-    assert "app.c" in error["message"]
-    assert error["next"]
+    assert dbg.data("start", p.source.name)["exit"]["code"] == 7
 
 
 def test_gdbserver_is_joined_by_host_and_port(dbg, sample, project):
