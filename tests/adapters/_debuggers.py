@@ -339,22 +339,24 @@ def _by_debugger(rows: tuple[Debugger, ...]) -> list[tuple[Debugger, ...]]:
 _FAMILIES = (PYTHONS, PROMPTED, *_by_debugger(NATIVE), CODELLDB, GDB_DAP, RUBY, GO, NODE, JAVA)
 
 
-def _of_every_debugger(test: str) -> tuple[Debugger, ...]:
+def _of_every_debugger(
+    test: str, families: tuple[tuple[Debugger, ...], ...] = _FAMILIES
+) -> tuple[Debugger, ...]:
     """Return the rows that a promise of all is held against.
 
-    Each debugger, in one of its languages: which, the promise's name decides, so that they take
-    turns and a run has an end. FREEZEFRAME_TEST_ROWS=all is every debugger in every language.
+    Each debugger, in one of its languages or versions: which, the promise's name decides, so that
+    they take turns and a run has an end. FREEZEFRAME_TEST_ROWS=all is every debugger in all.
     """
     if os.environ.get("FREEZEFRAME_TEST_ROWS") == "all":
-        return tuple(row for family in _FAMILIES for row in family)
+        return tuple(row for family in families for row in family)
     turn = zlib.crc32(test.encode())
-    return tuple(family[turn % len(family)] for family in _FAMILIES if family)
+    return tuple(family[turn % len(family)] for family in families if family)
 
 
 def held_against(module: str, test: str) -> tuple[Debugger, ...]:
     """Return the rows for a test. A file about a language names it; others are about all."""
     if "python" in module:
-        return PYTHONS
+        return _of_every_debugger(test, (PYTHONS,))
     if "ruby" in module:
         return RUBY
     if "_go" in module:
