@@ -69,12 +69,16 @@ def test_languages_of_one_debugger_share_a_column_and_say_where_they_differ(page
     assert found["x (C, Rust)"]["conditions"] == "✓"
 
 
-def test_what_was_tried_in_one_language_is_not_known_from_another(page):
-    rows = {"a": row(page, "x", "C"), "b": row(page, "x", "Rust", pause="skipped")}
-    versions = {"a": row(page, "y", "C"), "b": row(page, "y", "C", pause="skipped")}
+def test_languages_that_take_turns_are_seen_together(page):
+    rows = {
+        "a": row(page, "x", "C", pause="skipped"),
+        "b": row(page, "x", "Rust", outcome="skipped", pause="passed"),
+        "c": row(page, "y", "C", pause="failed"),
+        "d": row(page, "y", "Rust"),
+    }
 
-    assert page.columns(rows)["x (C, Rust)"]["pause"] == "? Rust, ✓ C"
-    assert page.columns(versions)["y (C)"]["pause"] == "✓"
+    assert page.columns(rows)["x (C, Rust)"]["pause"] == "✓"
+    assert page.columns(rows)["y (C, Rust)"]["pause"] == "✗"
 
 
 def test_a_page_is_read_back_as_it_was_written(page):

@@ -119,17 +119,14 @@ PROMISES = (
 
 
 def mark(promise: Promise, row: Row) -> str | None:
-    """Return how a debugger keeps a promise in one language; None where nothing was tried."""
+    """Return how a debugger keeps a promise; None where not all of it was tried."""
     outcomes = [row["tests"].get(test) for test in promise.tests]
     if "failed" in outcomes:
         return BROKEN
     if any(outcome != "passed" for outcome in outcomes):
         return None
-    lacks = promise.refusal is not None and any(
-        command.startswith(promise.refusal) for command in row["refuses"]
-    )
     # The test that passed was then one of a clear refusal.
-    return REFUSED if lacks else WORKS
+    return REFUSED if _lacks(promise, row) else WORKS
 
 
 def columns(rows: Mapping[str, Row]) -> dict[str, dict[str, str]]:
@@ -143,29 +140,43 @@ def columns(rows: Mapping[str, Row]) -> dict[str, dict[str, str]]:
         grouped.setdefault(row["name"], []).append(row)
     found: dict[str, dict[str, str]] = {}
     for name, group in sorted(grouped.items()):
-        group = [row for row in group if any(mark(promise, row) for promise in PROMISES)]
-        if not group:
-            continue
-        languages = sorted({row["language"] for row in group})
-        found[f"{name} ({', '.join(languages)})"] = {
-            promise.title: _together(promise, group) for promise in PROMISES
-        }
+        marks = {promise.title: _together(promise, group) for promise in PROMISES}
+        if set(marks.values()) != {UNKNOWN}:
+            languages = sorted({row["language"] for row in group})
+            found[f"{name} ({', '.join(languages)})"] = marks
     return found
 
 
 def _together(promise: Promise, group: list[Row]) -> str:
-    languages: dict[str, set[str]] = {}
-    for row in group:
-        languages.setdefault(row["language"], set()).add(mark(promise, row) or UNKNOWN)
+    """Return the mark of all rows of a debugger.
+
+    Its languages and versions take turns at the tests of a promise, so what they saw counts
+    together. Where one is to refuse what another can, both are named.
+    """
     marks: dict[str, list[str]] = {}
-    for language, signs in sorted(languages.items()):
-        # What was not tried in one version of a language is what it is in the others; what was not
-        # tried in one language is not known from another.
-        for sign in sorted(signs - {UNKNOWN} or {UNKNOWN}):
-            marks.setdefault(sign, []).append(language)
-    if len(marks) == 1:
-        return next(iter(marks))
+    for refusing in (True, False):
+        rows = [row for row in group if _lacks(promise, row) is refusing]
+        sign = mark(promise, _joined(rows)) if rows else None
+        if sign is not None:
+            marks.setdefault(sign, []).extend(sorted({row["language"] for row in rows}))
+    if len(marks) < 2:
+        return next(iter(marks), UNKNOWN)
     return ", ".join(f"{sign} {'/'.join(marks[sign])}" for sign in sorted(marks))
+
+
+def _joined(rows: list[Row]) -> Row:
+    tests: dict[str, str] = {}
+    for row in rows:
+        for test, outcome in row["tests"].items():
+            if outcome == "failed" or tests.get(test) not in ("failed", "passed"):
+                tests[test] = outcome
+    return {"refuses": rows[0]["refuses"], "tests": tests}
+
+
+def _lacks(promise: Promise, row: Row) -> bool:
+    return promise.refusal is not None and any(
+        command.startswith(promise.refusal) for command in row["refuses"]
+    )
 
 
 def page(found: Mapping[str, Mapping[str, str]]) -> str:
@@ -178,7 +189,7 @@ def page(found: Mapping[str, Mapping[str, str]]) -> str:
         f"{WORKS} it works, {REFUSED} it is refused clearly, with the nearest thing that works; "
         f"{BROKEN} it does not work; {UNKNOWN} nobody has tried. One test or more stands behind "
         "every mark; debuggers that are not here were never run in the tests (`dbg adapters` "
-        "calls them untested).",
+        "calls them untested). The languages of a debugger take turns at the tests of a promise.",
         "",
         "This page is made of the last run: `python tools/debuggers_page.py` after the tests.",
         "",
