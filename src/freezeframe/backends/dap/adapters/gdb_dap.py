@@ -199,6 +199,17 @@ def _read_exit(text: str) -> Exit | None:
         return Exit(signal=f"signal {text.strip()}")
 
 
+#: types that only Rust has: its pointers are written in another way
+_OF_RUST = re.compile(r"[iu](?:8|16|32|64|128|size)|f32|f64|[&*].*")
+
+
+def _value_at(type: str, address: str) -> str | None:
+    found = re.search(r"0x[0-9a-f]+", address)
+    if found is None or not type:
+        return None
+    return f"*({found[0]} as *mut {type})" if _OF_RUST.fullmatch(type) else f"*({type} *){found[0]}"
+
+
 ADAPTER = Adapter(
     name="gdb-dap",
     adapter_id="gdb",
@@ -226,7 +237,8 @@ ADAPTER = Adapter(
         function_alias=_lldb.function_alias,
         one_a_place=True,
         counts_hits=False,
-        value_at=_lldb.value_at,
+        address_of=lambda expression: f"&{expression}",
+        value_at=_value_at,
         wire=_lldb.wire_breakpoints,
     ),
     exceptions=Exceptions(
