@@ -44,7 +44,7 @@ step ruff format --check .
 step mypy
 # Every test has a daemon, a folder and a project of its own, so they run side by side.
 rm -f .cache/promises.json
-step python -m pytest -q -n "${FREEZEFRAME_TEST_WORKERS:-3}" "$@"
+step python -m pytest -q -n "${FREEZEFRAME_TEST_WORKERS:-3}" --dist worksteal "$@"
 # The page of debuggers says what a whole run saw.
 [ $# -gt 0 ] || step python tools/debuggers_page.py --check
 say "== all passed"

@@ -152,6 +152,7 @@ _SESSION = (
 #: refused by this debugger, or answered only in circumstances that other tests make
 _ELSEWHERE = frozenset(
     {
+        "mcp",
         "watch",
         "watch_list",
         "watch_remove",
