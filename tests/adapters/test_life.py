@@ -109,6 +109,7 @@ def test_a_daemon_killed_from_outside_takes_its_programs_along_and_is_missed(dbg
 
     os.kill(daemon, signal.SIGKILL)
 
+    facts.wait_for_exit(daemon)
     facts.wait_for_exit(report["pid"])
     answer = dbg("status")
     assert answer.code == 0

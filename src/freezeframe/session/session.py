@@ -365,6 +365,8 @@ class Session:
         moment = Moment(self.stop_number, event, self.backend, thread, Handles(self.stop_number))
         moment.event_order = time.monotonic()
         self.moment = self.last_moment = moment
+        # Where it stands is known when it was looked at.
+        moment.ready.add_done_callback(lambda ready: self._on_change(self))
         self._spawn(look(self, moment))
         self._changed()
 
