@@ -54,6 +54,7 @@ ALLOWED_IN_BACKENDS = {
     "backend": {"builds"},
     "transport": set(),
     "builds": {"transport"},
+    "counting": set(),
     "discovery": set(),
     "samples": set(),
     "python": {"backend"},
@@ -61,8 +62,19 @@ ALLOWED_IN_BACKENDS = {
     "native": {"backend", "transport"},
     "lldb": {"backend", "native", "transport"},
     "select": {"backend", "debugger", "native", "dap", "console", "inspector", "transport"},
-    "dap": {"backend", "debugger", "discovery", "lldb", "native", "python", "transport"},
-    "console": {"backend", "debugger", "discovery", "lldb", "native", "python", "transport"},
+    "dap": {
+        "backend",
+        "counting",
+        "debugger",
+        "discovery",
+        "lldb",
+        "native",
+        "python",
+        "transport",
+    },
+    "console": {
+        *("backend", "counting", "debugger", "discovery", "lldb", "native", "python", "transport")
+    },
     "inspector": {"backend", "debugger", "discovery", "transport"},
     "__init__": set(),
 }

@@ -8,7 +8,8 @@ import os
 import pytest
 
 from freezeframe.backends.console.debuggers.gdb_mi import libc, names, stops
-from freezeframe.backends.console.debuggers.gdb_mi.marks import bound, read_hits, read_log
+from freezeframe.backends.console.debuggers.gdb_mi.marks import bound
+from freezeframe.backends.counting import read_hits, read_log
 from freezeframe.model.stops import Exit, StopReason
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from freezeframe.backends import native as _native
 from freezeframe.backends.backend import Launch, RawFrame, RawValue, WantedBreakpoint
+from freezeframe.backends.counting import read_hits, wants
 from freezeframe.backends.dap.adapters import _lldb, _lldb_exceptions, lldb_dap
 from freezeframe.backends.dap.adapters._descriptor import Inquiry, Thrown
 from freezeframe.backends.dap.adapters.lldb_dap import ADAPTER
-from freezeframe.backends.dap.marks import passes
 from freezeframe.backends.dap.voices import Voices
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.transport import corefile
@@ -295,7 +295,7 @@ def test_a_function_of_a_module_is_set_by_a_command():
     [("3", [3]), ("==3", [3]), (">=3", [3, 4, 5]), (">3", [4, 5]), ("%2", [2, 4]), ("<=2", [1, 2])],
 )
 def test_hit_counts_have_one_meaning(hits, wanted):
-    assert [count for count in range(1, 6) if passes(hits, count)] == wanted
+    assert [count for count in range(1, 6) if wants(read_hits(hits), count)] == wanted
 
 
 # --- files --------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import (
     Attach,
+    BoundBreakpoint,
     Feature,
     Launch,
     Passed,
@@ -22,6 +23,7 @@ from freezeframe.backends.backend import (
     Sink,
     Target,
     ToolInfo,
+    WantedBreakpoint,
 )
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.process import Process
@@ -72,6 +74,12 @@ class ConsoleBackend:
         """Tell the debugger to leave the program running."""
         raise NotImplementedError
 
+    async def _set(
+        self, group: str, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        """Make *wanted* the breakpoints of a group: a file, `function` or `address`."""
+        raise NotImplementedError
+
     # --- who it is
 
     @property
@@ -95,6 +103,23 @@ class ConsoleBackend:
 
     def refuse(self, what: str, next: str | None = None) -> NoReturn:
         raise Unsupported(f"{self.tool} {what}.", next=next or "dbg tool")
+
+    # --- breakpoints
+
+    async def set_breakpoints(
+        self, path: str, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        return await self._set(path, wanted)
+
+    async def set_function_breakpoints(
+        self, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        return await self._set("function", wanted)
+
+    async def set_address_breakpoints(
+        self, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        return await self._set("address", wanted)
 
     # --- events
 

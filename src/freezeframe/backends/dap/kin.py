@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import Backend, Configuration, Core
-from freezeframe.backends.transport.process import gone
+from freezeframe.backends.transport.process import happened_or_gone
 from freezeframe.backends.transport.processes import command_line
 from freezeframe.backends.transport.streams import Stream
 from freezeframe.errors import DebuggerError, NotFound
@@ -140,15 +140,7 @@ class Kin:
 
     async def _called_or_gone(self, pid: int, limit_s: float) -> None:
         called = self._expected.setdefault(pid, asyncio.Event())
-        waiting = {
-            asyncio.ensure_future(called.wait()),
-            asyncio.ensure_future(gone(pid, timeout_s=limit_s)),
-        }
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waiting:
-                each.cancel()
+        await happened_or_gone(called, pid, timeout_s=limit_s)
 
 
 def _was_told(pid: int, token: str) -> bool:

@@ -19,6 +19,7 @@ from freezeframe.backends.backend import (
     Target,
     WantedBreakpoint,
 )
+from freezeframe.backends.counting import read_hits, wants
 from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, StopReason
 
@@ -339,7 +340,7 @@ class Marks:
                 wanted = True
                 continue
             self._passes[id] = self._passes.get(id, 0) + 1
-            wanted = wanted or passes(hits, self._passes[id])
+            wanted = wanted or wants(read_hits(hits), self._passes[id])
         return wanted
 
     def conditional(self, ids: Sequence[int]) -> list[int]:
@@ -469,23 +470,6 @@ class Marks:
     ) -> list[BoundBreakpoint]:
         message = f"{self._wire.adapter.name} has no {feature.value}"
         return [BoundBreakpoint(w.id, False, message=message, rejected=True) for w in wanted]
-
-
-def passes(hits: str, count: int) -> bool:
-    """Whether the *count*-th pass is one that a hit count wants: `==3`, `>=3`, `%3` …"""
-    operator, number = hits.rstrip("0123456789"), int(hits.lstrip("=<>% "))
-    match operator.strip():
-        case ">=":
-            return count >= number
-        case ">":
-            return count > number
-        case "<=":
-            return count <= number
-        case "<":
-            return count < number
-        case "%":
-            return count % number == 0
-    return count == number
 
 
 def _dead(wanted: WantedBreakpoint) -> BoundBreakpoint:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.transport import processes, websocket
-from freezeframe.backends.transport.process import gone
+from freezeframe.backends.transport.process import happened_or_gone
 from freezeframe.errors import DebuggerError
 
 from .connection import Path
@@ -126,15 +126,7 @@ class Children:
 
     async def _called_or_gone(self, pid: int, limit_s: float) -> None:
         called = self._expected.setdefault(pid, asyncio.Event())
-        waiting = {
-            asyncio.ensure_future(called.wait()),
-            asyncio.ensure_future(gone(pid, timeout_s=limit_s)),
-        }
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waiting:
-                each.cancel()
+        await happened_or_gone(called, pid, timeout_s=limit_s)
 
     async def _dismiss(self, url: str) -> None:
         """Let a process go on without a debugger; unanswered it would wait for ever."""

@@ -262,6 +262,19 @@ class Process:
             callback(returncode)
 
 
+async def happened_or_gone(event: asyncio.Event, pid: int, *, timeout_s: float) -> None:
+    """Wait until an event is set or a process has ended, at the latest *timeout_s*."""
+    waiting = {
+        asyncio.ensure_future(event.wait()),
+        asyncio.ensure_future(gone(pid, timeout_s=timeout_s)),
+    }
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+
+
 async def gone(pid: int, *, timeout_s: float) -> bool:
     """Return whether a process that is not our child has ended, at the latest after *timeout_s*."""
     try:

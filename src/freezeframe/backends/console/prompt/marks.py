@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from freezeframe.backends.backend import BoundBreakpoint, Printed, WantedBreakpoint
-from freezeframe.backends.console.counting import read_hits, read_log, wants
+from freezeframe.backends.counting import read_hits, read_log, wants
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.places import Location
 from freezeframe.model.stops import WatchHit
@@ -26,7 +26,7 @@ class Mark:
     wanted: WantedBreakpoint
     key: _Key
     hits: tuple[str, int] | None = None
-    log: Sequence[str | tuple[str]] | None = None
+    log: Sequence[str | list[str]] | None = None
     passes: int = 0
 
 
@@ -155,7 +155,7 @@ class Marks:
         verdict.breakpoints = tuple(held)
         return verdict
 
-    async def _message(self, parts: Sequence[str | tuple[str]], at: At) -> str:
+    async def _message(self, parts: Sequence[str | list[str]], at: At) -> str:
         text = ""
         for part in parts:
             if isinstance(part, str):

@@ -104,21 +104,6 @@ class GdbMi(GdbLife):
         async with self._motion.standing(self._config.timeouts.request_s):
             return await self._marks.set(group, wanted)
 
-    async def set_breakpoints(
-        self, path: str, wanted: Sequence[WantedBreakpoint]
-    ) -> Sequence[BoundBreakpoint]:
-        return await self._set(path, wanted)
-
-    async def set_function_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
-    ) -> Sequence[BoundBreakpoint]:
-        return await self._set("function", wanted)
-
-    async def set_address_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
-    ) -> Sequence[BoundBreakpoint]:
-        return await self._set("address", wanted)
-
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         if isinstance(self.target, Core):
             return  # the dead throw nothing

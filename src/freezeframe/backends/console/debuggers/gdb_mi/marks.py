@@ -11,10 +11,10 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
 from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.backends.counting import read_hits, read_log
 from freezeframe.errors import DebuggerError
 from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter
@@ -22,7 +22,6 @@ from freezeframe.model.stops import ExceptionFilter
 from . import names
 from .line import GdbRefused, Line, rows
 
-_HITS = re.compile(r"\s*(==|>=|<=|>|<|%|=)?\s*(\d+)\s*")
 #: gdb's words when a place has no code (yet); anything else it says is about the condition
 _NO_PLACE = re.compile(
     r"No source file named|Function \".*\" not defined|Function '.*' not defined|No symbol table"
@@ -334,44 +333,6 @@ def bound(id: int, body: Fields, message: str | None) -> BoundBreakpoint:
         return BoundBreakpoint(id, False, message=message or "no code for it is loaded yet")
     line = first.get("line")
     return BoundBreakpoint(id, True, names.place(first), int(line) if line else None)
-
-
-def read_hits(text: str) -> tuple[str, int]:
-    """Return comparison and number of a hit count. Raises ValueError in a sentence."""
-    match = _HITS.fullmatch(text)
-    if match is None:
-        raise ValueError(f"`{text}` is no hit count; write 3, >= 3, > 3, < 3 or % 3")
-    compare, n = match[1] or "==", int(match[2])
-    if compare == "%" and n == 0:
-        raise ValueError("`% 0` is never a hit")
-    return "==" if compare == "=" else compare, n
-
-
-def read_log(message: str) -> list[Any]:
-    """Return a log message as text and, in lists of one, expressions. `{{` means a brace.
-
-    Braces inside an expression are matched: `{(struct p){1, 2}}`.
-    """
-    parts: list[Any] = []
-    text, position = "", 0
-    while position < len(message):
-        if message[position : position + 2] in ("{{", "}}"):
-            text += message[position]
-            position += 2
-        elif message[position] == "{":
-            depth, end = 1, position + 1
-            while end < len(message) and depth:
-                depth += {"{": 1, "}": -1}.get(message[end], 0)
-                end += 1
-            if depth:
-                raise ValueError("a brace of its message is not closed")
-            parts += [text] if text else []
-            parts.append([message[position + 1 : end - 1].strip()])
-            text, position = "", end
-        else:
-            text += message[position]
-            position += 1
-    return [*parts, text] if text else parts
 
 
 def _is_module(owner: str, module: str) -> bool:

@@ -35,12 +35,12 @@ def wants(hits: tuple[str, int], count: int) -> bool:
     return count == n
 
 
-def read_log(message: str) -> list[str | tuple[str]]:
-    """Return a log message as text and, in tuples of one, expressions. `{{` means a brace.
+def read_log(message: str) -> list[str | list[str]]:
+    """Return a log message as text and, in lists of one, expressions. `{{` means a brace.
 
     Braces inside an expression are matched: `{(struct p){1, 2}}`. Raises ValueError.
     """
-    parts: list[str | tuple[str]] = []
+    parts: list[str | list[str]] = []
     text, position = "", 0
     while position < len(message):
         if message[position : position + 2] in ("{{", "}}"):
@@ -54,7 +54,7 @@ def read_log(message: str) -> list[str | tuple[str]]:
             if depth:
                 raise ValueError("a brace of its message is not closed")
             parts += [text] if text else []
-            parts.append((message[position + 1 : end - 1].strip(),))
+            parts.append([message[position + 1 : end - 1].strip()])
             text, position = "", end
         else:
             text += message[position]
