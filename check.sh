@@ -29,8 +29,11 @@ need cargo
 install_delve
 # Ruby brings its debugger along: the debug gem is one of its own.
 need ruby
+# All of Perl, which has prove in it: many systems come with a part.
+need prove perl
 # Java's compiler and debug interface are in its development kit, not in what only runs programs.
 need jdb openjdk-17-jdk-headless
+install_php
 install_js_debug
 install_typescript
 

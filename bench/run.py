@@ -21,9 +21,11 @@ import inspected
 import lab as labs
 import native
 import recorded
+import served
 from measures import FLOOR, MEASURES, Figure, Measure, Probe
 
 ROUNDS = 30
+_ANYWHERE = (*MEASURES, *recorded.RECORDED, *served.SERVED, *inspected.INSPECTED)
 
 
 def main() -> int:
@@ -58,16 +60,13 @@ def _here() -> tuple[type[Measure], ...]:
     """Return what can be measured on this machine."""
     why = native.missing()
     if why is None:
-        return (*MEASURES, *recorded.RECORDED, *inspected.INSPECTED, *native.NATIVE)
+        return (*_ANYWHERE, *native.NATIVE)
     print(f"native code is not measured: {why}", file=sys.stderr)
-    return (*MEASURES, *recorded.RECORDED, *inspected.INSPECTED)
+    return _ANYWHERE
 
 
 def _names() -> list[str]:
-    return [
-        measure.name
-        for measure in (*MEASURES, *recorded.RECORDED, *inspected.INSPECTED, *native.NATIVE)
-    ]
+    return [measure.name for measure in (*_ANYWHERE, *native.NATIVE)]
 
 
 def _sample(lab: labs.Lab, measures: list[Measure], rounds: int) -> dict[str, list[float]]:

@@ -28,6 +28,17 @@ install_js_debug() {
         say "js-debug cannot be fetched here: it is not tested."
 }
 
+# PHP with Xdebug, and phpdbg, whose package has PHP's own version in its name.
+install_php() {
+    [ "$(uname)" = Linux ] || return 0
+    php -m 2>/dev/null | grep -qi xdebug || system_package php-cli php-xdebug ||
+        say "PHP with Xdebug cannot be installed here: it is not tested."
+    command -v phpdbg >/dev/null 2>&1 && return 0
+    package=$(apt-cache search --names-only '^php[0-9.]+-phpdbg$' 2>/dev/null | sed 's/ .*//' | sort -V | tail -n 1)
+    [ -n "$package" ] && system_package "$package" ||
+        say "phpdbg cannot be installed here: it is not tested."
+}
+
 # A GDB that speaks DAP, where the system's own is older: .cache/gdb/bin/gdb. It is Debian's next
 # one with the libraries that it was built for, started by their own loader, so that nothing of the
 # system changes. The packages come from wherever apt gets its own, and are checked as it checks them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,9 @@ collect_ignore = ["programs"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Ctrl-C reaches what the tests start, also where the run itself is a script's background job.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Workers of xdist send their reports on.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(promises.Results())

@@ -84,6 +84,7 @@ _SESSION = (
     "version",
     "help",
     "skill",
+    "skill install --host claude --dry-run",
     "completion bash",
     "adapters",
     "setup",

@@ -116,7 +116,8 @@ class Answers:
 class Defaults:
     adapter: str | None = _key(
         None,
-        "the debugger to take when --adapter names none; empty: the best one for the program",
+        "the debugger to take when --adapter names none, or the kind of it (dap, console); "
+        "empty: the best one for the program",
         env="FREEZEFRAME_DEBUGGER",
     )
     follow_children: bool = _key(True, "debug child processes too")
@@ -212,13 +213,17 @@ _FILE = "config.toml"
 
 
 def load(path: str | Path | None, env: Mapping[str, str]) -> Config:
-    """Return the settings of the file at *path*, overridden by *env*.
+    """Return the settings of the file at *path*, overridden by *env*. Raises as `read` does."""
+    return override(read(path, env), env)
+
+
+def read(path: str | Path | None, env: Mapping[str, str]) -> Config:
+    """Return the settings of the file at *path* alone; *env* says where home is.
 
     A file that is not there means the defaults. Raises BadConfig for one that cannot be read, is
     not TOML, or holds a key or a value that is not known.
     """
-    table = _read(Path(path)) if path is not None else {}
-    return override(_from_table(table, env), env)
+    return _from_table(_read(Path(path)) if path is not None else {}, env)
 
 
 def override(config: Config, env: Mapping[str, str]) -> Config:

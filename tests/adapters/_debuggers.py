@@ -76,8 +76,12 @@ class Debugger:
     interpreter: Interpreter | None = field(default=None, repr=False)
     #: it joins living processes
     joins: bool = True
+    #: it debugs the processes that a program forks beside it
+    follows: bool = True
     #: what stands before the name of a variable
     sigil: str = ""
+    #: the language has threads that it sees
+    threaded: bool = True
     #: what runs a program so that it can be joined later, where that takes more than its name
     runner: tuple[str, ...] = ()
     #: a folder of the daemon's cache that is kept from test to test: it takes long to make
@@ -96,7 +100,8 @@ class Debugger:
             folder = REPOSITORY / ".cache" / self.kept
             folder.mkdir(parents=True, exist_ok=True)
             (dbg.home / "cache").mkdir(mode=0o700, exist_ok=True)
-            (dbg.home / "cache" / self.kept).symlink_to(folder)
+            if not (kept := dbg.home / "cache" / self.kept).exists():
+                kept.symlink_to(folder)
 
     def install(self, stem: str, project: Path) -> Program:
         """Put the contract's program of that stem into *project*, ready to be started."""
@@ -197,7 +202,11 @@ _FAILURES = {
 
 
 def _native(
-    name: str, *, refuses: tuple[str, ...] = (), folder: Path | None = None
+    name: str,
+    *,
+    refuses: tuple[str, ...] = (),
+    folder: Path | None = None,
+    follows: bool = False,
 ) -> tuple[Debugger, ...]:
     """One row for each language that a native debugger is held to."""
     return tuple(
@@ -208,16 +217,19 @@ def _native(
             failure=failure,
             name=name,
             folder=folder,
+            follows=follows,
             language=language,
         )
         for language, failure in _FAILURES.items()
     )
 
 
-NATIVE = (*_native("lldb-dap"), *_native("gdb-mi"))
+NATIVE = (*_native("lldb-dap"), *_native("gdb-mi", follows=True))
 #: held to the contract, and to a file of its own instead of the native ones
 CODELLDB = _native("codelldb", folder=REPOSITORY / ".cache" / "codelldb" / "adapter")
-GDB_DAP = _native("gdb-dap", folder=REPOSITORY / ".cache" / "gdb" / "bin")
+GDB_DAP = _native("gdb-dap", folder=REPOSITORY / ".cache" / "gdb" / "bin", follows=True)
+#: the second route, through a prompt
+LLDB_CLI = _native("lldb-cli")
 
 RUBY = (
     Debugger(
@@ -330,13 +342,88 @@ JAVA = (
 )
 
 
+PERL = (
+    Debugger(
+        id="perl",
+        suffix=".pl",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "break *0x1000",
+            "watch --read $total",
+            "jump loop.pl:21",
+            "detach",
+        ),
+        failure=Failure(
+            reason="exception",
+            type="die",
+            message="Illegal division by zero",
+            words="Illegal division by zero at",
+            exit_code=255,
+        ),
+        name="perl",
+        joins=False,
+        sigil="$",
+        threaded=False,
+        runner=("perl",),
+    ),
+)
+
+PHP = (
+    Debugger(
+        id="xdebug-PHP",
+        suffix=".php",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "watch $total",
+            "break *0x1000",
+            "jump loop.php:20",
+        ),
+        failure=Failure(
+            reason="exception",
+            type="DivisionByZeroError",
+            message="Division by zero",
+            words="Uncaught DivisionByZeroError: Division by zero",
+            exit_code=255,
+        ),
+        name="xdebug",
+        joins=False,
+        sigil="$",
+        threaded=False,
+        runner=("php",),
+    ),
+)
+
+
+#: every promise is held against every row
+_EVERY = os.environ.get("FREEZEFRAME_TEST_ROWS") == "all"
+
+
 def _by_debugger(rows: tuple[Debugger, ...]) -> list[tuple[Debugger, ...]]:
     names = dict.fromkeys(row.name for row in rows)
     return [tuple(row for row in rows if row.name == name) for name in names]
 
 
 #: by debugger: its rows, one for each language or version
-_FAMILIES = (PYTHONS, PROMPTED, *_by_debugger(NATIVE), CODELLDB, GDB_DAP, RUBY, GO, NODE, JAVA)
+_FAMILIES = (
+    PYTHONS,
+    PROMPTED,
+    *_by_debugger(NATIVE),
+    CODELLDB,
+    GDB_DAP,
+    LLDB_CLI,
+    RUBY,
+    GO,
+    NODE,
+    JAVA,
+    PERL,
+    *_by_debugger(PHP),
+)
 
 
 def _of_every_debugger(
@@ -347,7 +434,7 @@ def _of_every_debugger(
     Each debugger, in one of its languages or versions: which, the promise's name decides, so that
     they take turns and a run has an end. FREEZEFRAME_TEST_ROWS=all is every debugger in all.
     """
-    if os.environ.get("FREEZEFRAME_TEST_ROWS") == "all":
+    if _EVERY:
         return tuple(row for family in families for row in family)
     turn = zlib.crc32(test.encode())
     return tuple(family[turn % len(family)] for family in families if family)
@@ -363,10 +450,16 @@ def held_against(module: str, test: str) -> tuple[Debugger, ...]:
         return GO
     if "java" in module:
         return JAVA
+    if "perl" in module:
+        return PERL
+    if "php" in module:
+        return PHP
     if "node" in module:
         return NODE[:1]
     if "codelldb" in module:
         return tuple(row for row in CODELLDB if row.language is compilers.CPP)
+    if "lldb_cli" in module:
+        return tuple(row for row in LLDB_CLI if row.language is compilers.CPP)
     if "gdb_dap" in module:
         return tuple(row for row in GDB_DAP if row.language is compilers.CPP)
     if "native" in module:
@@ -377,5 +470,8 @@ def held_against(module: str, test: str) -> tuple[Debugger, ...]:
             if "rust" in module
             else compilers.C
         )
-        return tuple(row for row in NATIVE if row.language is language)
+        rows = (*NATIVE, *LLDB_CLI) if _EVERY else NATIVE
+        if "forks" in module:
+            rows = (*rows, *GDB_DAP)
+        return tuple(row for row in rows if row.language is language)
     return _of_every_debugger(test)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+import pytest
+
 from harness.reports import (
     bare,
     changed,
@@ -16,6 +18,8 @@ from harness.reports import (
     texts,
     values,
 )
+
+pytestmark = pytest.mark.shares_daemon
 
 # --- stops --------------------------------------------------------------------------------------
 
@@ -512,6 +516,7 @@ def test_output_is_told_once_and_never_lost_by_looking(dbg, sample):
     assert printed(dbg.data("output", "--all"), "stdout") == "adding\ntotal 19\n"
 
 
+@pytest.mark.own_daemon
 def test_a_flood_of_output_ends_with_its_last_line(dbg, sample):
     p = sample("flood")
     # 1 MB is kept of 3.
@@ -530,7 +535,14 @@ def test_a_flood_of_output_ends_with_its_last_line(dbg, sample):
 # --- threads ------------------------------------------------------------------------------------
 
 
-def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample):
+def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample, debugger):
+    if not debugger.threaded:
+        p = sample("loop")
+        report = dbg.data("start", p.name, "-b", p.at("loop"))
+        [only] = dbg.data("threads")["threads"]
+        assert only["current"]
+        assert only["id"] == report["stop"]["thread"]["id"]
+        return
     p = sample("threads")
 
     report = dbg.data("start", p.name, "-b", p.at("worker"))
@@ -544,7 +556,12 @@ def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample):
     assert dbg.data("continue")["exit"]["code"] == 0
 
 
-def test_another_thread_can_be_looked_into(dbg, sample):
+def test_another_thread_can_be_looked_into(dbg, sample, debugger):
+    if not debugger.threaded:
+        p = sample("loop")
+        dbg.data("start", p.name, "-b", p.at("loop"))
+        assert dbg.error("thread", 77)["code"] == "not-found"
+        return
     p = sample("threads")
     dbg.data("start", p.name, "-b", p.at("worker"))
     threads = {thread["name"]: thread["id"] for thread in dbg.data("threads")["threads"]}

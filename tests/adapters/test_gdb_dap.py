@@ -61,13 +61,18 @@ def test_a_watchpoint_heeds_its_condition_and_tells_the_line_that_wrote(dbg, pro
     assert (seen["line"] or frame_of(report)["line"]) == program.line("write")
 
 
-def test_a_throw_is_an_exception_and_no_breakpoint(dbg, program):
-    dbg.data("catch", "throw")
+def test_a_throw_is_an_exception_told_by_its_type(dbg, program):
+    dbg.data("catch", "throw", "std::logic_error")
 
     report = dbg.data("start", program.name)
 
     assert report["stop"]["reason"] == "exception"
     assert shown(report) == program.at("throw")
+    exception = report["stop"]["exception"]
+    assert (exception["type"], exception["message"]) == ("std::logic_error", "first")
+    # One of a type that is not wanted passes.
+    dbg.data("catch", "throw", "out_of_range")
+    assert shown(dbg.data("restart")) == program.at("crash")
 
 
 def test_a_crash_names_its_signal_and_so_does_the_end(dbg, program):

@@ -131,6 +131,18 @@ def test_every_throw_is_caught_without_a_type(dbg, native):
     assert dbg.data("continue")["exit"]["code"] == 0
 
 
+def test_what_is_caught_is_told_where_it_is_caught(dbg, native):
+    p = native(THROWS)
+    dbg.data("catch", "catch")
+
+    dbg.data("start", p.name)
+
+    # Of its type the program itself has no debug information.
+    told = dbg("context").out
+    assert told.startswith("stopped: caught exception")
+    assert "exception: std::invalid_argument: empty text" in told
+
+
 def test_exceptions_that_are_handled_do_not_stop_by_themselves(dbg, native):
     p = native(THROWS)
 

@@ -186,6 +186,31 @@ def test_a_wild_pointer_is_reported_with_its_address(dbg, native):
     assert "0x12345678" in report["stop"]["description"]
 
 
+def test_a_file_that_is_shorter_than_its_mapping_is_reported_with_the_address(dbg, native):
+    p = native(
+        r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int main(void) {
+    int file = open("empty", O_RDWR | O_CREAT, 0600);
+    char *map = mmap((void *)0x200000000, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    map[16] = 1;  // @crash
+    return 0;
+}
+"""
+    )
+
+    report = dbg.data("start", p.name)
+
+    assert place(report) == p.at("crash")
+    assert report["stop"]["description"] == (
+        "SIGBUS: nothing behind the mapping at address 0x200000010"
+    )
+
+
 @pytest.mark.parametrize("text", [ABORT, ASSERTION, DOUBLE_FREE], ids=["abort", "assert", "free"])
 def test_an_abort_shows_the_user_s_own_frame(dbg, native, text):
     p = native(text)

@@ -15,6 +15,7 @@ from freezeframe.errors import UsageError
 from freezeframe.frontends.parser import parse
 from freezeframe.model.places import Location
 from freezeframe.ops._registry import Arg, Flag, Registry
+from freezeframe.ops._schema import from_jsonable, input_schema
 
 from .conftest import Answer, Format
 
@@ -281,3 +282,33 @@ def test_parsing_is_far_below_a_millisecond(ops: Registry) -> None:
         parse(argv, ops)
         taken.append(time.perf_counter() - begin)
     assert min(taken) < 0.0005
+
+
+@pytest.mark.parametrize(
+    ("line", "kwargs"),
+    [
+        ("join --wait-for", {"wait_for": ""}),
+        ("join --wait-for app", {"wait_for": "app"}),
+        ("join --wait-for=app", {"wait_for": "app"}),
+        ("join --wait-for --now", {"wait_for": "", "now": True}),
+        ("join --wait-for -n", {"wait_for": "", "now": True}),
+        ("join --wait-for -- app", {"wait_for": "", "where": "app"}),
+    ],
+)
+def test_an_option_that_can_stand_alone_takes_a_value_where_one_follows(line, kwargs) -> None:
+    ops = Registry()
+
+    @ops.op("join", group="g", example="join app")
+    async def join(
+        ctx: Any,
+        where: Annotated[str | None, Arg("a place")] = None,
+        *,
+        wait_for: Annotated[str | None, Arg("wait for it", alone="")] = None,
+        now: Annotated[bool, Flag("at once", short="-n")] = False,
+    ) -> Answer:
+        """Join."""
+
+    assert read(ops, line).kwargs == kwargs
+    schema = input_schema(ops.by_id("join"))["properties"]["wait_for"]
+    assert schema["type"] == ["string", "boolean"]
+    assert from_jsonable(ops.by_id("join"), {"wait_for": True}) == {"wait_for": ""}

@@ -115,17 +115,18 @@ class Dbg:
 
     `dbg("next", "--count", "3")` gives the Answer of a client process; `dbg.data(…)` the data of
     its JSON answer, which must be a success; `dbg.error(…)` the error of one that must fail.
+    In a *home* of an earlier test, with its daemon, the log and the messages begin anew.
     """
 
-    def __init__(self, project: Path) -> None:
+    def __init__(self, project: Path, home: Path | None = None) -> None:
         self.project = project
         self.id = uuid.uuid4().hex[:12]
-        # Short, because a socket's path may have 107 bytes at most.
-        self.home = Path(tempfile.mkdtemp(prefix="ff-", dir="/tmp" if os.name == "posix" else None))
-        self.home.chmod(0o700)
+        self.home = home or new_home()
         self.tap = self.home / "tap.jsonl"
         self.env = self._environment()
         self._background: list[Background] = []
+        self._log_before = len(self._whole_log())
+        self._tap_before = self.tap.stat().st_size if self.tap.exists() else 0
 
     def _environment(self) -> dict[str, str]:
         env = {
@@ -161,6 +162,7 @@ class Dbg:
 
     def configure(self, text: str) -> None:
         """Write config.toml; before the first command."""
+        assert not self.daemon_lives(), "settings are read when the daemon starts"
         (self.home / "config.toml").write_text(text)
 
     # --- commands ---
@@ -255,9 +257,17 @@ class Dbg:
         return facts.processes_with(MARKER, self.id)
 
     def log(self) -> str:
+        """Return what was logged since the test began."""
+        return self._whole_log()[self._log_before :]
+
+    def _whole_log(self) -> str:
         return "".join(
             path.read_text(errors="replace") for path in sorted(self.home.rglob("*.log"))
         )
+
+    def daemon_lives(self) -> bool:
+        """Whether there is a daemon in this home, as far as its socket says."""
+        return any(self.home.rglob("daemon.sock"))
 
     def log_tail(self, lines: int = 40) -> str:
         return "daemon.log ends with:\n" + "\n".join(self.log().splitlines()[-lines:])
@@ -266,37 +276,56 @@ class Dbg:
         """Return every message that a debugger was sent so far, in order."""
         if not self.tap.exists():
             return []
-        records = [json.loads(line) for line in self.tap.read_text().splitlines()]
+        told = self.tap.read_bytes()[self._tap_before :].decode()
+        records = [json.loads(line) for line in told.splitlines()]
         return [record["message"] for record in records if record["direction"] == "send"]
 
     # --- the end ---
 
     def close(self, *, patience_s: float = 10) -> list[str]:
         """End the daemon, take everything away, and return what was not as it must be."""
-        problems: list[str] = []
+        self._dispose_clients()
+        problems = self._told("daemon", "stop") if self.daemon_lives() else []
+        problems += self._left_behind(patience_s)
+        if left := self._files_left():
+            problems.append(f"files were left: {', '.join(left)}")
+        shutil.rmtree(self.home, ignore_errors=True)
+        return problems
+
+    def leave(self, *, patience_s: float = 10) -> list[str]:
+        """End this test's sessions, not the daemon, and return what was not as it must be."""
+        self._dispose_clients()
+        return self._told("stop", "--all") + self._left_behind(patience_s)
+
+    def _dispose_clients(self) -> None:
         for background in self._background:
             background.dispose()
-        if any(self.home.rglob("daemon.sock")):
-            try:
-                answer = self("daemon", "stop", timeout_s=30)
-                if answer.code != 0:
-                    problems.append(f"the daemon did not stop: {answer}")
-            except AssertionError as error:
-                problems.append(str(error))
+
+    def _told(self, *words: str) -> list[str]:
         try:
-            facts.wait_until(lambda: not self.processes(), "nothing is left", timeout_s=patience_s)
+            answer = self(*words, timeout_s=30)
+        except AssertionError as error:
+            return [str(error)]
+        # 3: there is no session, because the test ended it
+        return [] if answer.code in (0, 3) else [f"at the end of the test: {answer}"]
+
+    def _left_behind(self, patience_s: float) -> list[str]:
+        problems: list[str] = []
+        daemons = set(_daemons(self.processes())) if self.daemon_lives() else set()
+
+        def others() -> dict[int, str]:
+            return {pid: name for pid, name in self.processes().items() if pid not in daemons}
+
+        try:
+            facts.wait_until(lambda: not others(), "nothing is left", timeout_s=patience_s)
         except AssertionError:
-            for pid, command in self.processes().items():
+            for pid, command in others().items():
                 problems.append(f"process {pid} was left: {command}")
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         if "Traceback (most recent call last)" in self.log():
             problems.append(f"a traceback in the log\n{self.log_tail(80)}")
-        if left := self._files_left():
-            problems.append(f"files were left: {', '.join(left)}")
-        problems += self._invalid_messages()
-        shutil.rmtree(self.home, ignore_errors=True)
-        return problems
+        return problems + self._invalid_messages()
 
     def _files_left(self) -> list[str]:
         apart = {self.home / "bin", self.home / "cache"}  # a test's own, and what can be made again
@@ -321,3 +350,41 @@ class Dbg:
             except Exception as error:
                 problems.append(f"sent against the protocol: {message}\n{str(error)[:300]}")
         return problems[:3]
+
+
+def new_home() -> Path:
+    """Make a folder for a daemon; its path is short, because a socket's has 107 bytes at most."""
+    home = Path(tempfile.mkdtemp(prefix="ff-", dir="/tmp" if os.name == "posix" else None))
+    home.chmod(0o700)
+    return home
+
+
+def _daemons(processes: Mapping[int, str]) -> list[int]:
+    return [pid for pid, command in processes.items() if "__main__.py daemon " in command]
+
+
+class Daemons:
+    """A daemon that serves one test after another: to start one costs as much as a short session.
+
+    It is replaced when a test failed or left anything behind.
+    """
+
+    def __init__(self) -> None:
+        self._idle: Path | None = None
+
+    def lend(self, project: Path) -> Dbg:
+        home, self._idle = self._idle, None
+        return Dbg(project, home)
+
+    def take_back(self, client: Dbg, *, sound: bool) -> list[str]:
+        """End the test's sessions and keep the daemon; return what was not as it must be."""
+        if not sound or not client.daemon_lives():
+            return client.close()
+        if problems := client.leave():
+            client.close()
+            return problems
+        self._idle = client.home
+        return []
+
+    def close(self, project: Path) -> list[str]:
+        return Dbg(project, self._idle).close() if self._idle else []

@@ -1,12 +1,14 @@
 """Transcripts in Markdown: what the documents show is what really happens.
 
-A fenced block marked `console` is a transcript. A line that begins with `$ ` is a command for a
-POSIX shell, `# ` a remark, everything else what the command prints. The blocks of a document are
-played one after another, in one project that holds a copy of examples/.
+A fenced block marked `console` or `mcp` is a transcript. A line that begins with `$ ` is a command
+for a POSIX shell, `# ` a remark, everything else what the command prints; in `mcp` a line that
+begins with `> ` is a tool of `dbg mcp` and its arguments. The blocks of a document are played one
+after another, in one project that holds a copy of examples/.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,8 +18,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .client import CLIENT, HANG_S, REPOSITORY, Dbg
+from .speaker import Raw
 
-_BLOCK = re.compile(r"^```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(?P<kind>console|mcp)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 #: where the project of a test would stand on a user's machine
 _PROJECT = "/home/me/project"
@@ -26,7 +29,7 @@ _PROJECT = "/home/me/project"
 _UNSTABLE = (
     (re.compile(r"\bpid \d+"), "pid PID"),
     (re.compile(r"\b0x[0-9a-f]{6,}"), "0xADDRESS"),
-    (re.compile(r"\bdebugpy \d+(\.\w+)+"), "debugpy VERSION"),
+    (re.compile(r"\b(debugpy|lldb-dap|gdb) \d+(\.\w+)+"), r"\1 VERSION"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|min)\b"), "TIME"),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )
@@ -34,14 +37,16 @@ _UNSTABLE = (
 
 @dataclass(frozen=True)
 class Step:
-    """A command, the remarks above it, and what it printed."""
+    """A command or a call, the remarks above it, and what came back."""
 
     remarks: str
     command: str
     printed: str
+    #: `$ ` or `> `
+    sign: str = "$ "
 
     def __str__(self) -> str:
-        return f"{self.remarks}$ {self.command}\n{self.printed}"
+        return f"{self.remarks}{self.sign}{self.command}\n{self.printed}"
 
 
 def blocks(document: str) -> list[str]:
@@ -49,13 +54,13 @@ def blocks(document: str) -> list[str]:
     return [match["text"] for match in _BLOCK.finditer(document)]
 
 
-def steps(transcript: str) -> list[Step]:
+def steps(transcript: str, signs: tuple[str, ...] = ("$ ",)) -> list[Step]:
     """Read a transcript. Nothing of it is lost: joined again, the steps are the text."""
     found: list[Step] = []
     remarks = ""
     for line in transcript.splitlines(keepends=True):
-        if line.startswith("$ "):
-            found.append(Step(remarks, line[2:].rstrip("\n"), ""))
+        if line.startswith(signs):
+            found.append(Step(remarks, line[2:].rstrip("\n"), "", line[:2]))
             remarks = ""
         elif line.startswith("# ") or remarks or not found:
             remarks += line
@@ -84,9 +89,34 @@ class Player:
             (words / name).write_text(f"#!/bin/sh\nexec '{sys.executable}'{line} \"$@\"\n")
             (words / name).chmod(0o755)
         self._env = {**dbg.env, "PATH": f"{words}{os.pathsep}{dbg.env['PATH']}"}
+        self._dbg = dbg
+        self._speaker: Raw | None = None
+        self._calls = 0
 
     def play(self, step: Step) -> Step:
-        """Return the step with what its command prints now, both streams in one."""
+        """Return the step with what comes back now; of a command both streams in one."""
+        printed = self._called(step) if step.sign == "> " else self._printed(step)
+        printed = printed.replace(str(self._project), _PROJECT)
+        # A remark is set off by an empty line, which belongs to the page and not to the answer.
+        gap = "\n" if step.printed.endswith("\n\n") or step.printed == "\n" else ""
+        return replace(step, printed=printed + gap)
+
+    def close(self) -> None:
+        if self._speaker is not None:
+            assert self._speaker.close() == 0
+
+    def _called(self, step: Step) -> str:
+        """Return the text that a tool answers with."""
+        if self._speaker is None:
+            self._speaker = Raw(self._dbg, self._env)
+            self._speaker.greet()
+        tool, _, arguments = step.command.partition(" ")
+        self._calls += 1
+        result = self._speaker.call(self._calls, tool, **json.loads(arguments or "{}"))
+        return str(result["content"][0]["text"])
+
+    def _printed(self, step: Step) -> str:
+        """Return what a command prints."""
         done = subprocess.run(
             ["sh", "-c", step.command],
             cwd=self._project,
@@ -97,21 +127,22 @@ class Player:
             timeout=HANG_S,
             check=False,
         )
-        printed = done.stdout.decode(errors="replace").replace(str(self._project), _PROJECT)
-        # A remark is set off by an empty line, which belongs to the page and not to the answer.
-        gap = "\n" if step.printed.endswith("\n\n") or step.printed == "\n" else ""
-        return replace(step, printed=printed + gap)
+        return done.stdout.decode(errors="replace")
 
 
 def rewritten(document: str, player: Player) -> str:
     """Return *document* with its transcripts played anew, unchanged where they still hold."""
 
     def again(match: re.Match[str]) -> str:
-        played = [(step, player.play(step)) for step in steps(match["text"])]
+        signs = ("$ ", "> ") if match["kind"] == "mcp" else ("$ ",)
+        played = [(step, player.play(step)) for step in steps(match["text"], signs)]
         same = [old if stable(str(old)) == stable(str(new)) else new for old, new in played]
-        return f"```console\n{''.join(map(str, same))}```"
+        return f"```{match['kind']}\n{''.join(map(str, same))}```"
 
-    return _BLOCK.sub(again, document)
+    try:
+        return _BLOCK.sub(again, document)
+    finally:
+        player.close()
 
 
 def documents() -> list[Path]:

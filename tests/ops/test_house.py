@@ -233,3 +233,12 @@ def test_a_file_that_nobody_claims_is_answered_with_what_is_known(dbg, write_pro
 
     assert error["code"] == "debugger-missing"
     assert "Python" in error["message"]
+
+
+def test_who_started_the_daemon_does_not_choose_for_the_others(dbg):
+    dbg("status", env={"FREEZEFRAME_DEBUGGER": "pdb", "FREEZEFRAME_BUDGET": "77"})
+
+    settings = {row["key"]: row for row in dbg.data("config")["settings"]}
+
+    assert settings["defaults.adapter"]["source"] == "default"
+    assert settings["answers.budget_tokens"]["source"] == "default"

@@ -17,6 +17,8 @@ from freezeframe.model.answers import (
     Checkup,
     Disassembly,
     Evaluated,
+    FileChange,
+    FileChanges,
     Instruction,
     Memory,
     Setting,
@@ -43,6 +45,7 @@ PARTS = {
     "Chunk",
     "Difference",
     "Divergence",
+    "FileChange",
     "Hit",
     "HitGroup",
     "Instruction",
@@ -396,6 +399,26 @@ def test_the_answers_of_a_batch_share_one_budget_the_last_one_served_first():
     assert len(shown_text.encode()) <= 1200
     assert "> print n\nn = 3\n" in shown_text
     assert "more left out (--budget 800)" in shown_text
+
+
+# --- files of others ----------------------------------------------------------------------------
+
+
+def test_a_changed_file_is_shown_with_the_lines_that_came_and_went():
+    change = FileChange(
+        "/h/.cursor/mcp.json", "the MCP servers of Cursor", "written", '-  }\n+  },\n+  "x": 1'
+    )
+
+    answer = FileChanges((change,), "Cursor reads it when it starts next", ("doctor hosts",))
+
+    assert shown(answer) == text("""
+        written: /h/.cursor/mcp.json (the MCP servers of Cursor)
+          -   }
+          +   },
+          +   "x": 1
+        Cursor reads it when it starts next
+        next: dbg doctor hosts
+    """)
 
 
 # --- errors and JSON ----------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from freezeframe.model.stops import (
 from freezeframe.model.values import ScopeKind
 
 from .builds.recipe import Recipe
+from .forks import Forks
 
 # --- what to debug ------------------------------------------------------------------------------
 
@@ -44,8 +45,7 @@ class Launch:
     #: a file to read standard input from; None: a pipe that `write_stdin` feeds
     stdin: str | None = None
     follow_children: bool = True
-    #: the user asked for children by name: a debugger that follows one process goes with the child
-    prefer_child: bool = False
+    forks: Forks = Forks.PARENT
     #: stop in the user's code only; frames of libraries are stepped over
     just_my_code: bool = False
     #: the runtime to run it with (python, node, ruby …), where the user names one
@@ -69,9 +69,12 @@ class Attach:
     host: str | None = None
     port: int | None = None
     program: str | None = None
+    #: it is to stay where joining stopped it
+    hold: bool = False
     cwd: str = "/"
     env: Mapping[str, str] = field(default_factory=dict)
     follow_children: bool = True
+    forks: Forks = Forks.PARENT
     just_my_code: bool = False
     interpreter: str | None = None
     options: Mapping[str, object] = field(default_factory=dict)
@@ -488,5 +491,8 @@ class Backend(Protocol):
 class Reverses(Protocol):
     """What a backend with Feature.STEP_BACK can do besides."""
 
-    async def step_back(self, thread: int) -> None:
-        """Go to the stop before; what follows is an event. Raises DebuggerError at the first."""
+    async def step_back(self, thread: int, kind: StepKind | None = StepKind.OVER) -> None:
+        """Undo a step; without a kind, go back to the breakpoint before. What follows is an event.
+
+        Raises DebuggerError at the first stop.
+        """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from freezeframe.config import AdapterConfig, Config
 
 from .backend import Backend
+from .forks import STAYS, Ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,18 @@ class Debugger:
     check_log: Callable[[str], str | None] = lambda message: None
     #: names of debug servers that it joins by host and port
     servers: tuple[str, ...] = ()
+    #: what it can do about children that a program starts
+    forks: Ways = STAYS
     #: what its user should know of a program before he trusts what is shown
     remark: Callable[[str], str | None] = lambda program: None
     #: suffix and text of a program that `doctor` starts
     probe_program: tuple[str, str] | None = None
+    #: how it is found among Xcode's tools, for programs in simulators; None: it debugs none there
+    find_in_xcode: Callable[[Mapping[str, str], AdapterConfig], Found | Missing] | None = None
+    #: a program that it joins stays where that stopped it, when asked to (`Attach.hold`)
+    holds: bool = False
+    #: other names that users know it by
+    aliases: tuple[str, ...] = ()
     #: it was run against the real thing in our tests
     tested: bool = True
     #: config.toml describes it

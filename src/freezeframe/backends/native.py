@@ -154,6 +154,17 @@ def _has_debug_info(path: str, stamp: int) -> bool:
         return False
 
 
+def can_fork(path: str) -> bool:
+    """Whether a program names the function that makes children of it."""
+    if binary_kind(path) is None:
+        return False
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            return view.find(b"\0fork\0") >= 0 or view.find(b"\0_fork\0") >= 0
+    except (OSError, ValueError):
+        return False
+
+
 #: source files, and what makes a program of them
 _COMPILERS = {".c": "gcc -g {0} -o {1}", ".rs": "rustc -g {0}"} | dict.fromkeys(
     (".cc", ".cpp", ".cxx", ".C", ".c++"), "g++ -g {0} -o {1}"

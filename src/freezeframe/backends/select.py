@@ -1,6 +1,7 @@
 """Which debugger for this program, and why.
 
 Explicit name → FREEZEFRAME_DEBUGGER or config → the best one installed that claims the program.
+In place of a name, a way of talking to debuggers (`dap`) means the best one that is spoken to so.
 A name that does not exist is an error that lists those that do.
 """
 
@@ -74,6 +75,9 @@ def _of_adapter(adapter: Adapter) -> Debugger:
         probe_program=adapter.probe_program,
         tested=adapter.tested,
         servers=adapter.servers,
+        find_in_xcode=adapter.find_in_xcode,
+        holds=adapter.holds,
+        forks=adapter.children.ways,
     )
 
 
@@ -127,6 +131,7 @@ def choose(
         ):
             raise NotFound(f"{program} is a directory, not a program.", next="dbg start PROGRAM")
         claims = list(_claims(program, (kind,) if kind is not None else None, config=config))
+    claims = _of_kind(claims, name, program, config)
     return _first_found(claims, program, env, config).of(program)
 
 
@@ -160,8 +165,32 @@ def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config
             if not set(kinds).isdisjoint(each.binaries)
         ]
         program = path if claims else program
-    choice = _first_found(claims, what, env, config)
+    choice = _first_found(_of_kind(claims, name, what, config), what, env, config)
     return Choice(choice.debugger, choice.found, choice.reason, program)
+
+
+def choose_for_simulator(
+    pid: int, *, name: str | None, env: Mapping[str, str], config: Config
+) -> Choice:
+    """Return the debugger of Xcode's for a process in a simulator."""
+    there = [each for each in known(config).values() if each.find_in_xcode is not None]
+    names = ", ".join(each.name for each in there)
+    named, reason = _wish(name, config)
+    if named is None or named in _kinds(config):
+        reason = f"the process runs in a simulator; of {names} the first that Xcode has"
+        able = [each for each in there if named in (None, each.kind)]
+    else:
+        wanted = _called(named, config)
+        able = [each for each in there if each.name == wanted.name]
+    if not able:
+        raise UsageError(
+            f"{named} has no way into simulators; {names} have.",
+            next=f"dbg attach --simulator NAME --bundle-id ID --adapter {there[0].name}",
+        )
+    # Where a user has several, only Xcode's own know its simulators.
+    claims = [(replace(each, find=each.find_in_xcode or each.find), reason) for each in able]
+    choice = _first_found(claims, "a simulator", env, config)
+    return replace(choice, program=processes.executable(pid))
 
 
 def choose_for_server(
@@ -180,12 +209,12 @@ def choose_for_server(
         pid, server = listening
         servers = [a for a in known(config).values() if server.startswith(a.servers)]
         if servers:
-            choice = _first_found(
-                [(a, f"{server} listens there") for a in servers], server, env, config
-            )
+            listens = [(a, f"{server} listens there") for a in servers]
+            choice = _first_found(_of_kind(listens, name, server, config), server, env, config)
             return replace(choice, program=processes.traced_by(pid))
     those = [each for each in known(config).values() if not each.yours]
     claims = [(each, "the first that joins servers") for each in those]
+    claims = _of_kind(claims, name, "a debug server", config)
     return _first_found(claims, "a debug server", env, config)
 
 
@@ -200,9 +229,12 @@ def condition_problem(expression: str, path: str | None) -> str | None:
 
 def takes_source(path: str, *, name: str | None, config: Config) -> bool:
     """Whether the debugger that will be taken runs a source file as it is."""
-    named = name or config.defaults.adapter
-    known_here = known(config)
-    there = [known_here[named]] if named in known_here else known_here.values()
+    named, _ = _wish(name, config)
+    there = list(known(config).values())
+    if named in _kinds(config):
+        there = [each for each in there if each.kind == named]
+    elif named is not None:
+        there = [each for each in there if named in (each.name, *each.aliases)] or there
     base = os.path.basename(path)
     return any(fnmatch.fnmatch(base, pattern) for each in there for pattern in each.patterns)
 
@@ -271,20 +303,60 @@ def _info(adapter: Debugger, found: Found | Missing) -> AdapterInfo:
     )
 
 
-def _named(name: str | None, env: Mapping[str, str], config: Config) -> Choice | None:
-    reason = "named by --adapter"
-    if name is None:
-        name = config.defaults.adapter
-        reason = f"named by {config.sources.get('defaults.adapter', 'config.toml')}"
-    if not name:
-        return None
+def _wish(name: str | None, config: Config) -> tuple[str | None, str]:
+    """Return the debugger, or the way of talking to one, that a user names, and where."""
+    if name is not None:
+        return name or None, "named by --adapter"
+    where = config.sources.get("defaults.adapter", "config.toml")
+    return config.defaults.adapter or None, f"named by {where}"
+
+
+def _kinds(config: Config) -> list[str]:
+    """Return the ways of talking to debuggers, where they are no debugger's name."""
     there = known(config)
-    if name not in there:
-        raise UsageError(
-            f"there is no debugger {name!r}; there are {', '.join(sorted(there))}.",
-            next="dbg adapters",
+    return sorted({each.kind for each in there.values()} - set(there))
+
+
+def _called(name: str, config: Config) -> Debugger:
+    """Return the debugger of a name. Raises UsageError with those that there are."""
+    there = known(config)
+    if name in there:
+        return there[name]
+    for each in there.values():
+        if name in each.aliases:
+            return each
+    ways = ", ".join(_kinds(config))
+    raise UsageError(
+        f"there is no debugger {name!r}; there are {', '.join(sorted(there))}, "
+        f"and for the best one of a kind {ways}.",
+        next="dbg adapters",
+    )
+
+
+def _named(name: str | None, env: Mapping[str, str], config: Config) -> Choice | None:
+    named, reason = _wish(name, config)
+    if named is None or named in _kinds(config):
+        return None
+    debugger = _called(named, config)
+    return _first_found([(debugger, reason)], debugger.name, env, config)
+
+
+def _of_kind(
+    claims: list[tuple[Debugger, str]], name: str | None, what: str, config: Config
+) -> list[tuple[Debugger, str]]:
+    """Keep those that are spoken to in the way that the user names, where he names one."""
+    named, reason = _wish(name, config)
+    if named not in _kinds(config):
+        return claims
+    kept = [(each, f"{why}; {named} {reason}") for each, why in claims if each.kind == named]
+    if claims and not kept:
+        others = ", ".join(each.name for each, _ in claims)
+        raise DebuggerMissing(
+            f"none of the debuggers of kind {named} claims {os.path.basename(what) or what}; "
+            f"others do: {others}.",
+            next=f"dbg start PROGRAM --adapter {claims[0][0].name}",
         )
-    return _first_found([(there[name], reason)], name, env, config)
+    return kept
 
 
 def _claims(

@@ -131,10 +131,13 @@ def _serve(
         watch=watch,
     )
     try:
-        config = configs.load(Path(paths.config_path()), os.environ)
+        # Who happened to start the daemon does not choose for all who call it.
+        config = configs.read(Path(paths.config_path()), os.environ)
+        own = configs.override(config, os.environ).daemon
     except FreezeframeError as error:
         # A daemon with the defaults can say what is wrong; one that does not start cannot.
         config = configs.Config()
+        own = config.daemon
         house.add_note(f"{error} The defaults are used.")
     paths.sweep()
     make_handler = _load(handler)
@@ -144,7 +147,7 @@ def _serve(
         logger.info("serving %s, pid %d, version %s", paths.runtime_dir(), house.pid, house.version)
 
     async def main() -> None:
-        server = Server(make_handler(house, config), make_door(), config.daemon.idle_timeout_s)
+        server = Server(make_handler(house, config), make_door(), own.idle_timeout_s)
         house.on_exit = server.leave
         loop = asyncio.get_running_loop()
         _heed_signals(loop, server)

@@ -182,7 +182,7 @@ class Front:
             return
         self._config_stamp = stamp
         try:
-            self._config = configs.load(self._house.config_path, os.environ)
+            self._config = configs.read(self._house.config_path, os.environ)
         except BadConfig as error:
             self._config_note = f"{error} The settings stay as they were."
             return

@@ -13,6 +13,7 @@ from freezeframe.ops._registry import Arg, Effect, op
 
 from . import help as pages
 from .parser import parse
+from .skill import skill_text
 
 if TYPE_CHECKING:
     from .cli import Front
@@ -39,13 +40,6 @@ async def version(ctx: Context) -> Text:
 async def skill(ctx: Context) -> Text:
     """Print what an agent should know of this debugger, for the installed version."""
     return Text(skill_text(), whole=True)
-
-
-def skill_text() -> str:
-    from importlib.resources import files
-
-    text = files("freezeframe.frontends").joinpath("skill.md").read_text(encoding="utf-8")
-    return text.replace("{version}", __version__)
 
 
 @op(

@@ -149,7 +149,8 @@ def spelled(param: ParamSpec) -> str:
     long = param.long
     if param.is_flag and param.type.optional:
         long = f"--[no-]{param.spelling}"
-    value = "" if param.is_flag else f" {param.meta}"
+    meta = param.meta if param.alone is None else f"[{param.meta}]"
+    value = "" if param.is_flag else f" {meta}"
     return f"{param.short}, {long}{value}" if param.short else f"{long}{value}"
 
 

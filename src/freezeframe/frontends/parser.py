@@ -290,7 +290,10 @@ class _Arguments:
         return self.spec.options.get(name) or GLOBAL_OPTIONS.get(name)
 
     def _next(self, name: str, param: ParamSpec) -> str:
-        """Take the next token as the value of an option."""
+        """Take the next token as the value of an option, which some can do without."""
+        following = self.tokens[self.at] if self.at < len(self.tokens) else "--"
+        if param.alone is not None and following.startswith("-"):
+            return param.alone
         if self.at == len(self.tokens) or self.tokens[self.at] == "--":
             raise _needs_value(name, param, self.spec)
         token = self.tokens[self.at]

@@ -204,15 +204,16 @@ class Replay:
         Where no breakpoints stand, those that made the recorded stops count.
         """
         stops = self._recording.stops
-        passed = {StopReason.STEP} | ({StopReason.BREAKPOINT} if self._wanted else set())
         index = self._at + 1
-        while index < len(stops):
-            stop = stops[index]
-            wanted = any(self._is_at(stop, each) for each in self._wanted.values())
-            if wanted or stop.reason not in passed:
-                break
+        while index < len(stops) and not self._halts(stops[index]):
             index += 1
         self._move(index)
+
+    def _halts(self, stop: RecordedStop) -> bool:
+        """Whether a program that is let run would come to that stop."""
+        passed = {StopReason.STEP} | ({StopReason.BREAKPOINT} if self._wanted else set())
+        wanted = any(self._is_at(stop, each) for each in self._wanted.values())
+        return wanted or stop.reason not in passed
 
     async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None:
         index, depth = self._at + 1, self._stop.depth
@@ -222,10 +223,17 @@ class Replay:
                 index += 1
         self._move(index)
 
-    async def step_back(self, thread: int) -> None:
+    async def step_back(self, thread: int, kind: StepKind | None = StepKind.OVER) -> None:
         if self._at == 0:
             raise DebuggerError("this is the first recorded stop.", next="dbg next")
-        self._move(self._at - 1)
+        stops, index, depth = self._recording.stops, self._at - 1, self._stop.depth
+        if kind is None:
+            while index > 0 and not self._halts(stops[index]):
+                index -= 1
+        if kind is StepKind.OUT and depth is not None:
+            while index > 0 and (stops[index].depth or 0) >= depth:
+                index -= 1
+        self._move(index)
 
     def _move(self, index: int) -> None:
         self._sink(events.Continued())

@@ -408,6 +408,25 @@ class Setups:
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file of somebody else's: `written`, `unchanged` or `would change`."""
+
+    path: str
+    #: what it is: the servers or the skill of a host
+    what: str
+    state: str
+    #: the lines that went and came, without those around them
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    changes: tuple[FileChange, ...]
+    note: str | None = None
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     key: str
     value: object

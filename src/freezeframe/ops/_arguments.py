@@ -20,8 +20,11 @@ SessionName = Annotated[
     str | None, Arg("name of the session (default: the program's)", meta="NAME")
 ]
 Child = Annotated[
-    Literal["follow", "ignore"] | None,
-    Arg("debug child processes too, or leave them alone (default: follow)"),
+    Literal["follow", "ignore", "only"] | None,
+    Arg(
+        "debug child processes too, leave them alone, or go with the first one instead "
+        "(default: follow; machine code: ignore)"
+    ),
 ]
 JustMyCode = Annotated[bool | None, Arg("never stop in code of libraries")]
 Record = Annotated[

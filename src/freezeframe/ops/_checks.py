@@ -19,7 +19,7 @@ from freezeframe.config import load
 from freezeframe.errors import FreezeframeError, NotFound
 from freezeframe.model.answers import Check
 
-from . import _mending
+from . import _mending, hosts
 from ._context import Context
 from ._trying import trials
 
@@ -305,4 +305,5 @@ HOUSE: dict[str, Look] = {
     "python": _interpreter,
     "attach": _ptrace,
     "core files": _cores,
+    "hosts": hosts.check,
 }

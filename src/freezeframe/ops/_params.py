@@ -28,6 +28,8 @@ class _ArgOptions:
     meta: str | None = None
     #: the spelling on the command line, where it is not the parameter's own name
     name: str | None = None
+    #: its value where the option stands alone, or a program says `true`: `--wait-for`
+    alone: str | None = None
     #: takes every word after `--`, and plain words once the other arguments have theirs
     rest: bool = False
     #: joins all its words with spaces: `print a + b`
@@ -120,6 +122,7 @@ class ParamSpec:
     ends_options: bool
     hidden: bool
     complete: str | None
+    alone: str | None = None
 
     @property
     def is_flag(self) -> bool:
@@ -224,6 +227,7 @@ def _read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
         ends_options=arg.ends_options,
         hidden=arg.hidden,
         complete=arg.complete or ("location" if kind.base is Location else None),
+        alone=arg.alone,
     )
 
 
@@ -245,6 +249,8 @@ def _check(arg: Arg, kind: ArgType, *, positional: bool, required: bool, default
         problem = "greedy=True takes a positional str"
     elif arg.complete is not None and arg.complete not in COMPLETIONS:
         problem = f"complete={arg.complete!r} is none of {', '.join(sorted(COMPLETIONS))}"
+    elif arg.alone is not None and (kind.base is not str or kind.container or positional):
+        problem = "alone=… takes an option with one word"
     elif (positional or arg.rest) and arg.short:
         problem = "a positional has no short form"
     elif not required and default is None and not kind.optional:

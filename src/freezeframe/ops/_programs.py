@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from freezeframe.backends import select
 from freezeframe.backends.builds import find
 from freezeframe.backends.builds.make import Built, make
-from freezeframe.backends.builds.recipe import Command, Recipe, Toolchain, Wish
-from freezeframe.errors import NotFound, UsageError
+from freezeframe.backends.builds.recipe import Command, Recipe, Toolchain, Wish, shown_path
+from freezeframe.errors import NotFound, UsageError, UserError
 
 from ._context import Context
 
@@ -76,13 +78,46 @@ async def meant(
 
 
 async def built(ctx: Context, recipe: Recipe, env: Mapping[str, str]) -> Built:
-    """Build what must be built. Raises BuildFailed."""
-    return await make(
+    """Build what must be built. Raises BuildFailed.
+
+    A caller whose patience ends before the build is told so, and finds it under way, or done,
+    when he asks again.
+    """
+    making = make(
         recipe,
         env=env,
         cwd=ctx.caller.cwd,
         timeout_s=ctx.config.timeouts.build_s,
     )
+    if ctx.caller.until is None:
+        return await making
+    builds, key = ctx.hub.builds, (recipe.cwd, *recipe.argv)
+    if key in builds:
+        making.close()
+    else:
+        builds[key] = asyncio.ensure_future(making)
+        builds[key].add_done_callback(lambda task: _forget(builds, key, task))
+    task: asyncio.Task[Built] = builds[key]
+    began = time.monotonic()
+    await asyncio.wait({task}, timeout=max(0.0, ctx.caller.until - began))
+    if task.done():
+        return task.result()
+    raise UserError(
+        f"{os.path.basename(recipe.source)} is still being built with {recipe.words} after "
+        f"{time.monotonic() - began:.0f} s; the build goes on, and the same command waits for it.",
+        code="building",
+        next=f"dbg start {shown_path(recipe.source, ctx.caller.cwd)}",
+    )
+
+
+def _forget(
+    builds: dict[tuple[str, ...], asyncio.Task[Built]],
+    key: tuple[str, ...],
+    task: asyncio.Task[Built],
+) -> None:
+    builds.pop(key, None)
+    if not task.cancelled():
+        task.exception()  # told to who waits; to nobody, when nobody does
 
 
 def _wish(ctx: Context, path: str, *, tests: bool = False) -> Wish:

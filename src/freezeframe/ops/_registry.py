@@ -439,6 +439,7 @@ def _read_options(params: tuple[ParamSpec, ...]) -> dict[str, tuple[ParamSpec, b
 GROUPS = (
     "sessions",
     "execution",
+    "backward",
     "breakpoints",
     "watchpoints",
     "exceptions",
@@ -455,6 +456,7 @@ _FILES = (
     "starting",
     "sessions",
     "execution",
+    "backward",
     "breakpoints",
     "exceptions",
     "seeing",
@@ -464,6 +466,7 @@ _FILES = (
     "history",
     "records",
     "house",
+    "hosts",
     "commands",
 )
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 
+from freezeframe.backends import select
+from freezeframe.backends.backend import Launch
+from freezeframe.backends.forks import Forks
+from freezeframe.backends.native import can_fork
 from freezeframe.model.answers import Instruction, StepTrail, StopReport
 from freezeframe.model.places import Source
 from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame, StopReason
@@ -136,7 +140,7 @@ def running_report(
         living = ", ".join(m.name for m in root.members() if m.live)
         notes = (*notes, f"{root.name} {how_it_ended(root.exit)}; {living} still runs")
     if ended and root.exit is not None and root.exit.how == "ended":
-        notes += _uncalled(session)
+        notes += _uncalled(ctx, session)
     return StopReport(
         session=(root if ended else session).name,
         state=Phase.TERMINATED.value if ended else Phase.RUNNING.value,
@@ -153,9 +157,9 @@ def running_report(
     )
 
 
-def _uncalled(session: Session) -> tuple[str, ...]:
+def _uncalled(ctx: Context, session: Session) -> tuple[str, ...]:
     """Name breakpoints on functions that were never called: debuggers take any name."""
-    return tuple(
+    found = tuple(
         f"breakpoint {entry.id}: no function {entry.location.function} was called"
         for entry in session.book
         if entry.location.function
@@ -165,6 +169,19 @@ def _uncalled(session: Session) -> tuple[str, ...]:
         # One that was never in place is told as such.
         and all(bound is None or bound.verified for bound in [session.bindings.get(entry.id)])
     )
+    return found + _unfollowed(ctx, session.root) if found else ()
+
+
+def _unfollowed(ctx: Context, root: Session) -> tuple[str, ...]:
+    """Say that a function may have been called in a child, and how to see that."""
+    target, backend = root.target, root.backend
+    if not isinstance(target, Launch) or backend is None or target.forks is not Forks.PARENT:
+        return ()
+    debugger = select.known(ctx.config).get(backend.tool.name)
+    ways = [way.value for way in debugger.forks if way is not Forks.PARENT] if debugger else []
+    if not ways or not can_fork(target.program):
+        return ()
+    return (f"child processes were left alone: --child {' or '.join(ways)}",)
 
 
 def how_it_ended(exit: Exit) -> str:

@@ -56,6 +56,8 @@ def input_schema(spec: OpSpec) -> Schema:
 
 def _param_schema(param: ParamSpec) -> Schema:
     schema = _value_schema(param.type)
+    if param.alone is not None:
+        schema["type"] = [schema["type"], "boolean"]
     if param.many:
         schema = {"type": "array", "items": schema}
         if param.required:
@@ -103,6 +105,8 @@ def from_jsonable(spec: OpSpec, args: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(spec: OpSpec, param: ParamSpec, value: Any) -> Any:
     path = f"args.{param.name}"
+    if param.alone is not None and isinstance(value, bool):
+        return param.alone if value else None
     if not param.many:
         return _read_one(spec, param.type, path, value)
     if not isinstance(value, list | tuple):

@@ -105,12 +105,12 @@ def _with_types(
     """Return each filter with the types behind it.
 
     A word that no filter has is a type when it is written like one: `ValueError`, `app.Broken`,
-    `std::out_of_range`.
+    `std::out_of_range`, `bad_alloc`.
     """
     known = {f.name for f in offered or ()}
     found: list[tuple[str, list[str]]] = []
     for word in words:
-        like_a_type = word.rpartition(".")[2][:1].isupper() or "::" in word
+        like_a_type = word.rpartition(".")[2][:1].isupper() or "::" in word or "_" in word
         if found and like_a_type and word not in known:
             found[-1][1].append(word)
         else:

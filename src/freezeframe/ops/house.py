@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Sequence
 from typing import Annotated
 
 from freezeframe.backends import select
@@ -12,6 +13,7 @@ from freezeframe.errors import BadConfig, NotFound, UsageError
 from freezeframe.model.answers import (
     AdapterList,
     Checkup,
+    FileChanges,
     Settings,
     Setup,
     Setups,
@@ -19,9 +21,10 @@ from freezeframe.model.answers import (
     Text,
 )
 
-from . import sessions
+from . import hosts, sessions
 from ._checks import checks
 from ._context import Context
+from ._hosts import HOSTS
 from ._installing import installed, shown, targets
 from ._registry import Arg, Effect, op
 from ._trying import remembered, trial
@@ -79,10 +82,14 @@ async def adapters(
 
 
 def _no_debugger(ctx: Context, name: str) -> NotFound:
-    names = sorted(select.known(ctx.config))
+    return _nothing("debugger", name, sorted(select.known(ctx.config)), next="dbg adapters")
+
+
+def _nothing(kind: str, name: str, names: Sequence[str], next: str) -> NotFound:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"the nearest is {near[0]}" if near else f"there are {', '.join(names)}"
-    return NotFound(f"there is no debugger {name}; {hint}.", next="dbg adapters")
+    step = f"{next} {near[0]}" if near else next
+    return NotFound(f"there is no {kind} {name}; {hint}.", next=step)
 
 
 @op(
@@ -91,30 +98,41 @@ def _no_debugger(ctx: Context, name: str) -> NotFound:
     control=True,
     effect=Effect.WRITES,
     example="setup",
-    examples=("setup NAME --run",),
+    examples=("setup NAME --run", "setup claude --dry-run", "setup cursor --project"),
 )
 async def setup(
     ctx: Context,
-    name: Annotated[str | None, Arg("only this one", complete="adapter")] = None,
+    name: Annotated[
+        str | None, Arg("a debugger, or a program that agents live in", complete="adapter")
+    ] = None,
     *,
     run: Annotated[bool, Arg("run the first command that can be run, then try the result")] = False,
     sudo: Annotated[bool, Arg("commands may change the system, as root")] = False,
-) -> Setups:
-    """Show the commands that install a debugger on this machine; with --run, run them.
+    project: hosts.InProject = False,
+    dry_run: hosts.DryRun = False,
+) -> Setups | FileChanges:
+    """Install a debugger, or make a program that agents live in start `dbg mcp`.
 
-    Nothing is run as root unless --sudo is given.
+    Of a debugger the commands are shown; --run runs them, as root only with --sudo. Into a host's
+    configuration (claude, codex, cursor, vscode, zed …) one server is put, and everything else in
+    the file stays as it is.
     """
+    if name in HOSTS:
+        return await hosts.set_up(ctx, HOSTS[name], project=project, dry_run=dry_run)
+    if project:
+        raise UsageError("`--project` is for hosts.", next="dbg setup claude --project")
     if name is None:
         if run:
             raise UsageError("`setup --run` takes a name.", next="dbg setup NAME --run")
         found = [shown(ctx, each, sudo=sudo) for each in await targets(ctx)]
-        missing = tuple(each for each in found if not each.here)
+        missing = (*await hosts.missing(ctx), *(each for each in found if not each.here))
         return Setups(missing, next=("setup NAME --run",) if missing else ("doctor",))
     found_here = await targets(ctx, name)
     if not found_here:
-        raise _no_debugger(ctx, name)
+        names = [*sorted(select.known(ctx.config)), *HOSTS]
+        raise _nothing("debugger or host", name, names, next="dbg setup")
     target = found_here[0]
-    if target.here or not run:
+    if target.here or not run or dry_run:
         answer = shown(ctx, target, sudo=sudo)
         return Setups((answer,), next=_after(answer, ran=False))
     answer = await installed(ctx, target, sudo=sudo)

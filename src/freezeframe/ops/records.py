@@ -6,15 +6,14 @@ import asyncio
 import os
 from typing import Annotated
 
-from freezeframe.backends.backend import Backend, Feature, Launch, Reverses
+from freezeframe.backends.backend import Backend, Launch
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import StopReport, Text
 from freezeframe.model.history import Exported, Pruned, RunAnswer
-from freezeframe.session.waiting import ticket as told
 from freezeframe.session.waiting import wait as wait_for_news
 
 from ._context import Context
-from ._registry import Arg, Effect, Needs, op
+from ._registry import Arg, Effect, op
 from ._reports import running_report, stop_report
 from .history import find
 
@@ -103,38 +102,6 @@ async def replay(
     if got is None:
         return running_report(ctx, session, None, first=True)
     return await stop_report(ctx, *got, first=True)
-
-
-@op(
-    "back",
-    aliases=("reverse-next", "step-back", "rn"),
-    group="history",
-    effect=Effect.RESUMES,
-    needs=Needs.STOPPED,
-    feature=Feature.STEP_BACK,
-    example="back",
-)
-async def back(
-    ctx: Context,
-    count: Annotated[int, Arg("how many stops", meta="N")] = 1,
-) -> StopReport:
-    """Go back to the stop before, in a recording or where the debugger can."""
-    session = ctx.session
-    if count < 1:
-        raise UsageError(f"`back` takes 1 or more, not {count}.")
-    while True:
-        count -= 1
-        async with session.turn():
-            moment = await session.require_stopped(to_resume=True)
-            ticket = told(session)
-            ticket[session] = session.stop_number
-            assert isinstance(moment.backend, Reverses)
-            await moment.backend.step_back(moment.thread.id)
-        got = await wait_for_news(session, ticket, ctx.config.timeouts.resume_s)
-        if got is None:
-            return running_report(ctx, session, None)
-        if count == 0 or got[0] is not session:
-            return await stop_report(ctx, *got)
 
 
 @op(

@@ -20,16 +20,18 @@ from freezeframe.backends.backend import (
     Stopped,
     Target,
 )
-from freezeframe.backends.transport import corefile, processes
+from freezeframe.backends.forks import Forks
+from freezeframe.backends.transport import corefile
 from freezeframe.errors import DebuggerTimeout, NotFound, Unsupported, UsageError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.places import Location
 from freezeframe.model.stops import DEFAULT_FILTERS
+from freezeframe.session.release import release
 from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
-from . import _programs
+from . import _joining, _programs
 from ._arguments import (
     Breaks,
     Child,
@@ -41,6 +43,7 @@ from ._arguments import (
     Timeout,
 )
 from ._context import Context
+from ._joining import ALONE, Wanted
 from ._registry import Arg, Effect, op
 from ._reports import running_report, stop_report
 from .breakpoints import enter
@@ -141,7 +144,7 @@ async def start(
         stop_on_entry=stop_on_entry,
         stdin=input_file,
         follow_children=ctx.config.defaults.follow_children if child is None else child == "follow",
-        prefer_child=child == "follow",
+        forks=_forks(ctx, child, choice, "start PROGRAM"),
         just_my_code=ctx.config.defaults.just_my_code if just_my_code is None else just_my_code,
         interpreter=os.path.abspath(os.path.join(ctx.caller.cwd, interpreter))
         if interpreter and os.sep in interpreter
@@ -166,7 +169,11 @@ async def start(
     group="sessions",
     effect=Effect.RESUMES,
     example="attach 4242",
-    examples=("attach localhost:5678 -b app.py:42", "attach --wait-for worker.py --pause"),
+    examples=(
+        "attach localhost:5678 -b app.py:42",
+        "attach --wait-for worker.py --pause",
+        "attach --simulator 'iPhone 15' --bundle-id com.example.Shop",
+    ),
 )
 async def attach(
     ctx: Context,
@@ -175,10 +182,18 @@ async def attach(
     ] = None,
     *,
     wait_for: Annotated[
-        str | None, Arg("wait until a program of that name starts", meta="NAME")
+        str | None,
+        Arg("wait until a program of that name, or the app, starts", meta="NAME", alone=ALONE),
     ] = None,
+    pid: Annotated[int | None, Arg("the process of that number")] = None,
+    simulator: Annotated[
+        str | None,
+        Arg("an app in this simulator (default: the booted one)", meta="NAME|UDID"),
+    ] = None,
+    bundle_id: Annotated[str | None, Arg("the app in a simulator", meta="ID")] = None,
     breakpoints: Breaks = (),
     pause: Annotated[bool, Arg("stop it at once")] = False,
+    resume: Annotated[bool, Arg("let it run on", name="continue")] = True,
     program: Annotated[
         str | None,
         Arg(
@@ -194,70 +209,62 @@ async def attach(
     timeout: Timeout = None,
     record: Record = None,
 ) -> StopReport:
-    """Join a program that runs already.
+    """Join a program that runs already, here or in a simulator of Xcode's.
 
     It goes on running; with breakpoints given, the answer waits for the first stop.
     """
-    if (where is None) == (wait_for is None):
-        raise UsageError(
-            "`attach` takes a process id, a name or HOST:PORT, or --wait-for NAME.",
-            next="dbg attach PID",
-        )
+    meant = await _joining.meant(
+        ctx, Wanted(where, wait_for, pid, simulator, bundle_id, adapter, timeout)
+    )
+    choice = meant.choice
     follow = ctx.config.defaults.follow_children if child is None else child == "follow"
     mine = ctx.config.defaults.just_my_code if just_my_code is None else just_my_code
-    pid, host, port = await _process_or_server(ctx, where, wait_for, timeout)
-    if pid is not None:
-        choice = select.choose_for_pid(pid, name=adapter, env=ctx.caller.env, config=ctx.config)
-        label = _programs.name_of(choice.program) if choice.program else f"pid-{pid}"
-    else:
-        assert host is not None
-        assert port is not None
-        choice = select.choose_for_server(
-            host, port, name=adapter, env=ctx.caller.env, config=ctx.config
-        )
-        label = f"port-{port}"
     target = Attach(
-        pid=pid,
-        host=host,
-        port=port,
+        pid=meant.pid,
+        host=meant.host,
+        port=meant.port,
         program=_programs.existing(program, ctx.caller.cwd) if program else choice.program,
+        hold=pause or not resume,
         cwd=ctx.caller.cwd,
         env=ctx.caller.env,
         follow_children=follow,
+        forks=_forks(ctx, child, choice, f"attach {where or meant.pid}"),
         just_my_code=mine,
     )
-    await _enter_breakpoints(ctx, breakpoints, remote=host is not None)
-    wait = bool(breakpoints) or pause
+    await _enter_breakpoints(ctx, breakpoints, remote=meant.host is not None)
+    pause = pause or not resume
     return await _begin(
         ctx,
-        name or label,
+        name or meant.name,
         target,
         choice,
-        wait=wait,
+        wait=bool(breakpoints) or pause,
         timeout=timeout,
         pause=pause,
+        remarks=meant.remarks,
         record=record,
     )
 
 
-async def _process_or_server(
-    ctx: Context, where: str | None, wait_for: str | None, timeout: float | None
-) -> tuple[int | None, str | None, int | None]:
-    """Return a process id, or the host and port of a debug server."""
-    if where is None:
-        assert wait_for is not None
-        limit_s = ctx.config.timeouts.await_s if timeout is None else timeout
-        return await processes.wait_for(wait_for, limit_s), None, None
-    host, colon, port = where.rpartition(":")
-    if where.isdecimal():
-        return int(where), None, None
-    if colon and port.isdecimal() and 0 < int(port) < 65536:
-        return None, host.strip("[]") or "127.0.0.1", int(port)
-    if colon:
-        raise UsageError(
-            f"{where!r} is neither a process id nor HOST:PORT.", next="dbg attach 127.0.0.1:5678"
-        )
-    return processes.one(where), None, None
+def _forks(ctx: Context, child: str | None, choice: select.Choice, command: str) -> Forks:
+    """Return what is done about children. Raises Unsupported where the debugger cannot do it."""
+    can = choice.debugger.forks
+    if child is None:
+        return can[0] if ctx.config.defaults.follow_children else Forks.PARENT
+    wanted = Forks(child)
+    if wanted in can:
+        return wanted
+    if wanted is Forks.CHILD:
+        why = "does not leave a program for its child"
+    elif Forks.CHILD in can:
+        why = "holds one process: the parent, or with `--child only` its child"
+    else:
+        why = "does not follow child processes"
+    other = Forks.BOTH if wanted is Forks.CHILD else Forks.CHILD
+    instead = other if other in can else Forks.PARENT
+    raise Unsupported(
+        f"{choice.debugger.name} {why}.", next=f"dbg {command} --child {instead.value}"
+    )
 
 
 @op(
@@ -340,7 +347,7 @@ async def _snapshot(
     except TimeoutError:
         raise DebuggerTimeout(f"process {pid} did not come to a stop in time.") from None
     finally:
-        await backend.dispose()
+        await release(backend)
     return choice.program or process, file, choice
 
 
@@ -388,7 +395,7 @@ async def _begin(
             ctx.hub.remove(session)
         raise
     notes += _unknown_filters(ctx, session)
-    if pause and session.live and session.moment is None:
+    if pause and session.live and session.moment is None and not choice.debugger.holds:
         await session.require(Feature.PAUSE).pause(None)
     left = max(0.0, timeout_s - (time.monotonic() - began))
     got = await wait_for_news(session, ticket, left if wait else 0)

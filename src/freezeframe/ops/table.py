@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import starting  # noqa: F401
 from . import sessions  # noqa: F401
 from . import execution  # noqa: F401
+from . import backward  # noqa: F401
 from . import breakpoints  # noqa: F401
 from . import exceptions  # noqa: F401
 from . import seeing  # noqa: F401
@@ -15,6 +16,7 @@ from . import machine  # noqa: F401
 from . import history  # noqa: F401
 from . import records  # noqa: F401
 from . import house  # noqa: F401
+from . import hosts  # noqa: F401
 from ._registry import OPS
 # isort: on
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from freezeframe.backends.backend import Backend, Launch, Target
 from freezeframe.config import Config
@@ -75,6 +76,8 @@ class Hub:
     witness: Witness = lambda session, event: None
     #: backends of programs that were detached from
     left: list[Backend] = field(default_factory=list)
+    #: programs that are being built, by their commands; they outlive those who wait for them
+    builds: dict[tuple[str, ...], asyncio.Task[Any]] = field(default_factory=dict)
 
     def workspace(self, cwd: str) -> Workspace:
         """Return the workspace of a directory: its repository's root, or itself.
@@ -190,6 +193,8 @@ class Hub:
 
     async def close(self) -> None:
         """End every session. Bounded; never raises."""
+        for build in self.builds.values():
+            build.cancel()
         for root in list(self.roots()):
             await root.dispose()
         self.workspaces.clear()

@@ -39,6 +39,7 @@ from .memory import FrameMemory
 from .moment import FIRST_FRAMES, FrameView, Moment
 from .output import OutputRing
 from .phase import Occurrence, Phase, advance
+from .release import release
 from .sources import Sources
 
 log = logging.getLogger(__name__)
@@ -239,7 +240,7 @@ class Session:
         try:
             bound = await backend.start(target, configuration, sink)
         except BaseException as error:
-            await backend.dispose()
+            await release(backend)
             if self.live and generation == self._generation:
                 words = error.message if isinstance(error, FreezeframeError) else str(error)
                 self._on_event(events.Ended(Exit(how="lost", reason=words or type(error).__name__)))
@@ -294,7 +295,7 @@ class Session:
             if self.live and generation == self._generation:
                 self._on_event(events.Ended(Exit(how="killed")))
         if backend is not None:
-            await backend.dispose()
+            await release(backend)
 
     async def detach(self) -> None:
         """Leave the program and its children running without a debugger."""
@@ -381,7 +382,7 @@ class Session:
             self.moment.trouble = "the program ended"
         self.moment = None
         if self.backend is not None:
-            self._spawn(self.backend.dispose())
+            self._spawn(release(self.backend))
         self._changed()
 
     def _adopt(self, event: events.ChildStarted) -> None:
@@ -455,15 +456,15 @@ class Session:
         moment = await self.require_stopped()
         backend = self.require_backend()
         self.finishing = False
-        await self._go(backend.resume(moment.thread.id, only=only), moment)
+        await self.go(backend.resume(moment.thread.id, only=only), moment)
 
     async def step(self, kind: StepKind, *, instruction: bool = False) -> None:
         moment = await self.require_stopped()
         backend = self.require_backend()
         self.finishing = kind is StepKind.OUT
-        await self._go(backend.step(kind, moment.thread.id, instruction=instruction), moment)
+        await self.go(backend.step(kind, moment.thread.id, instruction=instruction), moment)
 
-    async def _go(self, request: Coroutine[Any, Any, None], moment: Moment) -> None:
+    async def go(self, request: Coroutine[Any, Any, None], moment: Moment) -> None:
         """Send a resuming request; the debugger's `continued` may come with it or not at all."""
         await request
         if self.moment is moment and self.phase is Phase.STOPPED:

@@ -6,12 +6,9 @@ import asyncio
 
 import pytest
 from mcp import MCPError
+from mcp_types import PromptReference, ResourceTemplateReference
 
-from freezeframe import __version__
-from freezeframe.frontends.commands import skill_text
 from frontends.mcp.talking import call, connected, on_loop
-
-BYTES_PER_TOKEN = 3
 
 
 async def text_of(client, uri):
@@ -70,18 +67,31 @@ async def test_the_skill_is_served_as_the_command_line_prints_it(dbg):
 
 
 @on_loop
+async def test_names_of_sessions_and_operations_are_completed(dbg, program):
+    program("loop.py")
+    template = ResourceTemplateReference(
+        type="ref/resource", uri="freezeframe://session/{session}/output"
+    )
+    schema = ResourceTemplateReference(type="ref/resource", uri="freezeframe://schema/{operation}")
+    async with connected(dbg) as client:
+        await call(client, "debug_start", program="loop.py", session="mine", stop_on_entry=True)
+        found = await client.complete(template, {"name": "session", "value": "m"})
+        assert found.completion.values == ["mine"]
+        found = await client.complete(schema, {"name": "operation", "value": "breakpoint_a"})
+        assert found.completion.values == ["breakpoint_add"]
+        unknown = PromptReference(type="ref/prompt", name="nothing")
+        with pytest.raises(MCPError, match="no prompt"):
+            await client.complete(unknown, {"name": "x", "value": ""})
+
+
+@on_loop
 async def test_prompts_are_filled_and_say_what_they_need(dbg):
     async with connected(dbg) as client:
         names = {prompt.name for prompt in (await client.list_prompts()).prompts}
-        assert names == {"diagnose_failing_test", "diagnose_crash", "diagnose_hang"}
+        assert {"how_to_debug", "diagnose_failing_test", "diagnose_crash", "diagnose_hang"} == names
         prompt = await client.get_prompt("diagnose_failing_test", {"test": "tests/test_x.py::y"})
         assert "tests/test_x.py::y" in prompt.messages[0].content.text
         with pytest.raises(MCPError, match="needs `program`"):
             await client.get_prompt("diagnose_crash", {})
         with pytest.raises(MCPError, match="no prompt"):
             await client.get_prompt("nothing", {})
-
-
-def test_the_skill_is_short_and_of_this_version():
-    assert len(skill_text().encode()) <= 900 * BYTES_PER_TOKEN
-    assert f"dbg {__version__}" in skill_text()

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+from frontends.mcp.talking import HANDSHAKE, STATELESS, call, on_loop, refusal
 from harness import facts
+from harness.client import Dbg
 
+KEY = {"Authorization": "Bearer secret"}
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -19,31 +29,87 @@ HELLO = {
 }
 
 
-def test_only_who_knows_the_token_and_comes_from_here_is_served(dbg):
+def status(port: int, body: object = HELLO, **headers: str) -> int | None:
+    """Return the status of a request; None while nobody listens."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    wanted = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        **headers,
+    }
+    text = body if isinstance(body, str) else json.dumps(body)
+    try:
+        connection.request("POST", "/mcp", text, wanted)
+        return connection.getresponse().status
+    except ConnectionRefusedError:
+        return None
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def port(dbg: Dbg) -> Iterator[int]:
+    """The port of a server of the test's project."""
     port = facts.free_port()
     server = dbg.start_background("mcp", "--http", port, env={"FREEZEFRAME_MCP_TOKEN": "secret"})
-
-    def status(**headers: str) -> int | None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        wanted = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            **headers,
-        }
-        try:
-            connection.request("POST", "/mcp", json.dumps(HELLO), wanted)
-            return connection.getresponse().status
-        except ConnectionRefusedError:
-            return None
-        finally:
-            connection.close()
-
-    facts.wait_until(status, "the server listens", timeout_s=60)
-    key = {"Authorization": "Bearer secret"}
-    assert status() == 401
-    assert status(Authorization="Bearer guess") == 401
-    assert status(**key) == 200
-    assert status(**key, Origin="http://elsewhere.example") == 403
-    assert status(**key, Host="elsewhere.example") == 421
+    facts.wait_until(lambda: status(port), "the server listens", timeout_s=60)
+    yield port
     server.interrupt()
     facts.wait_for_exit(server.pid)
+
+
+@asynccontextmanager
+async def connected(port: int, mode: str) -> AsyncIterator[Client]:
+    async with create_mcp_http_client(headers=KEY) as with_key:
+        transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=with_key)
+        async with Client(transport, mode=mode) as client:
+            yield client
+
+
+def test_only_who_knows_the_token_and_comes_from_here_is_served(port):
+    assert status(port) == 401
+    assert status(port, Authorization="Bearer guess") == 401
+    assert status(port, Authorization="Bearer ") == 401
+    assert status(port, **KEY) == 200
+    assert status(port, **KEY, Origin="http://elsewhere.example") == 403
+    assert status(port, **KEY, Host="elsewhere.example") == 421
+    for nonsense in ("no json", "[]", {"jsonrpc": "2.0"}, {**HELLO, "method": 3}):
+        assert (status(port, nonsense, **KEY) or 0) // 100 == 4, nonsense
+    assert status(port, **KEY) == 200
+
+
+@on_loop
+async def test_two_clients_of_both_eras_share_a_session_that_outlives_them(dbg, program, port):
+    p = program("loop.py")
+    async with connected(port, HANDSHAKE) as one, connected(port, STATELESS) as two:
+        await call(one, "debug_breakpoint_add", where=p.at("loop"))
+        text, _ = await call(one, "debug_start", program="loop.py")
+        assert p.at("loop") in text
+        # Both at once: each gets a whole answer, one after the other.
+        steps = await asyncio.gather(
+            call(one, "debug_step"), call(two, "debug_step"), return_exceptions=True
+        )
+        assert [step for step in steps if isinstance(step, BaseException)] == []
+        text, _ = await call(two, "debug_variables")
+        assert "amount = 6" in text
+        _, error = await refusal(two, "debug_stack", session="nobody")
+        assert error["code"] == "no-session"
+    async with connected(port, STATELESS) as three:
+        text, _ = await call(three, "debug_status")
+        assert "loop" in text
+        text, _ = await call(three, "debug_stop")
+        assert "loop" in text
+
+
+@on_loop
+async def test_who_hangs_up_while_the_program_runs_leaves_it_running(dbg, program, port):
+    program("endless.py")
+    async with connected(port, STATELESS) as one:
+        await call(one, "debug_start", program="endless.py", timeout=0)
+        waiting = asyncio.create_task(one.call_tool("debug_continue", {"mode": "wait"}))
+        await asyncio.to_thread(facts.wait_for_file, dbg.project / "spinning.txt")
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    async with connected(port, HANDSHAKE) as two:
+        _, data = await call(two, "debug_continue", mode="pause")
+        assert data["state"] == "stopped"

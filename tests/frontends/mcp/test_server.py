@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
+import sys
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp import MCPError
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import ListRootsResult, Root
 
+from freezeframe.errors import FreezeframeError
 from freezeframe.frontends.mcp.bridge import Bridge
 from frontends.mcp.talking import HANDSHAKE, STATELESS, Raw, call, connected, on_loop, refusal
 from harness import facts
+from harness.client import CLIENT
 
 BYTES_PER_TOKEN = 3
 
@@ -149,8 +155,8 @@ async def test_a_program_that_runs_on_is_told_and_waited_for_again(dbg, program)
 @on_loop
 async def test_a_wait_ends_before_the_host_s_patience_whatever_was_asked_for(dbg, program):
     program("endless.py")
-    bridge = Bridge(str(dbg.project), dbg.env, limit_s=8, budget=None)
-    await bridge.ask({"argv": ["start", "endless.py", "--no-wait"]})
+    await asyncio.to_thread(dbg, "start", "endless.py", "--no-wait")
+    bridge = Bridge(str(dbg.project), dbg.env, limit_s=3, budget=None)
 
     answer = await bridge.ask({"argv": ["await", "--timeout", "300"]})
     also = await bridge.ask({"command": "await"})
@@ -208,6 +214,56 @@ async def test_the_daemon_s_end_is_survived(dbg, program):
         assert error["code"] == "no-session"
 
 
+@on_loop
+async def test_a_server_that_was_started_in_no_project_takes_the_client_s_folder(dbg, program):
+    """Hosts with windows start their servers in the user's home."""
+    p = program("loop.py")
+    home = dbg.home / "user"
+    home.mkdir()
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=[str(CLIENT), "mcp"],
+        cwd=str(home),
+        env={**dbg.env, "HOME": str(home)},
+    )
+
+    async def roots(context: object) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=dbg.project.as_uri())])
+
+    async with Client(stdio_client(server), mode=HANDSHAKE, list_roots_callback=roots) as client:
+        text, _ = await call(client, "debug_start", program="loop.py", breakpoints=[p.at("loop")])
+    assert f"{p.at('loop')} in total_of" in text
+    assert "amount = 6" in (await asyncio.to_thread(dbg, "locals")).out
+
+
+@on_loop
+async def test_a_build_that_outlasts_the_host_s_patience_goes_on_and_is_waited_for(dbg):
+    """The compiler here takes as long as it must: until it is let go."""
+    compiler = dbg.home / "bin" / "gcc"
+    compiler.parent.mkdir()
+    compiler.write_text(f'#!/bin/sh\necho begun >>begun\ncat go\nexec {shutil.which("gcc")} "$@"\n')
+    compiler.chmod(0o755)
+    os.mkfifo(dbg.project / "go")
+    (dbg.project / "main.c").write_text("int main(void) {\n    return 3;\n}\n")
+    env = {**dbg.env, "PATH": f"{compiler.parent}{os.pathsep}{dbg.env['PATH']}"}
+    impatient = Bridge(str(dbg.project), env, limit_s=3, budget=None)
+    patient = Bridge(str(dbg.project), env, budget=None)
+    start = {"command": "start", "args": {"program": "main.c", "breakpoints": ["main.c:2"]}}
+    await patient.ask({"command": "status"})
+
+    with pytest.raises(FreezeframeError, match="still being built") as caught:
+        await impatient.ask(start)
+    assert caught.value.error_code == "building"
+    assert caught.value.next == "dbg start main.c"
+    again = asyncio.create_task(patient.ask(start))
+    await asyncio.to_thread((dbg.project / "go").write_text, "")
+
+    assert (await again)["result"]["state"] == "stopped"
+    assert (dbg.project / "begun").read_text() == "begun\n", "built once"
+    impatient.close()
+    patient.close()
+
+
 def test_malformed_messages_are_refused_and_the_next_one_is_answered(dbg):
     raw = Raw(dbg)
     raw.greet()
@@ -230,30 +286,37 @@ def test_malformed_messages_are_refused_and_the_next_one_is_answered(dbg):
     assert raw.close() == 0
 
 
-def test_a_thousand_calls_in_a_row_leave_nothing_behind(dbg):
+def test_a_thousand_calls_in_a_row_leave_nothing_behind(dbg, program):
+    """Neither open files nor memory grow, of the server or of the daemon, with a live session."""
+    program("loop.py")
     raw = Raw(dbg)
     raw.greet()
-    daemon = 0
-    before = 0
-    for id in range(1, 1001):
-        raw.send(
-            {
-                "jsonrpc": "2.0",
-                "id": id,
-                "method": "tools/call",
-                "params": {"name": "debug_status", "arguments": {}},
-            }
-        )
-        data = raw.answer(id)["result"]["structuredContent"]
-        if id == 10:
-            daemon = data["daemon_pid"]
-            before = _open_files(daemon)
-    assert _open_files(daemon) <= before
+    calls = (
+        ("debug_status", {}),
+        ("debug_variables", {}),
+        ("debug_evaluate", {"expression": "1 + 1"}),
+        ("debug_evaluate", {"expression": "no_such_name"}),
+    )
+    raw.call(1, "debug_start", program="loop.py", stop_on_entry=True)
+    pids = [raw.process.pid, raw.call(2, "debug_status")["structuredContent"]["daemon_pid"]]
+    before: list[tuple[int, float]] = []
+    for id in range(10, 1010):
+        if id == 210:  # what is loaded or made once has been
+            before = [_weight(pid) for pid in pids]
+        name, arguments = calls[id % len(calls)]
+        raw.call(id, name, **arguments)
+    for (files, memory_mb), pid in zip(before, pids, strict=True):
+        files_now, memory_now_mb = _weight(pid)
+        assert files_now <= files
+        assert memory_now_mb - memory_mb < 6, "per 800 calls"
     assert raw.close() == 0
 
 
-def _open_files(pid: int) -> int:
+def _weight(pid: int) -> tuple[int, float]:
+    """Return how many files a process has open, and its memory in MB."""
     try:
-        return len(os.listdir(f"/proc/{pid}/fd"))
+        files = len(os.listdir(f"/proc/{pid}/fd"))
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return files, int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
     except FileNotFoundError:  # a system that does not tell
-        return 0
+        return 0, 0.0

@@ -6,7 +6,6 @@ that it does not spell is refused as unsupported, with the raw command that come
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine, Mapping, Sequence
@@ -25,6 +24,7 @@ from freezeframe.backends.backend import (
     ToolInfo,
     WantedBreakpoint,
 )
+from freezeframe.backends.chores import Chores
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.process import Process
 from freezeframe.config import Config
@@ -54,7 +54,7 @@ class ConsoleBackend:
         self._killing = False
         self._detached = False
         self._disposed = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._chores = Chores(name)
 
     # --- what a debugger's own file tells
 
@@ -134,22 +134,15 @@ class ConsoleBackend:
             self.streams.drain()
 
     def work(self, what: Coroutine[Any, Any, None]) -> None:
-        """Do something beside; a failure is a bug and logged."""
-        task = asyncio.ensure_future(what)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if task.cancelled() or (error := task.exception()) is None:
-            return
-        if isinstance(error, DebuggerError):
-            # What waits for an answer beside the commands ends with the debugger.
-            log.info("%s: %s", self._name, error)
-        else:
-            log.error("%s", self._name, exc_info=error)
+        """Do something beside."""
+        self._chores.start(what)
 
     # --- ends
+
+    @property
+    def is_ours(self) -> bool:
+        """The program was started by us, or by one that was: it ends with its debugger."""
+        return not isinstance(self.target, Attach)
 
     def finish(self, exit: Exit) -> None:
         """The program is gone, or we are from it. Only the first call counts."""
@@ -170,7 +163,7 @@ class ConsoleBackend:
 
     async def terminate(self) -> None:
         """End the program; one that we joined is left running."""
-        if isinstance(self.target, Attach) and not self.ended:
+        if not self.is_ours and not self.ended:
             try:
                 await self.detach()
             except DebuggerError as error:
@@ -218,11 +211,8 @@ class ConsoleBackend:
             await process.kill_tree(_KILL_S, spare=spare)
         self._let_go()
         if self.streams is not None and not self.lingering:
-            self.streams.close()
-        current = asyncio.current_task()
-        for task in list(self._tasks):
-            if task is not current:
-                task.cancel()
+            self.streams.release()
+        self._chores.cancel()
 
     def _spared(self) -> tuple[int, ...]:
         return (self.pid,) if self._detached and self.pid is not None else ()

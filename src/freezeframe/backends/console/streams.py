@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
+from freezeframe.backends.transport.held import Held
 from freezeframe.backends.transport.process import Process
 from freezeframe.backends.transport.pty import Terminal
 from freezeframe.errors import LaunchFailed
@@ -21,20 +22,20 @@ from freezeframe.errors import LaunchFailed
 _NAMES = ("stdin", "stdout", "stderr")
 
 
-class ProgramStreams:
+class ProgramStreams(Held):
     """What a program writes, told as it comes, and a way to its input."""
 
     def __init__(
         self, on_text: Callable[[str, str], None], on_end: Callable[[], None] = lambda: None
     ) -> None:
         """*on_end* is called when nobody writes any more."""
+        super().__init__()
         #: the end of what the program wrote to its standard error
         self.words = Tail()
         self.feeder: Feeder | None = None
         self._on_text = on_text
         self._on_end = on_end
         self._drains: list[Drain] = []
-        self._closed = False
 
     def _show(self, fd: int, stream: str) -> None:
         drain = Drain(fd, lambda text: self._text(stream, text), self._one_ended)
@@ -65,11 +66,7 @@ class ProgramStreams:
         """Nobody writes any more."""
         return self._closed or all(drain.ended for drain in self._drains)
 
-    def close(self) -> None:
-        """Close our ends. May be called twice."""
-        if self._closed:
-            return
-        self._closed = True
+    def _close(self) -> None:
         self.drain()
         for drain in self._drains:
             drain.close()
@@ -151,13 +148,11 @@ class Streams(ProgramStreams):
         self.terminal.release_program()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def close(self) -> None:
-        """Close our ends and remove the files. May be called twice."""
-        if self._closed:
-            return
+    def _close(self) -> None:
+        """Close our ends and remove the files."""
         self.drain()
         self.started()
-        super().close()
+        super()._close()
         with contextlib.suppress(OSError):
             self.terminal.close()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,7 +33,7 @@ from freezeframe.errors import (
 from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason, Thread
 
-from . import translate
+from . import machine, translate
 from .adapters._descriptor import Adapter
 from .link import Link
 from .messages import Refused
@@ -103,17 +101,17 @@ class DapBackend:
         return DapBackend(self._adapter, self._found, self._config, link)
 
     async def terminate(self) -> None:
-        await self._link.terminate()
+        await self._link.ends.terminate()
 
     async def detach(self) -> None:
-        await self._link.detach()
+        await self._link.ends.detach()
 
     async def dispose(self) -> None:
-        await self._link.dispose()
+        await self._link.ends.dispose()
 
     @property
     def lingering(self) -> bool:
-        return self._link.lingering
+        return self._link.ends.lingering
 
     def drain(self) -> None:
         self._link.drain()
@@ -397,34 +395,13 @@ class DapBackend:
     # --- machine level
 
     async def read_memory(self, address: str, count: int) -> tuple[str, bytes, int]:
-        body = await self._request("readMemory", {"memoryReference": address, "count": count})
-        try:
-            data = base64.b64decode(body.get("data", ""))
-        except binascii.Error:
-            raise DebuggerError("the debugger sent memory that cannot be decoded.") from None
-        return str(body.get("address", address)), data, int(body.get("unreadableBytes") or 0)
+        return await machine.read_memory(self._link.wire, address, count)
 
     async def write_memory(self, address: str, data: bytes) -> int:
-        encoded = base64.b64encode(data).decode("ascii")
-        body = await self._request("writeMemory", {"memoryReference": address, "data": encoded})
-        return int(body.get("bytesWritten", len(data)))
+        return await machine.write_memory(self._link.wire, address, data)
 
     async def disassemble(self, address: str, count: int, offset: int = 0) -> Sequence[Instruction]:
-        arguments = {
-            "memoryReference": address,
-            "instructionOffset": offset,
-            "instructionCount": count,
-            "resolveSymbols": True,
-        }
-        try:
-            body = await self._request("disassemble", arguments)
-        except Refused:
-            if self._adapter.raw.disassemble is None:
-                raise
-            command = self._adapter.raw.disassemble(address, count)
-            found = self._adapter.raw.read_disassembly(await self.raw(command, None))
-            return translate.instructions(found, self._pc)
-        return translate.instructions(body.get("instructions") or (), self._pc)
+        return await machine.disassemble(self._link.wire, address, count, offset, self._pc)
 
     async def watch(
         self, expression: str, access: str, condition: str | None, frame: int | None
@@ -470,22 +447,7 @@ class DapBackend:
         await self.raw(self._adapter.raw.save_core(path), None)
 
     async def raw(self, command: str, frame: int | None) -> str:
-        adapter = self._adapter
-        arguments: dict[str, Any] = {
-            "expression": adapter.raw.prefix + command,
-            "context": adapter.raw.context,
-        }
-        if frame is not None:
-            arguments["frameId"] = frame
-        try:
-            body = await self._value_request("evaluate", arguments, slow=True)
-        except Refused as error:
-            raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
-        text = str(body.get("result", ""))
-        failed = adapter.raw.failure(text)
-        if failed is not None:
-            raise EvaluationFailed(failed)
-        return text
+        return await machine.command(self._link.wire, command, frame)
 
     # --- requests
 

@@ -15,9 +15,11 @@ from collections.abc import Callable
 
 from freezeframe import paths
 from freezeframe.backends.backend import Launch, Target
+from freezeframe.backends.forks import Forks
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
 from freezeframe.backends.transport.fifo import Fifo
+from freezeframe.backends.transport.held import Held
 from freezeframe.backends.transport.process import PIPE, Process
 from freezeframe.backends.transport.pty import Terminal
 from freezeframe.backends.transport.streams import Stream
@@ -32,11 +34,12 @@ OnText = Callable[[str, str], None]
 _SETTLE_S = 0.3
 
 
-class Ground:
-    """Resources of one session tree. Reference-counted: `hold`, `release`."""
+class Ground(Held):
+    """Resources of one session tree."""
 
     def __init__(self, adapter: Adapter, directory: str) -> None:
         """Use `open`."""
+        super().__init__()
         self.adapter = adapter
         self.directory = directory
         self.endpoint: Endpoint | None = None
@@ -46,6 +49,8 @@ class Ground:
         self.stdin: Feeder | None = None
         self.stdio: tuple[str, str, str] | None = None
         self.port = 0
+        #: nothing is read from it or written to it
+        self.session: Terminal | None = None
         self._terminal: Terminal | None = None
         self._screen: Drain | None = None
         #: the end of what the debugger wrote to its standard error
@@ -53,8 +58,6 @@ class Ground:
         self.on_text: OnText = lambda stream, text: None
         self.on_stream: Callable[[Stream], None] | None = None
         self._drains: list[Drain] = []
-        self._holders = 1
-        self._closed = False
         self._arrived: asyncio.Queue[Stream] = asyncio.Queue()
         #: what comes from its standard streams is the debugger's: the program does not run yet
         self._hosting = False
@@ -87,6 +90,9 @@ class Ground:
             paths.append(path)
         else:
             paths.append(target.stdin)
+        if target.forks is Forks.BOTH:
+            # In its debugger's session the end of a program would wake and end a child that stands.
+            self.session = Terminal(echo=False)
         # A terminal for the output, or the C library keeps it back until its buffer is full.
         self._terminal = Terminal(echo=False)
         self._screen = self._show(self._terminal.take_ours(), "stdout")
@@ -210,25 +216,13 @@ class Ground:
 
     # --- life
 
-    def hold(self) -> None:
-        self._holders += 1
-
-    def release(self) -> None:
-        """Let go of it once; the last holder closes it."""
-        self._holders -= 1
-        if self._holders <= 0:
-            self.close()
-
     @property
     def lingering(self) -> bool:
         """A program that was left to itself still writes into our pipes."""
         return not self._closed and self.process is not None and self.process.returncode is None
 
-    def close(self) -> None:
-        """Close everything but the process, which is the caller's to end. May be called twice."""
-        if self._closed:
-            return
-        self._closed = True
+    def _close(self) -> None:
+        """Close everything but the process, which is the caller's to end."""
         self.drain()
         if self.listener is not None:
             self.listener.close()
@@ -242,8 +236,9 @@ class Ground:
             self.stdin.close()
         if self.process is not None:
             self.process.close()
-        if self._terminal is not None:
-            self._terminal.close()
+        for terminal in (self._terminal, self.session):
+            if terminal is not None:
+                terminal.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
+import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from freezeframe.backends import backend as events
-from freezeframe.backends.backend import Backend, Configuration, Core
+from freezeframe.backends.backend import Attach, Backend, Configuration, Core, Target
+from freezeframe.backends.forks import Forks
 from freezeframe.backends.transport.process import happened_or_gone
 from freezeframe.backends.transport.processes import command_line
 from freezeframe.backends.transport.streams import Stream
@@ -16,6 +20,7 @@ from freezeframe.errors import DebuggerError, NotFound
 from .adapters._descriptor import ChildOffer, Dial, Plan, Reverse, Socket, Stdio
 
 if TYPE_CHECKING:
+    from .ground import Ground
     from .link import Link
 
 log = logging.getLogger(__name__)
@@ -35,6 +40,10 @@ class Kin:
         self._by_pid: dict[int, Link] = {}
         #: processes that are expected to call, by pid
         self._expected: dict[int, asyncio.Event] = {}
+        #: children that the program forked, and that a debugger of their own has
+        self.living: set[int] = set()
+        #: of such a child: what it stands on with its parent
+        self.roof: Ground | None = None
 
     @property
     def eldest(self) -> Link:
@@ -65,7 +74,45 @@ class Kin:
             plan=Plan(stream, offer.request, offer.arguments, spawn),
         )
         child.pid = offer.pid
-        link.emit(events.ChildStarted(self.make_backend(child), link.target, offer.pid, offer.name))
+        target: Target = link.target
+        if offer.forked and offer.pid is not None:
+            target = self._under_one_roof(child, offer.pid)
+        link.emit(events.ChildStarted(self.make_backend(child), target, offer.pid, offer.name))
+
+    # --- forked: stopped for us, under a debugger of their own
+
+    def _under_one_roof(self, child: Link, pid: int) -> Attach:
+        """Let a child share its parent's streams; returns how it is joined."""
+        target, roof = self._link.target, self.roof or self._link.ground
+        if roof is not None:
+            roof.hold()
+            child.kin.roof = roof
+        self.living.add(pid)
+        return Attach(
+            pid=pid, program=target.program, cwd=target.cwd, env=target.env, forks=Forks.BOTH
+        )
+
+    @property
+    def _forked(self) -> bool:
+        parent = self._link.parent
+        return parent is not None and self._link.pid in parent.kin.living
+
+    def ended(self) -> None:
+        """This process is not debugged any more."""
+        parent, pid = self._link.parent, self._link.pid
+        if self._forked and parent is not None and pid is not None:
+            if self._link.ends.left or not self._link.configured:
+                # A debugger leaves a process as it found it: stopped.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGCONT)
+            parent.kin.living.discard(pid)
+
+    def release(self) -> None:
+        """Let go of what it shares with its parent."""
+        self.ended()
+        roof, self.roof = self.roof, None
+        if roof is not None:
+            roof.release()
 
     async def start_debugging(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Serve the adapter's request of that name."""
@@ -91,9 +138,9 @@ class Kin:
         except DebuggerError as error:
             # A stranger, or a child that ended at once: nobody waits for it.
             log.info("a connection was dropped: %s", error)
-            await child.dispose()
+            await child.ends.dispose()
             return
-        if root.left:
+        if root.ends.left:
             await _dismiss(child)
             return
         if child.pid is not None and child.pid == root.pid and root.replaced:
@@ -155,7 +202,7 @@ async def _dismiss(child: Link) -> None:
     """Let a process go on without a debugger; unanswered it would wait for ever."""
     try:
         await child.configure(Configuration(filters=()))
-        await child.detach()
+        await child.ends.detach()
     except DebuggerError as error:
         log.info("a process could not be let go: %s", error)
-    await child.dispose()
+    await child.ends.dispose()

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
 import os
-import signal
 from collections.abc import Coroutine
 from typing import Any
 
@@ -21,22 +18,16 @@ from freezeframe.backends.backend import (
     Sink,
     Target,
 )
+from freezeframe.backends.chores import Chores
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.feeder import Feeder
-from freezeframe.backends.transport.process import exit_of, gone
 from freezeframe.backends.transport.streams import Stream
 from freezeframe.config import Config
-from freezeframe.errors import (
-    DebuggerError,
-    DebuggerLost,
-    DebuggerTimeout,
-    NotRunning,
-    Unsupported,
-)
-from freezeframe.model.stops import Exit
+from freezeframe.errors import DebuggerLost, NotRunning, Unsupported
 
-from . import startup, study
+from . import startup
 from .adapters._descriptor import Adapter, Plan, Spawn, Surroundings
+from .ends import Ends
 from .ground import Ground
 from .kin import Kin, MakeBackend
 from .marks import Marks
@@ -47,16 +38,10 @@ from .voices import Voices
 from .watches import Watches
 from .wire import Wire
 
-log = logging.getLogger(__name__)
-
-#: How long an exit status may come after `terminated` (js-debug and others send it late).
-_EXIT_STATUS_S = 0.5
 #: What can be asked of a program that is dead.
 _OF_THE_DEAD = frozenset(
     {Feature.MEMORY_READ, Feature.REGISTERS, Feature.DISASSEMBLE, Feature.RAW, Feature.RESTART}
 )
-_DISCONNECT_S = 2.0
-_KILL_S = 3.0
 #: How long what brought the debugger into a process may hold on to it afterwards.
 _INJECTED_S = 5.0
 
@@ -105,19 +90,15 @@ class Link:
         self.replaced = False
         #: breakpoints and filters are in place, and the program runs
         self.configured = False
-        self.ended = False
+        self.ends = Ends(self)
+        #: the ground that it stands on was made for it, not for its parent
+        self.brought_up = False
+        self.chores = Chores(adapter.name)
         self._stream = stream
         self._sink: Sink = lambda event: None
         self._configuration = Configuration()
         self.initialized = asyncio.Event()
-        self._exit: Exit | None = None
-        self._exit_known = asyncio.Event()
-        self._detached = False
-        self._disposed = False
-        self._disposing: asyncio.Task[None] | None = None
-        self._killing = False
         self._greeted = False
-        self._tasks: set[asyncio.Task[None]] = set()
 
     # --- start
 
@@ -145,10 +126,11 @@ class Link:
     async def _bring_up(self, target: Target) -> Stream:
         """Start what must be started and return the stream that DAP is spoken on."""
         ground = await Ground.open(self.adapter, target)
-        if self._disposed:
+        if self.ends.disposed:
             ground.close()
             raise DebuggerLost("the program was ended before it was started.")
         self.ground = ground
+        self.brought_up = True
         ground.on_text = lambda stream, text: self.emit(events.Printed(stream, text))
         self.around = Surroundings(
             self.found,
@@ -157,6 +139,7 @@ class Link:
             ground.directory,
             ground.stdio,
             ground.port,
+            ground.session.name if ground.session is not None else None,
         )
         if self.plan is None:
             self.plan = self.adapter.plan(target, self.around)
@@ -169,7 +152,7 @@ class Link:
             if spawn.role == "program":
                 self.pid = process.pid
                 self.emit(events.ProcessStarted(process.pid))
-                process.on_exit(self._program_ended)
+                process.on_exit(self.ends.program_ended)
         stream = await reach(self.plan, ground, self.adapter, self.config.timeouts)
         ground.on_stream = lambda arrived: self.work(self.kin.take_in(arrived))
         return stream
@@ -180,7 +163,7 @@ class Link:
             return
         assert self._stream is not None
         self.wire.hear = self.hear
-        self.wire.on_lost = self.lost
+        self.wire.on_lost = self.ends.lost
         self.wire.open(
             self._stream,
             self.target.env,
@@ -210,7 +193,8 @@ class Link:
         return await startup.configure(self, configuration, again=again)
 
     def learn(self, capabilities: dict[str, Any]) -> None:
-        stdin = self.ground is not None and self.ground.stdin is not None
+        ground = self.kin.roof or self.ground
+        stdin = ground is not None and ground.stdin is not None
         self.wire.learn(capabilities, *((Feature.STDIN,) if stdin else ()))
         if isinstance(self.target, Core):
             self.wire.features &= _OF_THE_DEAD
@@ -222,7 +206,7 @@ class Link:
         return ground.fifo.path if ground is not None and ground.fifo is not None else None
 
     def _last_words(self) -> str:
-        if self.ground is None or self._owns_program:
+        if self.ground is None or self.owns_program:
             return ""
         self.ground.drain()
         return str(self.ground.words)
@@ -233,8 +217,9 @@ class Link:
         self._sink(event)
 
     def drain(self) -> None:
-        if self.ground is not None:
-            self.ground.drain()
+        for ground in (self.ground, self.kin.roof):
+            if ground is not None:
+                ground.drain()
 
     def hear(self, event: Event) -> None:
         """Take in one event of the adapter."""
@@ -252,7 +237,7 @@ class Link:
                 self.stops.resumed()
                 self.emit(events.Continued(body.get("threadId"), bool(all_threads)))
             case "output":
-                self._learn_exit(self.adapter.end.read_output(str(body.get("output") or "")))
+                self.ends.learn(self.adapter.end.read_output(str(body.get("output") or "")))
                 self.stops.hear(str(body.get("output") or ""))
                 pid = self.adapter.start.read_pid(str(body.get("output") or ""))
                 if pid is not None:
@@ -267,7 +252,9 @@ class Link:
                 self.process_told.set()
             case "module":
                 module = body.get("module") or {}
-                self.modules[str(module.get("id"))] = str(module.get("name"))
+                name = str(module.get("name"))
+                # Of gdb 16 it is the whole path.
+                self.modules[str(module.get("id"))] = os.path.basename(name) or name
             case "thread":
                 alive = body.get("reason") != "exited"
                 self.thread = body.get("threadId") if self.thread is None else self.thread
@@ -282,21 +269,13 @@ class Link:
                 if self.adapter.children.is_replaced(body):
                     self.replaced = True
                 else:
-                    self.work(self._on_exited(int(body.get("exitCode", 0))))
+                    self.work(self.ends.on_exited(int(body.get("exitCode", 0))))
             case "terminated":
-                self.work(self._after_terminated())
+                self.work(self.ends.after_terminated())
             case name if name == self.adapter.children.event:
                 offer = self.adapter.children.read_offer(body)
                 if offer is not None:
                     self.kin.offer(offer)
-
-    async def _on_exited(self, code: int) -> None:
-        self._learn_exit(await study.end(self.wire, code, self.stops.last_signal, _EXIT_STATUS_S))
-
-    def _learn_exit(self, exit: Exit | None) -> None:
-        if exit is not None:
-            self._exit = exit
-            self._exit_known.set()
 
     async def _run_in_terminal(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Start the program that the adapter asks for, on pipes that we own."""
@@ -315,148 +294,14 @@ class Link:
     # --- ends
 
     @property
-    def _owns_program(self) -> bool:
+    def owns_program(self) -> bool:
+        """The process that we started is the program, not its debugger."""
         plan = self.plan
         return plan is not None and plan.spawn is not None and plan.spawn.role == "program"
 
-    def _program_ended(self, status: int) -> None:
-        """The program that we started is gone; its status is the truth about its end."""
-        if self._killing:
-            self._finish(Exit(how="killed"))
-        elif self._detached:
-            assert self.ground is not None
-            self.ground.close()
-        else:
-            self.work(self._finish_after_kin(exit_of(status)))
-
-    async def _finish_after_kin(self, exit: Exit) -> None:
-        await (self.parent or self).kin.settle()
-        self._finish(exit)
-
     @property
-    def left(self) -> bool:
-        """The program was left to itself."""
-        return self._detached
-
-    def lost(self, error: DebuggerLost) -> None:
-        """The adapter is gone."""
-        if self._owns_program:
-            # Its exit status follows; a program that goes on without its debugger is lost.
-            self.work(self._watch_orphan(error))
-        elif self._killing:
-            self._finish(self._exit or Exit())
-        elif self.parent is not None or self._exit is not None:
-            self.work(self._finish_after_kin(self._exit or Exit()))
-        elif not self._detached:
-            self.work(self._watch_joined(error))
-
-    async def _watch_joined(self, error: DebuggerLost) -> None:
-        """The debugger of a process that we joined is gone: with it, or without?"""
-        if self.pid is not None and await gone(self.pid, timeout_s=_EXIT_STATUS_S):
-            self._finish(Exit())
-        else:
-            self._finish(Exit(how="lost", reason=error.message))
-
-    async def _watch_orphan(self, error: DebuggerLost) -> None:
-        process = self.ground.process if self.ground is not None else None
-        if process is None or self.replaced or self._detached:
-            return
-        try:
-            await process.wait(self.config.timeouts.initialize_s)
-        except DebuggerTimeout:
-            self._finish(Exit(how="lost", reason=error.message))
-
-    async def _after_terminated(self) -> None:
-        if self._owns_program or self.replaced:
-            return
-        if self.adapter.end.told_at_leave and self._exit is None:
-            with contextlib.suppress(DebuggerError):
-                await self._disconnect(terminate=True)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_EXIT_STATUS_S):
-                await self._exit_known.wait()
-        if self.ground is not None:
-            await self.ground.settle()
-        self._finish(self._exit or Exit())
-
-    def _finish(self, exit: Exit) -> None:
-        if self.ended:
-            return
-        self.ended = True
-        self.drain()
-        self.emit(events.Ended(exit))
-
-    async def terminate(self) -> None:
-        """End the program; one that we joined is left running."""
-        if isinstance(self.target, Attach) and self.parent is None:
-            await self.detach()
-            return
-        self._killing = True
-        ground = self.ground
-        if self._owns_program and ground is not None and ground.process is not None:
-            await ground.process.kill_tree(_KILL_S)
-        elif self.parent is not None and self.pid is not None and self.wire.alive:
-            # While it is connected to us its pid is its own.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(self.pid, signal.SIGKILL)
-        elif not self.ended:
-            with contextlib.suppress(DebuggerError):
-                await self._disconnect(terminate=True)
-        self._finish(Exit(how="killed"))
-
-    async def detach(self) -> None:
-        """Leave the program running."""
-        if self.ended:
-            return
-        self._detached = True
-        farewell = self.adapter.end.farewell(self.target)
-        if farewell is not None:
-            with contextlib.suppress(DebuggerError):
-                await self.wire.request(
-                    "evaluate",
-                    {
-                        "expression": farewell,
-                        "context": self.adapter.expressions.context,
-                    },
-                    timeout_s=_DISCONNECT_S,
-                )
-        with contextlib.suppress(DebuggerLost):
-            await self._disconnect(terminate=False)
-        self._finish(Exit(how="detached"))
-
-    async def _disconnect(self, *, terminate: bool) -> None:
-        arguments: dict[str, Any] = {}
-        if self.wire.capabilities.get("supportTerminateDebuggee"):
-            arguments = {"terminateDebuggee": terminate}
-        await self.wire.request("disconnect", arguments, timeout_s=_DISCONNECT_S)
-
-    @property
-    def lingering(self) -> bool:
-        """The program was left to itself and still writes into our pipes."""
-        return self._detached and self.ground is not None and self.ground.lingering
-
-    async def dispose(self) -> None:
-        """Release everything, kill what is left of a program of ours. Never raises.
-
-        Called again it waits for the same end, which no cancelled caller leaves half done.
-        """
-        if self._disposing is None:
-            self._disposed = True
-            self._disposing = asyncio.ensure_future(self._dispose(asyncio.current_task()))
-        await asyncio.shield(self._disposing)
-
-    async def _dispose(self, caller: asyncio.Task[Any] | None) -> None:
-        ground = self.ground
-        if ground is not None and ground.process is not None and self.parent is None:
-            alive = ground.process.returncode is None
-            if alive and not (self._detached and self._owns_program):
-                await ground.process.kill_tree(_KILL_S)
-        self.wire.close()
-        if ground is not None and not self.lingering:
-            ground.release()
-        for task in list(self._tasks):
-            if task is not caller:
-                task.cancel()
+    def ended(self) -> bool:
+        return self.ends.told
 
     def take_over(self, wire: Wire, stream: Stream | None) -> None:
         """Go on with the wire of a process that replaced ours."""
@@ -467,7 +312,7 @@ class Link:
         self.marks = Marks(wire, self._log_channel)
         self.watches = Watches(wire)
         wire.hear = self.hear
-        wire.on_lost = self.lost
+        wire.on_lost = self.ends.lost
 
     async def configure_again(self) -> None:
         """Configure the program that replaced the first one."""
@@ -478,21 +323,15 @@ class Link:
             self.plan = plan
 
     def work(self, what: Coroutine[Any, Any, None]) -> None:
-        """Do something beside; a failure is a bug and logged."""
-        task = asyncio.ensure_future(what)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("%s", self.adapter.name, exc_info=error)
+        """Do something beside."""
+        self.chores.start(what)
 
     # --- program input
 
     def stdin(self) -> Feeder:
         """Return what writes the program's input. Raises when that is not ours to write."""
-        feeder = self.ground.stdin if self.ground is not None else None
+        ground = self.kin.roof or self.ground
+        feeder = ground.stdin if ground is not None else None
         if feeder is None:
             if isinstance(self.target, Launch) and self.target.stdin is not None:
                 raise NotRunning(f"the program reads its input from {self.target.stdin}.")

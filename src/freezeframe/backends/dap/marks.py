@@ -216,7 +216,10 @@ class Marks:
         narrowed = {f.name: f.condition for f in chosen if f.condition}
         labels = {f.name: f.label for f in translate.filters(self._wire.capabilities)}
         self._types = {
-            labels[name]: frozenset(condition.split(", ")) for name, condition in narrowed.items()
+            # A stop names its filter, or has its label as description.
+            key: frozenset(condition.split(", "))
+            for name, condition in narrowed.items()
+            for key in (name, labels[name])
         }
         by_function = self._wire.adapter.exceptions.functions
         self._types |= {
@@ -280,6 +283,14 @@ class Marks:
         names = list(self._wire.adapter.exceptions.functions)
         found = [_FIRST_FILTER - id for id in stopped.breakpoints if id <= _FIRST_FILTER]
         return names[found[0]] if found else None
+
+    def filter_named(self, label: str) -> str | None:
+        """Return the name of a filter that a stop is described with."""
+        own = {theirs: ours for ours, theirs in self._wire.adapter.exceptions.names.items()}
+        for each in translate.filters(self._wire.capabilities):
+            if label in (each.label, each.name, own.get(each.name)):
+                return own.get(each.name, each.name)
+        return label if label in self._wire.adapter.exceptions.functions else None
 
     def wants(self, label: str, types: Sequence[str]) -> bool:
         """Whether the filter of that label wants an exception of these types: its own, and those

@@ -12,7 +12,7 @@ from freezeframe.backends.transport.process import signal_name
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo, StopReason
 
-from .study import evaluated, filled, innermost, inquire, line_before
+from .study import ask_raw, evaluated, filled, innermost, inquire, line_before
 from .together import Together
 
 if TYPE_CHECKING:
@@ -161,7 +161,9 @@ class Stops:
                 return
             stopped = replace(stopped, reason=StopReason.ENTRY, breakpoints=())
             self._link.work(self._link.marks.forget_entry())
-        joining = isinstance(self._link.target, events.Attach) and not self._link.configured
+        target = self._link.target
+        held = isinstance(target, events.Attach) and target.hold and self._link.adapter.holds
+        joining = isinstance(target, events.Attach) and not self._link.configured and not held
         paused = stopped.reason is StopReason.PAUSE
         if joining and (paused or stopped.description in ("SIGSTOP", "SIGTRAP")):
             # Joining a process stops it; it goes on once everything is in place.
@@ -179,6 +181,8 @@ class Stops:
                 stopped = replace(stopped, reason=StopReason.EXCEPTION)
         if stopped.reason is StopReason.WATCHPOINT and watch is not None:
             self._link.work(self._on_watched(stopped, watch))
+        elif stopped.reason is StopReason.SIGNAL and (ask := self._signal_question(stopped)):
+            self._link.work(self._on_signal(stopped, ask))
         elif stopped.reason is StopReason.EXCEPTION and self.exception is None:
             self._link.work(self._on_thrown(stopped))
         elif self._link.watches.scoped:
@@ -222,7 +226,7 @@ class Stops:
 
     def _said(self) -> str:
         """Return the end of what the program wrote to its standard error."""
-        ground = self._link.ground
+        ground = self._link.kin.roof or self._link.ground
         return "\n".join(ground.words.lines(100)) if ground is not None else ""
 
     async def _on_watched(self, stopped: events.Stopped, id: int) -> None:
@@ -231,6 +235,17 @@ class Stops:
             place = await line_before(self._link.wire, stopped.thread)
             watch = replace(watch, path=place[0], line=place[1]) if place else watch
         stopped = replace(stopped, watch=watch, breakpoints=(watch.id,), description=None)
+        await self._tell(stopped)
+
+    def _signal_question(self, stopped: events.Stopped) -> str | None:
+        return self._link.adapter.stops.ask_signal(stopped.description or "")
+
+    async def _on_signal(self, stopped: events.Stopped, command: str) -> None:
+        """Report a signal with what its debugger tells of it only when it is asked."""
+        told = await ask_raw(self._link.wire, command, stopped.thread)
+        if told is not None:
+            words = self._link.adapter.stops.read_signal(stopped.description or "", told)
+            stopped = replace(stopped, description=words)
         await self._tell(stopped)
 
     async def _on_thrown(self, stopped: events.Stopped) -> None:
@@ -245,7 +260,9 @@ class Stops:
             if thrown is not None and not self._link.marks.wants(label, thrown.types):
                 await self._go_on(stopped.thread if stopped.thread is not None else 0)
                 return
-            self.exception = thrown.info if thrown is not None else None
+            if thrown is not None:
+                mode = self._link.marks.filter_named(label)
+                self.exception = replace(thrown.info, mode=thrown.info.mode or mode)
         self._link.emit(stopped)
 
     async def _go_on(self, thread: int) -> None:

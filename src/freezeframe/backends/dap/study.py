@@ -46,6 +46,16 @@ async def inquire(wire: Wire, inquiry: Inquiry, thread: int | None) -> Thrown | 
         return None
 
 
+async def ask_raw(wire: Wire, command: str, thread: int | None) -> str | None:
+    """Return the answer to a raw command in the innermost frame; None where there is none."""
+    try:
+        frame = await innermost(wire, thread)
+    except DebuggerError as error:
+        log.info("the frame of a stop could not be read: %s", error)
+        return None
+    return None if frame is None else await _answer(wire, Ask(command, raw=True), frame["id"])
+
+
 async def end(wire: Wire, code: int, last_signal: str | None, timeout_s: float) -> Exit:
     """Return what is behind an exit code, given the last signal that the program stopped for."""
     adapter = wire.adapter

@@ -113,7 +113,9 @@ def stopped(body: Body, ids: Mapping[int, tuple[int, ...]]) -> Stopped:
     if reason in _PLAIN:
         # "breakpoint 1.1", "step over": the debugger's words for what is said already.
         description = None
-    hit = tuple(id for i in body.get("hitBreakpointIds") or () for id in ids.get(i, ()))
+    # Of a line with code in several places gdb 16 names the breakpoint once for each.
+    told = dict.fromkeys(body.get("hitBreakpointIds") or ())
+    hit = tuple(id for i in told for id in ids.get(i, ()))
     # threadId may be 0 (js-debug) or absent (delve): no truthiness here.
     return Stopped(
         reason=reason,

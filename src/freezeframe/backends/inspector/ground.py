@@ -15,6 +15,7 @@ from freezeframe.backends.backend import Launch
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
 from freezeframe.backends.transport.fifo import Fifo
+from freezeframe.backends.transport.held import Held
 from freezeframe.backends.transport.process import PIPE, Process
 from freezeframe.errors import LaunchFailed
 
@@ -89,10 +90,11 @@ class Hush:
             self._on_text(held)
 
 
-class Ground:
-    """Reference-counted: `hold`, `release`."""
+class Ground(Held):
+    """Resources of one session tree."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.process: Process | None = None
         self.stdin: Feeder | None = None
         #: the end of what the program wrote to its standard error
@@ -104,8 +106,6 @@ class Ground:
         self._fifo: Fifo | None = None
         self._calls = ""
         self._drains: list[Drain] = []
-        self._holders = 1
-        self._closed = False
 
     # --- the process
 
@@ -181,24 +181,13 @@ class Ground:
         if self._fifo is not None:
             self._fifo.drain_now()
 
-    def hold(self) -> None:
-        self._holders += 1
-
-    def release(self) -> None:
-        self._holders -= 1
-        if self._holders <= 0:
-            self.close()
-
     @property
     def lingering(self) -> bool:
         """A program that was left to itself still writes into our pipes."""
         return not self._closed and self.process is not None and self.process.returncode is None
 
-    def close(self) -> None:
-        """Close everything but the process, which is the caller's to end. May be called twice."""
-        if self._closed:
-            return
-        self._closed = True
+    def _close(self) -> None:
+        """Close everything but the process, which is the caller's to end."""
         self.drain()
         for drain in self._drains:
             drain.close()

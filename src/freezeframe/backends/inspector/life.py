@@ -24,6 +24,7 @@ from freezeframe.backends.backend import (
     Target,
     WantedBreakpoint,
 )
+from freezeframe.backends.chores import Chores
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport import websocket
 from freezeframe.backends.transport.process import exit_of, gone
@@ -105,7 +106,7 @@ class Life:
         self._disposed = False
         #: the inspector was started by a signal of ours
         self._opened_inspector = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._chores = Chores(runtime.name)
 
     @property
     def root(self) -> str | None:
@@ -254,9 +255,7 @@ class Life:
 
         A thread that waits for another process hears nothing until that one has ended.
         """
-        task = asyncio.ensure_future(isolate.in_turn(what))
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task = self._chores.start(isolate.in_turn(what))
         await asyncio.wait({task}, timeout=None if isolate.stack is not None else _BUSY_S)
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
@@ -468,22 +467,8 @@ class Life:
             self.wire.close()
         if ground is not None and not self.lingering:
             ground.release()
-        current = asyncio.current_task()
-        for task in list(self._tasks):
-            if task is not current:
-                task.cancel()
+        self._chores.cancel()
 
     def work(self, what: Coroutine[Any, Any, None]) -> None:
-        """Do something beside; a failure is a bug and logged."""
-        task = asyncio.ensure_future(what)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if task.cancelled() or (error := task.exception()) is None:
-            return
-        if isinstance(error, DebuggerError):
-            log.info("%s: %s", self.runtime.name, error)
-        else:
-            log.error("%s", self.runtime.name, exc_info=error)
+        """Do something beside."""
+        self._chores.start(what)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from freezeframe.backends.backend import Backend, Launch
 from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.forks import FOLLOWS
 from freezeframe.backends.transport import ask
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import LaunchFailed, Unsupported
@@ -171,5 +172,6 @@ DEBUGGER = Debugger(
     make=_make,
     rank=40,
     servers=("node",),
+    forks=FOLLOWS,
     probe_program=(".js", "const n = 1;\nconsole.log(n);\n"),
 )

@@ -11,12 +11,14 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from freezeframe.backends.backend import Launch, RawValue, Target
+from freezeframe.backends.backend import Core, RawValue, Target
+from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import is_rust
 from freezeframe.backends.transport.ask import answer
-from freezeframe.model.stops import Exit
+from freezeframe.model.stops import ExceptionFilter, Exit
 
 # --- what it is told first ----------------------------------------------------------------------
 
@@ -27,6 +29,10 @@ _RUST_PROBE = os.path.join(_HERE, "rust_probe.py")
 _RUST_LIBRARIES = r"^(<|_\$LT\$|_?&|\[)*(std|core|alloc|hashbrown|gimli|miniz_oxide)(::|\.\.)"
 
 
+#: LLDB holds one process: the other one runs on without a debugger
+FORKS = (Forks.PARENT, Forks.CHILD)
+
+
 def first_commands(target: Target) -> list[str]:
     """Return the commands that make LLDB show what it can."""
     commands = [
@@ -34,13 +40,26 @@ def first_commands(target: Target) -> list[str]:
         "settings set target.process.stop-on-exec false",
         f'command script import "{_PROBE}"',
     ]
-    if isinstance(target, Launch) and target.prefer_child:
-        # LLDB follows one of the two; the other runs on without a debugger.
+    if not isinstance(target, Core) and target.forks is Forks.CHILD:
         commands.append("settings set target.process.follow-fork-mode child")
     program = target.program
     if program is not None and is_rust(program):
         commands += _rust_commands(target.env.get("PATH", os.defpath))
     return commands
+
+
+def surroundings(env: Mapping[str, str], path: str) -> dict[str, str]:
+    """Return the environment that an LLDB at *path* itself runs in.
+
+    Its Python takes the first `python3` on PATH for itself: in an active virtual environment of the
+    same version it misses what it needs (LLDB 14: `six`).
+    """
+    own = dict.fromkeys(
+        (os.path.dirname(path), os.path.dirname(os.path.realpath(path)), "/usr/bin")
+    )
+    rest = env.get("PATH", os.defpath)
+    kept = {key: value for key, value in env.items() if key not in ("VIRTUAL_ENV", "PYTHONHOME")}
+    return {**kept, "PATH": os.pathsep.join([*own, rest])}
 
 
 #: SIGINT is LLDB's own way to interrupt; to a program it means what it means elsewhere.
@@ -102,6 +121,19 @@ def _fault(words: str) -> str:
     return f"{plain} at address {address.rstrip(')')}" if address else plain
 
 
+_ADDRESS_OF_FAULT = re.compile(r"\bsi_addr = 0x0*([0-9a-f]+)")
+
+
+def ask_signal(words: str) -> str | None:
+    """Return the command that tells the address of a fault which LLDB tells without it."""
+    return "thread siginfo" if words.startswith("SIGBUS: ") and "0x" not in words else None
+
+
+def with_address(words: str, siginfo: str) -> str:
+    found = _ADDRESS_OF_FAULT.search(siginfo)
+    return f"{words} at address 0x{found[1]}" if found is not None else words
+
+
 _LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]+)")
 
 
@@ -121,6 +153,30 @@ def read_exit(text: str) -> Exit | None:
 def is_library(path: str) -> bool:
     """Whether a file, or a module, is not the user's own."""
     return not os.path.isabs(path) or path.startswith(("/usr/", "/build/", "/rustc/", "/lib"))
+
+
+#: signals that end a program by themselves, and mean that it is broken
+_FATAL = "SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGSYS"
+
+
+def own_filters(target: Target) -> tuple[ExceptionFilter, ...]:
+    """Return what LLDB can be made to stop for besides C++'s exceptions."""
+    rust = target.program is not None and is_rust(target.program)
+    return (
+        ExceptionFilter("panic", "Rust panics", default=rust),
+        ExceptionFilter("signal", "signals that end a program", default=True),
+    )
+
+
+def handle_fatal(names: Collection[str]) -> str:
+    """Return the command after which fatal signals stop a program, with that filter or not."""
+    stop = "true" if "signal" in names else "false"
+    return f"process handle --stop {stop} --notify {stop} --pass true {_FATAL}"
+
+
+def generic_function(name: str) -> str:
+    """Return a pattern for a generic function: its name goes on behind the one users know."""
+    return rf"(^|::){re.escape(name)}(<.*>)?(::h[0-9a-f]+)?$"
 
 
 # --- values -------------------------------------------------------------------------------------

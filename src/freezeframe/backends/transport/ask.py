@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
-def answer(argv: Sequence[str], timeout_s: float = 5.0) -> str | None:
+def answer(
+    argv: Sequence[str], timeout_s: float = 5.0, *, env: Mapping[str, str] | None = None
+) -> str | None:
     """Return what a program prints to either stream; None when it cannot be run or takes too long.
 
-    Blocks: only for programs that answer at once, and whose answer is kept.
+    In our own environment, without *env*. Blocks: only for programs that answer at once, and whose
+    answer is kept.
     """
     try:
         asked = subprocess.run(
@@ -19,6 +22,7 @@ def answer(argv: Sequence[str], timeout_s: float = 5.0) -> str | None:
             text=True,
             timeout=timeout_s,
             check=False,
+            env=env,
         )
     except (OSError, subprocess.SubprocessError):
         return None

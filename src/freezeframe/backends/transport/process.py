@@ -275,7 +275,7 @@ async def happened_or_gone(event: asyncio.Event, pid: int, *, timeout_s: float) 
             each.cancel()
 
 
-async def gone(pid: int, *, timeout_s: float) -> bool:
+async def gone(pid: int, *, timeout_s: float | None) -> bool:
     """Return whether a process that is not our child has ended, at the latest after *timeout_s*."""
     try:
         pidfd = os.pidfd_open(pid)

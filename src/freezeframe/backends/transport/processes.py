@@ -37,7 +37,13 @@ def command_line(pid: int) -> list[str]:
 
 def executable(pid: int) -> str | None:
     """Return the file that a process runs, where that may be seen."""
-    return _link(pid, "exe")
+    if os.path.isdir("/proc/self"):
+        return _link(pid, "exe")
+    asked = subprocess.run(
+        ["ps", "-o", "comm=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    path = asked.stdout.strip()
+    return path if os.path.isabs(path) else None
 
 
 def script(pid: int, words: list[str]) -> str | None:

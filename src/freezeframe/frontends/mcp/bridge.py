@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import time
@@ -42,8 +43,21 @@ class Bridge:
         self._limit_s = limit_s
         self._patience_s = min(PATIENCE_S, limit_s * PATIENCE_S / LIMIT_S)
         self._idle: list[Connection] = []
+        # Some hosts start their servers in no project: there a root of the client's is better.
+        self.astray = os.path.realpath(cwd) in ("/", os.path.realpath(env.get("HOME") or "/"))
         # A connection is made in the daemon's directory, and a process is in one at a time.
         self._dialling = threading.Lock()
+
+    @property
+    def cwd(self) -> str:
+        """Where relative paths count from, and whose sessions are meant."""
+        return str(self._caller["cwd"])
+
+    def settle(self, cwd: str | None) -> None:
+        """Stay in *cwd* from now on; without one, where we are."""
+        self.astray = False
+        if cwd is not None:
+            self._caller["cwd"] = cwd
 
     async def ask(
         self, request: Mapping[str, object], progress: Progress | None = None
@@ -87,7 +101,10 @@ class Bridge:
             else:
                 writer.close()
         if not answer["success"]:
-            raise told(answer["error"])
+            error = told(answer["error"])
+            for note in answer.get("notes", ()):
+                error.add_note(note)
+            raise error
         return answer
 
     async def _connection(self) -> Connection:

@@ -7,13 +7,14 @@ as new output.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.frontends.commands import skill_text
+from freezeframe.frontends.skill import skill_text
+from freezeframe.ops._registry import OPS
 
 from .bridge import Bridge
 from .tools import full_schema
@@ -80,6 +81,18 @@ async def read(bridge: Bridge, uri: str) -> tuple[str, str]:
     return await _of_session(bridge, unquote(session), part), "text/plain"
 
 
+async def of_template(bridge: Bridge, uri: str, argument: str) -> list[str]:
+    """Return what can stand for an argument of a template. Raises NotFound."""
+    if not any(template.uri == uri for template in TEMPLATES):
+        raise NotFound(f"there is no template {uri}.")
+    if argument == "operation":
+        return [spec.id for spec in OPS if not spec.hidden]
+    if argument != "session":
+        return []
+    answer = await bridge.ask({"command": "sessions"})
+    return [session["name"] for session in answer["result"].get("sessions", [])]
+
+
 async def _of_session(bridge: Bridge, session: str, part: str) -> str:
     if part == "transcript":
         answer = await bridge.ask({"command": "events"})
@@ -107,17 +120,26 @@ class Prompt:
     description: str
     #: argument → what it is; the first one is needed
     arguments: dict[str, str]
-    text: str
+    #: `{name}` stands for an argument; a function makes what is not known beforehand
+    text: str | Callable[[], str]
 
     def filled(self, given: Mapping[str, str]) -> str:
         """Return the prompt for *given*. Raises UsageError with the argument that is wrong."""
-        needed = next(iter(self.arguments))
-        if not given.get(needed):
-            raise UsageError(f"{self.name} needs `{needed}`: {self.arguments[needed]}.")
+        for needed in list(self.arguments)[:1]:
+            if not given.get(needed):
+                raise UsageError(f"{self.name} needs `{needed}`: {self.arguments[needed]}.")
         for name in given:
             if name not in self.arguments:
                 raise UsageError(f"{self.name} has no argument `{name}`.")
-        return self.text.format(**{name: given.get(name) or "" for name in self.arguments}).strip()
+        if not isinstance(self.text, str):
+            return self.text()
+        text = self.text
+        for name in self.arguments:
+            words = (given.get(name) or "").strip()
+            # An argument that is left out takes the space before it along.
+            hole = f"{{{name}}}"
+            text = text.replace(hole, words) if words else text.replace(f" {hole}", "")
+        return text.strip()
 
 
 _MANNERS = """
@@ -129,6 +151,12 @@ again without the debugger. End with debug_stop."""
 PROMPTS = {
     prompt.name: prompt
     for prompt in (
+        Prompt(
+            "how_to_debug",
+            "What to use when; `dbg X` is debug_lldb_command with command X",
+            {},
+            skill_text,
+        ),
         Prompt(
             "diagnose_failing_test",
             "Find why a test fails",
@@ -166,3 +194,12 @@ PROMPTS = {
         ),
     )
 }
+
+
+def of_prompt(name: str, argument: str) -> list[str]:
+    """Return what can stand for an argument of a prompt: nothing is known. Raises NotFound."""
+    if name not in PROMPTS:
+        raise NotFound(f"there is no prompt {name}.")
+    if argument not in PROMPTS[name].arguments:
+        raise NotFound(f"{name} has no argument {argument}.")
+    return []

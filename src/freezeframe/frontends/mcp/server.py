@@ -7,9 +7,13 @@ a command line sees the same ones.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
@@ -39,6 +43,10 @@ INSTRUCTIONS = (
 )
 #: of the data next to a text, where the caller names no budget
 DATA_TOKENS = 2000
+#: the protocol allows no more in one answer
+MOST_COMPLETIONS = 100
+#: a client that has roots has them at hand
+ROOTS_S = 3.0
 
 
 def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None) -> Server[Any]:
@@ -57,21 +65,22 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name}")
 
         async def progress(waited_s: float) -> None:
-            await ctx.session.report_progress(waited_s, None, f"running for {waited_s:.0f} s")
+            await ctx.session.report_progress(waited_s, None, f"under way for {waited_s:.0f} s")
 
+        await _settle(ctx, bridge)
         try:
             answer = await bridge.ask(tool.request(params.arguments or {}), progress)
         except FreezeframeError as error:
             return _refused(error)
-        notes = "".join(f"note: {note}\n" for note in answer.get("notes", ()))
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=notes + answer["text"])],
+            content=[_text(answer["text"], answer.get("notes", ()))],
             structured_content=fit(answer["result"], budget or DATA_TOKENS),
         )
 
     async def list_resources(
         ctx: Asked, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
+        await _settle(ctx, bridge)
         try:
             found = await documents.documents(bridge)
         except FreezeframeError as error:
@@ -91,6 +100,7 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
         ctx: Asked, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
+        await _settle(ctx, bridge)
         try:
             text, mime = await documents.read(bridge, uri)
         except FreezeframeError as error:
@@ -129,11 +139,30 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
         )
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
+    async def complete(ctx: Asked, params: types.CompleteRequestParams) -> types.CompleteResult:
+        argument = params.argument
+        await _settle(ctx, bridge)
+        try:
+            if isinstance(params.ref, types.PromptReference):
+                values = documents.of_prompt(params.ref.name, argument.name)
+            else:
+                uri = str(params.ref.uri)
+                values = await documents.of_template(bridge, uri, argument.name)
+        except FreezeframeError as error:
+            raise _protocol_error(error) from None
+        near = [value for value in values if value.startswith(argument.value)]
+        shown = near[:MOST_COMPLETIONS]
+        return types.CompleteResult(
+            completion=types.Completion(
+                values=shown, total=len(near), has_more=len(near) > len(shown)
+            )
+        )
+
     return Server(
         "freezeframe",
         version=__version__,
         title="Freezeframe",
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS + ("" if bridge.astray else f" Paths count from {bridge.cwd}."),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -141,7 +170,26 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
         on_read_resource=read_resource,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
+        on_completion=complete,
     )
+
+
+async def _settle(ctx: Asked, bridge: Bridge) -> None:
+    """Move to the client's first folder when the host started us in none. Once."""
+    if not bridge.astray:
+        return
+    offered = ctx.session.client_capabilities
+    found = None
+    if offered is not None and offered.roots is not None and ctx.session.can_send_request:
+        with suppress(MCPError, TimeoutError):
+            async with asyncio.timeout(ROOTS_S):
+                answer = await ctx.session.send_request(
+                    types.ListRootsRequest(), types.ListRootsResult
+                )
+            places = (urlsplit(str(root.uri)) for root in answer.roots)
+            paths = (unquote(place.path) for place in places if place.scheme == "file")
+            found = next((path for path in paths if os.path.isdir(path)), None)
+    bridge.settle(found)
 
 
 def _listed(document: documents.Document, key: str) -> dict[str, object]:
@@ -153,10 +201,15 @@ def _listed(document: documents.Document, key: str) -> dict[str, object]:
     }
 
 
+def _text(text: str, notes: Iterable[str]) -> types.TextContent:
+    told = "".join(f"note: {note}\n" for note in notes)
+    return types.TextContent(type="text", text=told + text)
+
+
 def _refused(error: FreezeframeError) -> types.CallToolResult:
     """Return an error that the agent reads, and can act on."""
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=render_error(error, PLAIN))],
+        content=[_text(render_error(error, PLAIN), getattr(error, "__notes__", ()))],
         structured_content={
             "error": {"code": error.error_code, "message": error.message, "next": error.next}
         },

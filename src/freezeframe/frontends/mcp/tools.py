@@ -193,6 +193,19 @@ DEFAULT: tuple[Tool, ...] = (
         },
     ),
     Tool(
+        "debug_attach_sim",
+        "attach",
+        "simulator bundle_id pid wait_for pause",
+        "Debug an app in a simulator of Xcode's.",
+        words={
+            "simulator": "name or UDID; default: the booted one",
+            "bundle_id": "",
+            "pid": "instead of bundle_id",
+            "wait_for": "true: its next start",
+            "pause": "do not let it run on",
+        },
+    ),
+    Tool(
         "debug_breakpoint_add",
         "breakpoint_add",
         "where condition hit_count log temporary",

@@ -9,6 +9,8 @@ from freezeframe.model.answers import (
     AdapterList,
     Check,
     Checkup,
+    FileChange,
+    FileChanges,
     Setting,
     Settings,
     Setup,
@@ -196,6 +198,34 @@ def _setup(setup: Setup, width: int, *, whole: bool) -> list[Line]:
             lines += [Line(f"    {clip(text, width)}", Tone.STDERR) for text in said]
     if setup.tried is not None and whole:
         lines += [Line(f"  {line.text}", line.tone) for line in _check(setup.tried, width)]
+    return lines
+
+
+_CHANGE_TONES = {"written": Tone.GOOD, "would change": Tone.CHANGED}
+
+
+@renders(FileChanges)
+def _file_changes(answer: FileChanges, view: View) -> list[Section]:
+    changes = answer.changes
+
+    def item(index: int, width: int) -> list[Line]:
+        return _file_change(changes[index], width)
+
+    def more(shown: int) -> str | None:
+        missing = len(changes) - shown
+        return f"… {missing} more ({view.more})" if missing else None
+
+    note = [wrapped_in(2, answer.note)] if answer.note else []
+    return [Listing(1, len(changes), item, more), *note, *next_step(answer.next)]
+
+
+def _file_change(change: FileChange, width: int) -> list[Line]:
+    tone = _CHANGE_TONES.get(change.state, Tone.PLAIN)
+    words = f"{one_line(change.state)}: {clip(change.path, width)} ({clip(change.what, 80)})"
+    lines = [Line(words, tone)]
+    for text in change.diff.splitlines():
+        tone = Tone.GOOD if text.startswith("+") else Tone.BAD
+        lines.append(Line(f"  {text[:1]} {clip(text[1:], width)}", tone))
     return lines
 
 

@@ -58,7 +58,14 @@ _SIGNALS = {
     "SIGXFSZ": "file size limit",
 }
 #: when an exception stops, as debuggers say it and as people do
-_MODES = {"always": "", "unhandled": "uncaught", "userUnhandled": "unhandled"}
+_MODES = {
+    "always": "",
+    "unhandled": "uncaught",
+    "userUnhandled": "unhandled",
+    "throw": "thrown",
+    "catch": "caught",
+    "rethrow": "rethrown",
+}
 
 
 def exit_words(exit: Exit | None) -> str:

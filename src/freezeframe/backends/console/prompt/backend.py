@@ -29,6 +29,7 @@ from freezeframe.errors import (
     DebuggerTimeout,
     EvaluationFailed,
     NotRunning,
+    Unsupported,
 )
 from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason, Thread
@@ -38,6 +39,8 @@ from .spelling import Ask, At, Spelling, features_of
 
 T = TypeVar("T")
 
+#: for a running program to hear a signal, unless it waits for something
+_HEARD_S = 1.0
 _OF_THE_DEAD = frozenset({Feature.MEMORY_READ, Feature.REGISTERS, Feature.DISASSEMBLE, Feature.RAW})
 
 
@@ -71,8 +74,29 @@ class PromptBackend(PromptLife):
     async def _set(
         self, group: str, wanted: Sequence[WantedBreakpoint]
     ) -> Sequence[BoundBreakpoint]:
-        async with self._motion.standing(self._config.timeouts.request_s):
-            return await self._marks.set(group, wanted)
+        if self._motion.running and not self._spelling.pauses:
+            return self._set_later(group, wanted)
+        if not (self._spelling.interrupt_late and self._motion.running):
+            async with self._motion.standing(self._config.timeouts.request_s):
+                return await self._marks.set(group, wanted)
+        try:
+            async with self._motion.standing(_HEARD_S):
+                return await self._marks.set(group, wanted)
+        except DebuggerTimeout:
+            return self._set_later(group, wanted)
+
+    def _set_later(
+        self, group: str, wanted: Sequence[WantedBreakpoint]
+    ) -> Sequence[BoundBreakpoint]:
+        """Set breakpoints as soon as a program can be held that does not hear of it now."""
+
+        async def set_now() -> None:
+            for bound in await self._marks.set(group, wanted):
+                self.emit(events.BreakpointMoved(bound))
+
+        self._motion.postpone(set_now)
+        why = "the program cannot be held now; it is set as soon as it stops"
+        return [BoundBreakpoint(want.id, False, message=why) for want in wanted]
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         async with self._motion.standing(self._config.timeouts.request_s):
@@ -94,6 +118,10 @@ class PromptBackend(PromptLife):
     async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None:
         self._alive()
         await self._motion.step(kind, thread, instruction=instruction)
+
+    async def step_back(self, thread: int, kind: StepKind | None = StepKind.OVER) -> None:
+        self._alive()
+        await self._motion.back(kind, thread)
 
     async def pause(self, thread: int | None) -> None:
         self._alive()
@@ -160,7 +188,7 @@ class PromptBackend(PromptLife):
         info = await self._talk.ask(asked, slow=False)
         if info is None or self.streams is None:
             return info
-        return self._spelling.last_words(info, str(self.streams.words))
+        return self._spelling.last_words(info, "\n".join(self.streams.words.lines(100)))
 
     async def raw(self, command: str, frame: int | None) -> str:
         at = self._at(frame)
@@ -170,7 +198,7 @@ class PromptBackend(PromptLife):
             return await self._talk.ask(self._spelling.raw(command), at)
         except EvaluationFailed:
             raise
-        except (DebuggerLost, DebuggerTimeout):
+        except (DebuggerLost, DebuggerTimeout, Unsupported):
             raise
         except DebuggerError as error:
             raise EvaluationFailed(error.message) from None

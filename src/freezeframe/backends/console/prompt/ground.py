@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 
@@ -10,6 +11,8 @@ from freezeframe.backends.console.streams import Pipes, ProgramStreams, Streams,
 from freezeframe.backends.transport.process import DEVNULL, PIPE, Process
 from freezeframe.backends.transport.pty import Terminal
 from freezeframe.backends.transport.streams import PairStream, StdioStream, Stream
+from freezeframe.backends.transport.tcp import Listener
+from freezeframe.errors import DebuggerLost
 
 from .spelling import Begin, Home, Line
 
@@ -33,8 +36,12 @@ class Ground:
         """The process that the program runs in, where we have started it."""
         return self.program or self.process
 
-    def open(self, begin: Begin, target: Target) -> Stream:
-        """Start what is to be started; return the line to the debugger. Raises LaunchFailed."""
+    async def open(self, begin: Begin, target: Target, timeout_s: float) -> Stream:
+        """Start what is to be started; return the line to the debugger.
+
+        Raises LaunchFailed; of a debugger that is to call us, DebuggerLost when it has ended
+        before, and DebuggerTimeout.
+        """
         stdin = target.stdin if isinstance(target, Launch) else None
         if stdin is not None:
             check_readable(stdin)
@@ -47,6 +54,8 @@ class Ground:
             return self._over_pipes(begin, stdin)
         if begin.line is Line.TERMINAL:
             return self._over_terminal(begin, stdin)
+        if begin.line is Line.CALL:
+            return await self._called(begin, stdin, timeout_s)
         self.process = Process.spawn(
             begin.argv, cwd=begin.cwd, env=begin.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
         )
@@ -73,6 +82,25 @@ class Ground:
         self.process = self._spawn(begin, {"terminal": self._terminal.name}, stdin, ())
         ours = self._terminal.take_ours(), self._terminal.take_ours()
         return PairStream(*ours, self.process.name)
+
+    async def _called(self, begin: Begin, stdin: str | None, timeout_s: float) -> Stream:
+        listener = await Listener.open()
+        try:
+            names = {"host": listener.host, "port": str(listener.port)}
+            process = self.process = self._spawn(begin, names, stdin, ())
+            ended = asyncio.ensure_future(process.wait())
+            coming = asyncio.ensure_future(listener.accept(timeout_s=timeout_s))
+            try:
+                await asyncio.wait((coming, ended), return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    raise DebuggerLost(f"{process.name} ended before it could be debugged.")
+                return coming.result()
+            finally:
+                ended.cancel()
+                coming.cancel()
+        finally:
+            # Whoever comes later is none of ours: a child of the program runs on by itself.
+            listener.close()
 
     def _spawn(
         self, begin: Begin, names: Mapping[str, str], stdin: str | None, fds: tuple[int, ...]
@@ -120,8 +148,9 @@ class Ground:
         """Let go of the line's terminal and the program's process. The streams stay."""
         if self._terminal is not None:
             self._terminal.close()
-        if self.program is not None:
-            self.program.close()
+        for process in (self.program, self.process):
+            if process is not None:
+                process.close()
 
 
 def _filled(text: str, names: Mapping[str, str]) -> str:

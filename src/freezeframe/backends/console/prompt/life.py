@@ -26,11 +26,17 @@ from freezeframe.backends.console.queue import TAP_VARIABLE, Console
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.process import Process, exit_of
 from freezeframe.config import Config
-from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
+from freezeframe.errors import (
+    BuildFailed,
+    DebuggerError,
+    DebuggerLost,
+    DebuggerTimeout,
+    LaunchFailed,
+)
 from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, Exit, StopReason
 
-from .dialect import PromptDialect, Said
+from .dialect import Said
 from .ground import Ground
 from .marks import Marks
 from .motion import Motion
@@ -52,18 +58,10 @@ class PromptLife(ConsoleBackend):
         super().__init__(spelling.name, found, config)
         self._spelling = spelling
         self._ground = Ground(self.emit_text, self.fell_silent)
-        dialect = PromptDialect(
-            spelling.mark,
-            prompt=spelling.prompt,
-            marked=spelling.marked,
-            nonce=secrets.token_hex(6),
-            eager=spelling.eager,
-            live=spelling.shares_output and not spelling.asynchronous,
-        )
         self._console: Console[str, Said] = Console(
             spelling.name,
-            dialect,
-            hear=lambda said: self._motion.hear(said),
+            spelling.dialect(secrets.token_hex(6)),
+            hear=self._hear,
             on_lost=self._line_ended,
             timeout_s=config.timeouts.request_s,
         )
@@ -93,6 +91,22 @@ class PromptLife(ConsoleBackend):
     def process(self) -> Process | None:
         return self._ground.process
 
+    def _hear(self, said: Said) -> None:
+        made = self._spelling.read_bound(said.text)
+        if made is None:
+            self._motion.hear(said)
+            return
+        for bound in self._marks.bound(made):
+            self.emit(events.BreakpointMoved(bound))
+
+    async def write_stdin(self, data: bytes) -> None:
+        await super().write_stdin(data)
+        self._motion.fed = True
+
+    def emit_text(self, stream: str, text: str) -> None:
+        if not self._motion.rewinding:
+            super().emit_text(stream, text)
+
     def _lacks(self, feature: Feature) -> DebuggerError:
         try:
             self.refuse(f"has no {feature.value}", self.unsupported_hint(feature))
@@ -109,36 +123,46 @@ class PromptLife(ConsoleBackend):
         begin = self._begin = self._spelling.begin(target, self._config.adapter(self._name))
         if self._disposed:
             raise DebuggerLost("the program was ended before it was started.")
-        stream = self._ground.open(begin, target)
-        assert self.process is not None
-        self._command = self.process.argv
-        self.streams = self._ground.streams
-        self._console.open(self.process, stream, tap=target.env.get(TAP_VARIABLE))
-        greeting = await self._greeted(begin)
+        greeting = await self._greeted(begin, target)
         if greeting is None:
             return []
+        why = self._spelling.unreadable(greeting)
+        if why is not None:
+            raise BuildFailed(why)
         version = self._spelling.read_greeting(greeting)
         if version is not None:
             self._found = replace(self._found, version=version)
         for command in begin.settings:
-            await self._talk.tell(command)
+            await self._talk.tell(self._ground.fill(command))
         holder = self._ground.holder
         if begin.home in (Home.INSIDE, Home.SHARED, Home.BESIDE) and holder is not None:
             self.pid = holder.pid
             holder.on_exit(self._program_ended)
         self.emit(events.Initialized())
+        self._motion.fed = isinstance(target, Launch) and target.stdin is not None
         if isinstance(target, Launch):
             return await self._launch(target, configuration, greeting)
         return await self._join(target, configuration, greeting)
 
-    async def _greeted(self, begin: Begin) -> str | None:
+    async def _open(self, begin: Begin, target: Target, limit_s: float) -> str:
+        """Start the debugger; return what it says before its first prompt."""
+        try:
+            stream = await self._ground.open(begin, target, limit_s)
+        finally:
+            self.streams = self._ground.streams
+        assert self.process is not None
+        self._command = self.process.argv
+        self._console.open(self.process, stream, tap=target.env.get(TAP_VARIABLE))
+        return await self._console.ask("", timeout_s=limit_s)
+
+    async def _greeted(self, begin: Begin, target: Target) -> str | None:
         """Wait for the first prompt; return what came before it.
 
         None when the program came to its end first: it could not even be read.
         """
         limit_s = self._config.timeouts.initialize_s
         try:
-            return await self._console.ask("", timeout_s=limit_s)
+            return await self._open(begin, target, limit_s)
         except DebuggerTimeout:
             raise DebuggerTimeout(
                 f"{self._name} did not come to its prompt within {limit_s:g} s.", next="dbg doctor"
@@ -276,8 +300,11 @@ class PromptLife(ConsoleBackend):
         await self._set_filters(configuration.filters_among(self.filters))
         bound = await self._set_all(configuration.breakpoints)
         self._announce()
-        # Joined programs go on running, whatever the debugger does by itself.
-        await self._motion.resume(None)
+        if target.hold:
+            await self._motion.report(halt, StopReason.PAUSE)
+        else:
+            # Joined programs go on running, whatever the debugger does by itself.
+            await self._motion.resume(None)
         return bound
 
     # --- ends

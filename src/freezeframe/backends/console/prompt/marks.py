@@ -6,7 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from freezeframe.backends.backend import BoundBreakpoint, Printed, WantedBreakpoint
+from freezeframe.backends.backend import (
+    BoundBreakpoint,
+    BreakpointMoved,
+    Event,
+    Printed,
+    WantedBreakpoint,
+)
 from freezeframe.backends.counting import read_hits, read_log, wants
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.places import Location
@@ -44,7 +50,7 @@ class Verdict:
 class Marks:
     """What was set at one prompt; knows our ids behind the debugger's numbers."""
 
-    def __init__(self, talk: Talk, spelling: Spelling, emit: Callable[[Printed], None]) -> None:
+    def __init__(self, talk: Talk, spelling: Spelling, emit: Callable[[Event], None]) -> None:
         self._talk = talk
         self._spelling = spelling
         self._emit = emit
@@ -117,12 +123,42 @@ class Marks:
             raise DebuggerError(f"{self._spelling.name} has no {what}.")
         return await self._talk.ask(asked)
 
+    def bound(self, made: Made) -> list[BoundBreakpoint]:
+        """Note where a breakpoint lies now; return what that means for those of the user's."""
+        moved = []
+        for group, there in self._made.items():
+            for key in [key for key, each in there.items() if each.number == made.number]:
+                there[key] = made
+                moved += [
+                    _bound(id, made, mark.wanted.location)
+                    for id, mark in self._marks.get(group, {}).items()
+                    if mark.key == key
+                ]
+        return moved
+
+    def moved(self, made: Sequence[Made]) -> list[BoundBreakpoint]:
+        """Take in where breakpoints lie that had found no code; return them as the user's."""
+        found = {each.number: each for each in made}
+        bound = []
+        for group, marks in self._marks.items():
+            for key, old in self._made.get(group, {}).items():
+                if old.number not in found:
+                    continue
+                self._made[group][key] = found[old.number]
+                bound += [
+                    _bound(id, found[old.number], mark.wanted.location)
+                    for id, mark in marks.items()
+                    if mark.key == key
+                ]
+        return bound
+
     # --- what a stop comes down to
 
-    async def judge(self, halt: Halt, at: At) -> Verdict:
+    async def judge(self, halt: Halt, at: At, *, back: bool = False) -> Verdict:
         """Tell which breakpoints made the program stop; count passes and write logpoints.
 
-        A condition that cannot be evaluated holds, and why is told.
+        A condition that cannot be evaluated holds, and why is told. On the way *back* nothing is
+        counted and nothing written.
         """
         verdict = Verdict()
         met = [
@@ -133,7 +169,9 @@ class Marks:
         ]
         verdict.met = bool(met)
         held = []
-        for mark, _ in met:
+        for mark, made in met:
+            if not made.verified:
+                self._bind(mark, made, halt)
             if mark.wanted.condition is not None:
                 try:
                     asked = self._spelling.truth(mark.wanted.condition, at)
@@ -143,10 +181,12 @@ class Marks:
                     raise
                 except DebuggerError as error:
                     verdict.failures[mark.wanted.id] = error.message.rstrip(".")
-            if mark.hits is not None:
+            if mark.hits is not None and not back:
                 mark.passes += 1
                 if not wants(mark.hits, mark.passes):
                     continue
+            if mark.log is not None and back:
+                continue
             if mark.log is not None:
                 text = await self._message(mark.log, at)
                 self._emit(Printed("log", text + "\n"))
@@ -154,6 +194,11 @@ class Marks:
             held.append(mark.wanted.id)
         verdict.breakpoints = tuple(held)
         return verdict
+
+    def _bind(self, mark: Mark, made: Made, halt: Halt) -> None:
+        """There was no code for a breakpoint, and the program stands at it."""
+        for each in self.bound(replace(made, verified=True, message=None)):
+            self._emit(BreakpointMoved(replace(each, path=halt.path, line=halt.line)))
 
     async def _message(self, parts: Sequence[str | list[str]], at: At) -> str:
         text = ""
@@ -195,7 +240,10 @@ class Marks:
         """Return what a watchpoint of the debugger's saw under our own number."""
         for id, (number, expression) in self.watches.items():
             if number == str(hit.id):
-                return replace(hit, id=id, expression=expression)
+                if hit.ended:
+                    del self.watches[id]
+                also = tuple(each for each in map(self.seen, hit.also) if each is not None)
+                return replace(hit, id=id, expression=expression, also=also)
         return None
 
     async def unwatch(self, id: int) -> None:
@@ -208,6 +256,8 @@ def _is_at(made: Made, mark: Mark, halt: Halt) -> bool:
     """Whether a stop is at a breakpoint: by its number, where the debugger says, else by place."""
     if halt.numbers is not None:
         return made.number in halt.numbers
+    if made.number in halt.among:
+        return True
     if made.line is not None and halt.line is not None:
         return made.line == halt.line and _same_file(made.path, halt.path)
     function = mark.wanted.location.function

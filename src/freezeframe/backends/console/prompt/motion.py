@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
-from freezeframe.backends.backend import Continued, Event, Printed, StepKind, Stopped
-from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
+from freezeframe.backends.backend import (
+    BreakpointMoved,
+    Continued,
+    Event,
+    Printed,
+    StepKind,
+    Stopped,
+)
+from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, Unsupported
 from freezeframe.model.stops import Exit, StopReason
 
 from .dialect import Said
 from .marks import Marks, Verdict
 from .spelling import At, Halt, Spelling
 from .talk import Talk
+from .travel import Journey
 from .values import Values
 
 #: deeper stacks are not counted: a step that is interrupted that deep ends where it is
@@ -30,6 +38,7 @@ class _Start:
     depth: int
     path: str | None
     line: int | None
+    function: str | None = None
 
 
 class Motion:
@@ -57,7 +66,11 @@ class Motion:
         self._finish = finish
         self._work = work
         self._interrupt = interrupt
+        #: the program was given something to read
+        self.fed = False
         self.running = False
+        #: the program goes back: what it prints now it has printed before
+        self.rewinding = False
         self.thread = 1
         #: what the debugger printed at the current stop
         self.halt = Halt()
@@ -75,6 +88,10 @@ class Motion:
         #: what the breakpoints at the program's first line have said already
         self._first: Verdict | None = None
         self._waiter: asyncio.Future[Halt] | None = None
+        #: a signal was sent, and its stop has not come
+        self._signalled = False
+        #: what is to be done at the next stop, before anybody is told of it
+        self._postponed: list[Callable[[], Awaitable[None]]] = []
 
     # --- resuming
 
@@ -90,9 +107,11 @@ class Motion:
         if instruction:
             command = self._spelling.step_instruction(kind, thread) or command
         start = None
-        if self._marks.silent and not instruction:
+        heeds = self._marks.silent or self._spelling.heedless or self._spelling.small_steps
+        if heeds and not instruction:
             depth = await self._depth(thread)
-            start = _Start(kind, depth, self.halt.path, self.halt.line)
+            halt = self.halt
+            start = _Start(kind, depth, halt.path, halt.line, halt.function)
         self._kind, self._start, self._detoured = kind, start, False
         self.go(command)
 
@@ -111,14 +130,100 @@ class Motion:
             self.hear(Said(text))
             return
         self._tell_output(text[self._told :])
+        halt = self._spelling.read_stop(await self._studied(text))
+        self.running = False
+        await self._came(halt or self._stayed(self._spelling.refusal(text)))
+
+    def _stayed(self, words: str | None) -> Halt:
+        """Return the stop of a program that was not let run: it stands where it stood."""
+        halt = replace(self.halt, reason=StopReason.OTHER, numbers=())
+        return replace(halt, description=words, returned=None)
+
+    async def _studied(self, text: str) -> str:
+        """Return words of a stop with all that is needed to read them."""
+        while asked := self._spelling.study(text):
+            try:
+                for command in asked:
+                    text += await self._sent(command)
+            except (DebuggerLost, DebuggerTimeout):
+                raise
+            except DebuggerError:
+                break
+        return text
+
+    async def _sent(self, command: str) -> str:
+        """Send a command beside; what the program prints on a way back it has printed before."""
+        if not self._spelling.goes_back(command):
+            return await self._talk.console.send(command)
+        self._check_input()
+        self._drain()
+        self.rewinding = True
+        try:
+            return await self._talk.console.send(command)
+        finally:
+            self._drain()
+            self.rewinding = False
+
+    # --- going back
+
+    async def back(self, kind: StepKind | None, thread: int) -> None:
+        """Undo a step; without a kind, go back to the stop before. Raises DebuggerError."""
+        spelling = self._spelling
+        self._check_input()
+        first, now = spelling.beginning, self.halt.time
+        if first is not None and now is not None and now <= first:
+            raise DebuggerError("this is the beginning of the program.", next="dbg next")
+        if kind is StepKind.OUT and await self._depth(thread) == 1:
+            raise DebuggerError(
+                "this is the outermost frame: nothing called it.", next="dbg reverse-continue"
+            )
+        self._kind, self._start, self._detoured = kind, None, False
+        self._values.forget()
+        self.failures = {}
+        self._drain()
+        self.running = self.rewinding = True
+        self._work(self._go_back(kind, thread))
+
+    def _check_input(self) -> None:
+        """Raise DebuggerError where the program would wait for input on its way back."""
+        if self.fed:
+            # It runs again from a point before, where it has not read what it has read since.
+            raise DebuggerError(
+                "the program was given input, and would have to read it again on its way back.",
+                next="dbg replay",
+            )
+
+    async def _go_back(self, kind: StepKind | None, thread: int) -> None:
+        journey = Journey(
+            self._spelling,
+            self._moved_back,
+            lambda: self._depth(thread),
+            self._wants_back,
+        )
+        try:
+            halt = await journey.back(kind, thread)
+        except (DebuggerLost, DebuggerTimeout):
+            raise
+        except DebuggerError as error:
+            halt = self._stayed(error.message)
+        finally:
+            self._drain()
+            self.rewinding = False
+        self.running = False
+        self._first = await self._marks.judge(halt, At(self.thread, 0), back=True)
+        await self._came(halt)
+
+    async def _moved_back(self, command: str) -> Halt | None:
+        text = await self._talk.console.send(command)
         halt = self._spelling.read_stop(text)
         if halt is None:
-            # It was refused: the program stands where it stood.
-            words = self._spelling.refusal(text)
-            halt = replace(self.halt, reason=StopReason.OTHER, numbers=())
-            halt = replace(halt, description=words, returned=None)
-        self.running = False
-        await self._came(halt)
+            raise DebuggerError(self._spelling.refusal(text) or "it did not go back.")
+        self.stand(halt)
+        return halt
+
+    async def _wants_back(self, halt: Halt) -> bool:
+        verdict = await self._marks.judge(halt, At(self.thread, 0), back=True)
+        return bool(verdict.breakpoints) or not verdict.met
 
     def hear(self, said: Said) -> None:
         """Words that come while the program runs: of a stop, or what the program prints."""
@@ -141,6 +246,9 @@ class Motion:
         printed = self._spelling.output_of(text)
         if printed:
             self._emit(Printed("stdout", printed))
+        complaint = self._spelling.complaint_of(text)
+        if complaint:
+            self._emit(Printed("stderr", complaint))
 
     async def jump(self, at: At, path: str, line: int) -> bool:
         asked = self._spelling.jump(at, path, line)
@@ -157,14 +265,17 @@ class Motion:
     # --- holding
 
     async def pause(self) -> None:
-        if not self.running:
+        if not self.running or self.rewinding:
             return
         self._pausing = True
         await self._hold()
 
     async def _hold(self) -> None:
+        if self.rewinding:
+            return  # it comes to a stop by itself, and does not bear to be interrupted
         command = self._spelling.pause()
         if command is None:
+            self._signalled = True
             self._interrupt()
             return
         text = await self._talk.tell(command)
@@ -193,8 +304,14 @@ class Motion:
                 self._late = halt.reason is not StopReason.PAUSE
                 await self._report(halt)
 
+    def postpone(self, what: Callable[[], Awaitable[None]]) -> None:
+        """Do something at the next stop: one that was asked for, and has not come in time."""
+        self._postponed.append(what)
+
     async def held(self, timeout_s: float) -> Halt:
         """Make the program stand still, unseen. Raises DebuggerTimeout, and DebuggerLost."""
+        if not self._spelling.pauses:
+            raise Unsupported(f"{self._spelling.name} holds no running program.", next="dbg await")
         waiter = self.next_stop()
         await self._hold()
         try:
@@ -222,12 +339,24 @@ class Motion:
         # What was printed before the stop belongs to it.
         self._drain()
         if halt.exit is not None:
+            if halt.description:
+                self._emit(Printed("console", f"{halt.description}\n"))
             if self._waiter is not None and not self._waiter.done():
                 self._waiter.set_exception(DebuggerLost("the program ended."))
                 self._waiter.exception()
             self._finish(halt.exit)
             return
+        unexplained = halt.reason in (None, StopReason.OTHER) and not halt.among
+        if self._spelling.interrupt_unnamed and self._signalled and unexplained:
+            halt = replace(halt, reason=StopReason.PAUSE, description=None)
+        self._signalled = self._signalled and halt.reason is not StopReason.PAUSE
         self.stand(halt)
+        postponed, self._postponed = self._postponed, []
+        for each in postponed:
+            await each()
+        if postponed and halt.reason is StopReason.PAUSE and not self._pausing:
+            self._take_up()
+            return
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
             waiter.set_result(halt)
@@ -237,6 +366,8 @@ class Motion:
     def stand(self, halt: Halt) -> None:
         """Take a stop in that came with something else than a resumed program."""
         self.halt = halt
+        for bound in self._marks.moved(halt.made):
+            self._emit(BreakpointMoved(bound))
         self.thread = halt.thread if halt.thread is not None else self.thread
         self._talk.stopped(self.thread)
 
@@ -267,6 +398,18 @@ class Motion:
         if verdict is None:
             verdict = await self._marks.judge(halt, At(self.thread, 0))
         self.failures = verdict.failures
+        if not verdict.breakpoints and reason is None and await self._is_unfinished(halt):
+            assert self._kind is not None
+            self._pausing = asked
+            self.go(self._spelling.step(self._kind, self.thread))
+            return
+        if not verdict.breakpoints and not await self._heeded(halt):
+            command = await self._resumed_step(halt)
+            if command is None and self._kind is not None:
+                command = self._spelling.step(self._kind, self.thread)
+            self._pausing = asked
+            self.go(command or self._spelling.resume(self.thread))
+            return
         told = halt.reason not in (None, StopReason.BREAKPOINT)
         silent = verdict.met and not verdict.breakpoints and not told and reason is None
         if silent or (self._detoured and not verdict.breakpoints):
@@ -291,6 +434,14 @@ class Motion:
             )
         )
 
+    async def _heeded(self, halt: Halt) -> bool:
+        """Whether an exception is one that the user wants to hear of."""
+        if not self._spelling.heedless or halt.reason is not StopReason.EXCEPTION:
+            return True
+        frames, _ = await self._values.frames(self.thread, 0, _DEEPEST)
+        heeded = self._spelling.heeds(halt, frames)
+        return heeded if isinstance(heeded, bool) else await self._talk.ask(heeded)
+
     def _reason(self, halt: Halt, hit: bool, asked: bool) -> StopReason:
         if halt.reason is StopReason.PAUSE:
             return StopReason.PAUSE if asked else StopReason.SIGNAL
@@ -299,6 +450,17 @@ class Motion:
         if halt.reason is not None:
             return halt.reason
         return StopReason.OTHER if self._kind is None else StopReason.STEP
+
+    async def _is_unfinished(self, halt: Halt) -> bool:
+        """Whether a small step has not left the line and frame that it began in."""
+        start = self._start
+        if start is None or not self._spelling.small_steps or halt.reason is not None:
+            return False
+        if start.kind is StepKind.OUT or halt.numbers:
+            return False
+        if (halt.path, halt.line, halt.function) != (start.path, start.line, start.function):
+            return False
+        return await self._depth(self.thread) == start.depth
 
     async def _resumed_step(self, halt: Halt) -> str | None:
         """Return the command that takes a step up again which a silent breakpoint interrupted."""
@@ -316,7 +478,10 @@ class Motion:
         return None
 
     async def _depth(self, thread: int) -> int:
+        asked = self._spelling.depth(thread)
         try:
+            if asked is not None:
+                return await self._talk.ask(asked)
             frames, total = await self._values.frames(thread, 0, _DEEPEST)
         except DebuggerError:
             return 0

@@ -22,6 +22,7 @@ from freezeframe.backends.backend import (
     StepKind,
     Target,
 )
+from freezeframe.backends.console.queue import Dialect
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import EvaluationFailed
 from freezeframe.model.answers import Instruction
@@ -35,6 +36,9 @@ from freezeframe.model.stops import (
     WatchHit,
 )
 from freezeframe.model.values import ScopeKind
+
+from .dialect import PromptDialect, Said
+from .travel import Travels
 
 T = TypeVar("T", covariant=True)
 
@@ -50,6 +54,8 @@ class Ask(Generic[T]):
     command: str
     read: Callable[[str], T]
     before: tuple[str, ...] = ()
+    #: what the answer leads to, if to anything: asked next, and read in place of this one
+    then: Callable[[str], Ask[T] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +85,14 @@ class Halt:
     #: what the function that was left returned with
     returned: RawValue | None = None
     watch: WatchHit | None = None
+    #: breakpoints that have found their code since the last stop
+    made: tuple[Made, ...] = ()
     #: the program is gone
     exit: Exit | None = None
+    #: when that was, of a debugger that counts
+    time: int | None = None
+    #: some of the breakpoints that were hit; the others are known by their place
+    among: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +116,8 @@ class Line(Enum):
     PIPES = "pipes"
     #: a terminal of its own; `{terminal}` in its words and environment is its name
     TERMINAL = "terminal"
+    #: it connects to a port of ours; `{host}` and `{port}` in its words
+    CALL = "call"
 
 
 class Home(Enum):
@@ -138,7 +152,7 @@ class Begin:
     settings: tuple[str, ...] = ()
 
 
-class Spelling:
+class Spelling(Travels):
     """How one debugger with a prompt is spoken to. Override what it can do.
 
     `read_…` and what an `Ask` reads are given the debugger's words, without prompt and sentinel,
@@ -163,20 +177,28 @@ class Spelling:
     #: it evaluates conditions itself: `break_at` gets them
     own_conditions: ClassVar[bool] = False
     #: the program stands at its first line as soon as the debugger is there
-    stands_at_first: ClassVar[bool] = False
+    stands_at_first: bool = False
     #: `run` comes back with the next stop, not with a program that stands before its first line
     run_goes_on: ClassVar[bool] = False
     #: a thread is chosen by `select` before its frames are asked for
     selects_threads: ClassVar[bool] = False
     #: the signal that brings it to its prompt while the program runs
     interrupt: ClassVar[int] = signal.SIGINT
+    #: nothing tells a stop for that signal from one of the program's own making
+    interrupt_unnamed: ClassVar[bool] = False
+    #: that signal is heard when the program runs its language again, not while it waits for input
+    interrupt_late: ClassVar[bool] = False
     #: that signal goes to the program's process, not to the debugger's
     interrupts_program: ClassVar[bool] = False
+    #: a running program can be held and goes on afterwards; else that signal ends what it does
+    pauses: ClassVar[bool] = True
     #: all threads stand while one does
     all_threads: ClassVar[bool] = True
     filters: tuple[ExceptionFilter, ...] = ()
     #: a filter can be narrowed to types (`condition`, joined by commas)
     typed_filters: ClassVar[bool] = False
+    #: it stops for exceptions that nobody asked for: `heeds` tells them apart
+    heedless: ClassVar[bool] = False
     #: by feature: the command that comes nearest to what it lacks
     nearest: ClassVar[Mapping[Feature, str]] = {}
     #: what `scope` can be asked for in every frame
@@ -188,12 +210,27 @@ class Spelling:
         """Return the command that prints *token*, which has letters and digits only."""
         raise NotImplementedError
 
+    def dialect(self, nonce: str) -> Dialect[str, Said]:
+        """Return how commands are put on the line and answers taken from it."""
+        return PromptDialect(
+            self.mark,
+            prompt=self.prompt,
+            marked=self.marked,
+            nonce=nonce,
+            eager=self.eager,
+            live=self.shares_output and not self.asynchronous,
+        )
+
     def begin(self, target: Target, config: AdapterConfig) -> Begin:
         """Return how it is started. Raises Unsupported for a target that it has no way to."""
         raise NotImplementedError
 
     def read_greeting(self, text: str) -> str | None:
         """Return its version from what it prints when it starts, where it says."""
+        return None
+
+    def unreadable(self, greeting: str) -> str | None:
+        """Return why a program could not be loaded, from what comes before the first prompt."""
         return None
 
     def read_failure(self, words: str) -> str | None:
@@ -245,6 +282,10 @@ class Spelling:
         Never from what a program can print, where that can be told apart.
         """
         raise NotImplementedError
+
+    def read_bound(self, text: str) -> Made | None:
+        """Return a breakpoint that words beside the answers tell of: there is code for it now."""
+        return None
 
     def refusal(self, text: str) -> str | None:
         """Return why the program was not let run, from an answer that tells of no stop."""
@@ -309,6 +350,10 @@ class Spelling:
         """Return the commands after which the program stops at those exceptions, and no others."""
         return ()
 
+    def heeds(self, halt: Halt, frames: Sequence[RawFrame]) -> Ask[bool] | bool:
+        """Return, or ask, whether an exception it stopped for is one that the filters name."""
+        raise NotImplementedError
+
     # --- seeing; frames are chosen by `select` before an operation, or named in its command
 
     def select(self, at: At, from_: At) -> Sequence[str]:
@@ -366,6 +411,10 @@ class Spelling:
         """Return what the program printed, of whole lines that came while it ran."""
         return ""
 
+    def complaint_of(self, text: str) -> str:
+        """Return what the debugger says in the program's place, which had it for its stderr."""
+        return ""
+
     # --- machine level
 
     def read_memory(self, address: str, count: int) -> Ask[tuple[str, bytes, int]] | None:
@@ -406,6 +455,7 @@ _METHODS: Mapping[Feature, str] = {
     Feature.DETACH: "detach",
     Feature.SAVE_CORE: "save_core",
     Feature.EXCEPTIONS: "set_filters",
+    Feature.STEP_BACK: "step_back",
 }
 
 
@@ -432,6 +482,8 @@ def features_of(spelling: Spelling) -> frozenset[Feature]:
         breaks.add(Feature.REGISTERS)
     if spelling.typed_filters:
         breaks.add(Feature.EXCEPTION_TYPES)
+    if not spelling.pauses:
+        always.remove(Feature.PAUSE)
     return frozenset(spelled | always | breaks)
 
 

@@ -78,7 +78,8 @@ class Talk:
                     f"it took longer than {limit_s:g} s and was interrupted.", next="dbg locals"
                 ) from None
         self._overhear(text)
-        return asked.read(text)
+        following = asked.then(text) if asked.then is not None else None
+        return asked.read(text) if following is None else await self.ask(following, slow=slow)
 
     async def _select(self, at: At) -> None:
         if at == self._selected:

@@ -23,6 +23,7 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.backends.debugger import Found, Missing
+from freezeframe.backends.forks import FOLLOWS, Ways
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
@@ -45,6 +46,8 @@ class ChildOffer:
     port: int | None = None
     pid: int | None = None
     name: str | None = None
+    #: it was forked, stands until it is joined, and writes where its parent does
+    forked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,10 @@ class Stops:
 
     #: reason and words of a stop, where its own say something else
     read: Callable[[Mapping[str, Any]], tuple[StopReason, str | None] | None] = lambda body: None
+    #: a raw command that tells more of a signal, given the words of its stop
+    ask_signal: Callable[[str], str | None] = lambda words: None
+    #: the words of that stop, with the answer
+    read_signal: Callable[[str, str], str] = lambda words, answer: words
     #: threads that stop at one time are told one after the other, and go on together
     together: bool = False
     #: what it says when a stop of another thread has interrupted a step, which is not over then
@@ -381,6 +388,8 @@ class Output:
 class Children:
     """Processes that the program starts: how they are announced, and how they are joined."""
 
+    #: what can be done about them
+    ways: Ways = FOLLOWS
     #: arguments of the attach request for a child that connected by itself
     arguments: Callable[[Target, Surroundings], dict[str, Any]] | None = None
     #: the event that announces a child, and how to join it
@@ -424,6 +433,10 @@ class Adapter:
     remark: Callable[[str], str | None] = lambda program: None
     #: suffix and text of a program that `doctor` starts
     probe_program: tuple[str, str] | None = None
+    #: how it is found among Xcode's tools, for programs in simulators; None: it debugs none there
+    find_in_xcode: Callable[[Mapping[str, str], AdapterConfig], Found | Missing] | None = None
+    #: a program that it joins stays where that stopped it, when asked to (`Attach.hold`)
+    holds: bool = False
     #: sure of itself: it was run against the real thing in our tests
     tested: bool = True
 

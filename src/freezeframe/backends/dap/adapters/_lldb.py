@@ -39,6 +39,7 @@ from freezeframe.model.stops import StopReason
 from . import _lldb_exceptions as exceptions
 from ._descriptor import (
     Breakpoints,
+    Children,
     End,
     Exceptions,
     Expressions,
@@ -250,9 +251,7 @@ def entry_address(target: Target) -> str | None:
 def _make_breakpoint(wanted: WantedBreakpoint) -> str:
     location = wanted.location
     if location.module is None:
-        # A generic function: its name goes on behind the one that the user knows.
-        name = re.escape(location.function or "")
-        command = f'breakpoint set --func-regex "(^|::){name}(<.*>)?(::h[0-9a-f]+)?$"'
+        command = f'breakpoint set --func-regex "{lldb.generic_function(location.function or "")}"'
     else:
         command = f'breakpoint set --shlib "{location.module}" --name "{location.function}"'
     if wanted.condition is not None:
@@ -275,7 +274,13 @@ START = Start(
     explain_failure=explain_failure,
 )
 END = End(signal=exit_signal, question=exit_question, read=read_exit)
-STOPS = Stops(read=read_stop, together=True, watches_after=True)
+STOPS = Stops(
+    read=read_stop,
+    ask_signal=lldb.ask_signal,
+    read_signal=lldb.with_address,
+    together=True,
+    watches_after=True,
+)
 BREAKPOINTS = Breakpoints(
     wire=wire_breakpoints,
     one_a_place=True,
@@ -323,3 +328,7 @@ RAW = Raw(
 OUTPUT = Output(log_marks=LOG_MARKS, log_text=log_text)
 #: what they do not advertise but can, by what stands above
 FEATURES = frozenset({Feature.REGISTERS, Feature.SET, Feature.JUMP, Feature.SINGLE_THREAD})
+
+# --- children -----------------------------------------------------------------------------------
+
+CHILDREN = Children(ways=lldb.FORKS)

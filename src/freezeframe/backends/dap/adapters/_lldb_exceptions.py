@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence, Set
 
+from freezeframe.backends import lldb
 from freezeframe.backends.backend import Core, Target
-from freezeframe.backends.native import is_rust
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo
 
 from ._descriptor import Ask, Inquiry, Thrown
@@ -17,21 +17,11 @@ def offered(offered: Sequence[ExceptionFilter], target: Target) -> tuple[Excepti
         return ()
     kept = [f for f in offered if f.name in ("cpp_throw", "cpp_catch")]
     renamed = [ExceptionFilter(f.name.removeprefix("cpp_"), f.label, default=False) for f in kept]
-    rust = target.program is not None and is_rust(target.program)
-    return (
-        *renamed,
-        ExceptionFilter("panic", "Rust panics", default=rust),
-        ExceptionFilter("signal", "signals that end a program", default=True),
-    )
-
-
-#: signals that end a program by themselves, and mean that it is broken
-_FATAL = "SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGSYS"
+    return (*renamed, *lldb.own_filters(target))
 
 
 def commands(names: Set[str]) -> Sequence[str]:
-    stop = "true" if "signal" in names else "false"
-    return (f"process handle --stop {stop} --notify {stop} --pass true {_FATAL}",)
+    return (lldb.handle_fatal(names),)
 
 
 #: the way from the unwinder's header back to the type in a C++ exception's own, on 64 bits

@@ -84,3 +84,5 @@ class Surroundings:
     stdio: tuple[str, str, str] | None = None
     #: a free port of this machine, for one that must be told where to listen
     port: int = 0
+    #: a terminal that gives the program a session of its own, where its children are followed
+    terminal: str | None = None

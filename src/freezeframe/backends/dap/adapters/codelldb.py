@@ -211,4 +211,5 @@ ADAPTER = Adapter(
         chatter=lambda text: True,
         log_text=_log_text,
     ),
+    children=_lldb.CHILDREN,
 )

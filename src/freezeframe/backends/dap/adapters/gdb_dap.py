@@ -6,6 +6,7 @@ Measured with 16.3. What its server does not tell or cannot do, `gdb_dap_probe.p
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import shlex
@@ -24,10 +25,12 @@ from freezeframe.backends.backend import (
     Target,
 )
 from freezeframe.backends.debugger import Found, Missing
+from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import (
     binary_kind,
     check_program,
     explain_failure,
+    fault_words,
     is_rust,
     panic_info,
     plain_function,
@@ -36,17 +39,21 @@ from freezeframe.backends.native import (
 )
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
-from freezeframe.model.stops import ExceptionFilter, Exit, StopReason
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 
 from . import _lldb
 from ._descriptor import (
     Adapter,
+    Ask,
     Breakpoints,
+    ChildOffer,
+    Children,
     End,
     Exceptions,
     Expressions,
     Frames,
     FunctionFilter,
+    Inquiry,
     Output,
     Plan,
     Raw,
@@ -55,6 +62,7 @@ from ._descriptor import (
     Stdio,
     Stops,
     Surroundings,
+    Thrown,
     Values,
 )
 
@@ -84,6 +92,10 @@ def _version(path: str, stamp: int) -> str | None:
 def _plan(target: Target, around: Surroundings) -> Plan:
     # Its words may hold colours; ASLR is left as it is, for containers forbid changing it.
     first = ["set style enabled off", "set disable-randomization off", "set confirm off"]
+    if not isinstance(target, Core):
+        first += _FORKS[target.forks]
+    if around.terminal is not None:
+        first.append(f"set inferior-tty {around.terminal}")
     if around.stdio is not None:
         streams = [shlex.quote(path) for path in around.stdio]
         redirected = f'exec "$0" "$@" <{streams[0]} >{streams[1]} 2>{streams[2]}'
@@ -115,6 +127,18 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         **target.options,
     }
     return Plan(Stdio(), "launch", arguments, spawn)
+
+
+_FORKS: dict[Forks, list[str]] = {
+    Forks.PARENT: [],
+    Forks.CHILD: ["set follow-fork-mode child"],
+    Forks.BOTH: ["set detach-on-fork off"],
+}
+
+
+def _read_forked(body: Mapping[str, Any]) -> ChildOffer:
+    pid = int(body["pid"])
+    return ChildOffer({**body, "forked": True}, pid=pid, forked=True)
 
 
 def _rust_commands(target: Target) -> list[str]:
@@ -164,7 +188,9 @@ def _read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
     match = re.search(r"\bSIG[A-Z0-9]+\b", words)
     if body.get("reason") == "pause" or match is None:
         return None
-    return StopReason.SIGNAL, match[0]
+    fault = body.get("fault")
+    meaning = fault_words(match[0], *fault) if fault else None
+    return StopReason.SIGNAL, f"{match[0]}: {meaning}" if meaning else match[0]
 
 
 def _filters(offered: Sequence[ExceptionFilter], target: Target) -> tuple[ExceptionFilter, ...]:
@@ -175,6 +201,19 @@ def _filters(offered: Sequence[ExceptionFilter], target: Target) -> tuple[Except
         ExceptionFilter("panic", "Rust panics", default=rust),
         ExceptionFilter("signal", "signals that end a program", default=True),
     )
+
+
+def _examine(description: str) -> Inquiry | None:
+    return _look_at_thrown() if description in ("throw", "catch", "rethrow") else None
+
+
+def _look_at_thrown() -> Inquiry:
+    said = yield Ask("python freezeframe_thrown()", raw=True)
+    try:
+        told = json.loads(said or "")
+    except ValueError:
+        return None
+    return Thrown(ExceptionInfo(told["types"][0], told["message"]), tuple(told["types"]))
 
 
 _COUNTED = re.compile(r"std::\w+ (?:of length|with) (\d+)")
@@ -244,6 +283,8 @@ ADAPTER = Adapter(
     exceptions=Exceptions(
         offered=_filters,
         commands=_filter_commands,
+        examines=True,
+        examine=_examine,
         functions={"panic": FunctionFilter("rust_panic", panic_info)},
         read_last_words=read_last_words,
     ),
@@ -270,5 +311,10 @@ ADAPTER = Adapter(
         # What the program prints goes another way: on its standard output GDB speaks itself.
         ignored=frozenset({"telemetry", "stdout"}),
         log_marks=_lldb.LOG_MARKS,
+    ),
+    children=Children(
+        ways=(Forks.PARENT, Forks.BOTH, Forks.CHILD),
+        event="freezeframeForked",
+        read_offer=_read_forked,
     ),
 )

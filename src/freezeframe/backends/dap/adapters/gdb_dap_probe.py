@@ -4,7 +4,11 @@ it has no requests for.
 Written against the server of GDB 16.3. What another version does not have is left as it is.
 """
 
+import json
+import os
 import re
+import signal
+import time
 from importlib import import_module
 from typing import Any
 
@@ -20,8 +24,9 @@ server: Any = import_module("gdb.dap.server")
 
 # --- stops ----------------------------------------------------------------------------------------
 
-#: the last stop's event; the step that is under way, and where it began
-_last: dict[str, Any] = {"stop": None, "step": None, "from": None}
+#: the last stop's event; the step that is under way, and where it began; whether the process was
+#: forked by another that is debugged, and whether the signal that stopped it then is still to come
+_last: dict[str, Any] = {"stop": None, "step": None, "from": None, "forked": False, "held": False}
 
 
 def _tell_more(body: dict[str, Any]) -> None:
@@ -31,6 +36,8 @@ def _tell_more(body: dict[str, Any]) -> None:
         details = getattr(event, "details", {})
         meaning = details.get("signal-meaning") if isinstance(details, dict) else None
         body["description"] = f"{event.stop_signal}: {meaning}" if meaning else event.stop_signal
+        if event.stop_signal in ("SIGSEGV", "SIGBUS", "SIGFPE"):
+            body["fault"] = _fault()
     caught = {bp.number: dict(key) for key, bp in _catchpoints()}
     for number in body.get("hitBreakpointIds", ()):
         if number in caught:
@@ -40,12 +47,24 @@ def _tell_more(body: dict[str, Any]) -> None:
             return
 
 
+def _fault() -> list[int] | None:
+    """Return the code of a fault, and the address."""
+    try:
+        info = gdb.parse_and_eval("$_siginfo")
+        return [int(info["si_code"]), int(info["_sifields"]["_sigfault"]["si_addr"])]
+    except gdb.error:
+        return None
+
+
 def _catchpoints() -> Any:
     return dap_breakpoint.breakpoint_map.get("exception", {}).items()
 
 
 def _remembering(on_stop: Any) -> Any:
     def remember(event: Any) -> None:
+        if _last["forked"] and isinstance(event, gdb.SignalEvent) and _is_ours(event.stop_signal):
+            gdb.post_event(_go_on_without_it)
+            return
         _last["stop"] = event
         step = _last["step"]
         if step is not None and _still_in_line(event):
@@ -55,6 +74,19 @@ def _remembering(on_stop: Any) -> Any:
         on_stop(event)
 
     return remember
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a forked process was stopped for us, or its parent's terminal, ours, hung up."""
+    if name == "SIGSTOP":
+        held, _last["held"] = _last["held"], False
+        return bool(held)
+    return name == "SIGHUP" and int(gdb.parse_and_eval("$_siginfo.si_code")) == _BY_KERNEL
+
+
+def _go_on_without_it() -> None:
+    gdb.execute("queue-signal 0", to_string=True)
+    events.exec_and_expect_stop("continue")
 
 
 def _here() -> Any:
@@ -110,6 +142,101 @@ for _name in ("send_event_maybe_later", "send_event"):
     if hasattr(events, _name):
         setattr(events, _name, _enriching(getattr(events, _name)))
 
+# --- processes that the program forks -------------------------------------------------------------
+
+#: the code of a signal that no process sent
+_BY_KERNEL = 128
+#: how long a process may take to stop
+_HEEDS_S = 1.0
+
+
+def _let_go() -> None:
+    """Let go of new processes. They are stopped, and told of: each gets a GDB of its own.
+
+    One that shares its parent's memory (vfork, posix_spawn) runs on: a breakpoint in it would be
+    one in the parent.
+    """
+    first, *others = gdb.inferiors()
+    for new in others:
+        pid, shares = new.pid, new.progspace == first.progspace
+        if not pid:
+            continue
+        if not shares:
+            os.kill(pid, signal.SIGSTOP)
+        gdb.execute(f"detach inferiors {new.num}", to_string=True)
+        gdb.execute(f"remove-inferiors {new.num}", to_string=True)
+        if not shares and _stands(pid):
+            body = {"pid": pid, "program": first.progspace.filename}
+            server.send_event("freezeframeForked", body)
+
+
+def _stands(pid: int) -> bool:
+    """Whether a process was stopped by a signal; it takes a moment until it has heeded it."""
+    end = time.monotonic() + _HEEDS_S
+    while time.monotonic() < end:
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                state = file.read().rpartition(") ")[2][:1]
+        except OSError:
+            return False
+        if state in "TXZ":
+            return state == "T"
+        os.sched_yield()
+    return False
+
+
+def _hearing(heard: Any) -> Any:
+    """Keep what happens to other processes from the server; it has no notion of them."""
+
+    def hear(event: Any) -> None:
+        inferior = getattr(event, "inferior", None) or event.inferior_thread.inferior
+        if inferior.num == 1:
+            if isinstance(event, gdb.ExitedEvent):
+                _let_go()
+            heard(event)
+        else:
+            # Not at once: GDB is in the middle of it.
+            gdb.post_event(_let_go)
+
+    return hear
+
+
+def _behind(execute: Any) -> Any:
+    """Let the program run in the background: in the foreground GDB refuses to go on after vfork."""
+    return lambda command, *args: execute(f"{command.rstrip(' &')} &", *args)
+
+
+if not gdb.parameter("detach-on-fork"):
+    events.exec_and_log = _behind(events.exec_and_log)
+    for _registry, _name in (
+        (gdb.events.new_thread, "_new_thread"),
+        (gdb.events.thread_exited, "_thread_exited"),
+        (gdb.events.exited, "_on_exit"),
+    ):
+        _registry.disconnect(getattr(events, _name))
+        _registry.connect(_hearing(getattr(events, _name)))
+
+# --- leaving --------------------------------------------------------------------------------------
+
+
+def _leaving(disconnect: Any) -> Any:
+    """Leave a program that was started here running: with GDB it would end."""
+
+    def left(*, terminateDebuggee: bool = False, **args: Any) -> Any:
+        if not terminateDebuggee:
+            server.send_gdb_with_response(_leave)
+        return disconnect(terminateDebuggee=terminateDebuggee, **args)
+
+    return left
+
+
+def _leave() -> None:
+    if gdb.selected_inferior().pid:
+        gdb.execute("detach", to_string=True)
+
+
+server._commands["disconnect"] = _leaving(server._commands["disconnect"])
+
 # --- core files -----------------------------------------------------------------------------------
 
 
@@ -135,6 +262,7 @@ def _open_core(program: str | None, core: str) -> None:
 
 def _joining(attach: Any) -> Any:
     def joined(*, coreFile: Any = None, program: Any = None, **args: Any) -> Any:
+        _last["forked"] = _last["held"] = args.get("forked", False)
         if coreFile is None:
             return attach(program=program, **args)
         return launch._LaunchOrAttachDeferredRequest(
@@ -146,6 +274,74 @@ def _joining(attach: Any) -> Any:
 
 if hasattr(launch, "_LaunchOrAttachDeferredRequest"):
     server._commands["attach"] = _joining(server._commands["attach"])
+
+# --- C++ exceptions -------------------------------------------------------------------------------
+
+#: object and type of an exception, where the C++ library tells them and where it is told them
+_THROWN = (("$_probe_arg0", "$_probe_arg1"), ("$rdi", "$rsi"), ("$x0", "$x1"), ("$a0", "$a1"))
+#: types that keep what they say behind their virtual table
+_SAYING = ("std::runtime_error", "std::logic_error")
+
+
+def freezeframe_thrown() -> None:
+    """Print the exception at hand: its type, those that it inherits from, and what it says."""
+    gdb.newest_frame().select()
+    for object, info in _THROWN:
+        try:
+            types = _types(_word(f"(unsigned long){info}"))
+            if types:
+                where = _word(f"(unsigned long){object}")
+                print(json.dumps({"types": types, "message": _message(types, where)}))
+                return
+        except gdb.error:
+            continue
+
+
+def _word(expression: str) -> int:
+    return int(gdb.parse_and_eval(expression))
+
+
+def _symbol(address: int, before: str) -> str:
+    """Return what stands behind some words in the name of what lies at an address."""
+    told = gdb.execute(f"info symbol {address:#x}", to_string=True)
+    found = re.match(rf"{before} (.*?)(?:@+[\w.]+)?(?: \+ \d+)? in section", told)
+    return found[1] if found is not None else ""
+
+
+def _types(first: int) -> list[str]:
+    """Return the name of a type and of every one that it inherits from."""
+    names: list[str] = []
+    waiting = [first]
+    while waiting:
+        info = waiting.pop(0)
+        name = _symbol(info, "typeinfo for")
+        if not name or name in names:
+            continue
+        names.append(name)
+        kind = _symbol(_word(f"*(unsigned long*){info:#x}"), "vtable for")
+        if "__si_class" in kind:
+            waiting.append(_word(f"*(unsigned long*){info + 16:#x}"))
+        elif "__vmi_class" in kind:
+            count = _word(f"*(unsigned int*){info + 20:#x}")
+            waiting += [_word(f"*(unsigned long*){info + 24 + 16 * i:#x}") for i in range(count)]
+    return names
+
+
+def _message(types: list[str], where: int) -> str:
+    ways = [f"*({types[0]}*){where:#x}"]
+    if any(name in _SAYING for name in types):
+        ways.insert(0, f"*(char**){where + 8:#x}")
+    elif "std::exception" in types:
+        # By its place in the table of virtual functions, behind two destructors.
+        ways.insert(0, f"((char*(*)(void*))(*(void***){where:#x})[2])((void*){where:#x})")
+    for way in ways:
+        try:
+            value = gdb.parse_and_eval(way)
+            return value.string() if way.startswith(("*(char**)", "((char*")) else str(value)
+        except gdb.error:
+            continue
+    return ""
+
 
 # --- watchpoints ----------------------------------------------------------------------------------
 

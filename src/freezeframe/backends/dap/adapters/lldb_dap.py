@@ -11,14 +11,15 @@ import glob
 import os
 import re
 import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from freezeframe.backends import lldb
 from freezeframe.backends.backend import Attach, Core, Feature, Target
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import binary_kind, check_program
+from freezeframe.backends.transport import xcrun
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
 
@@ -46,9 +47,16 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
             return _checked(found, config)
     for found in sorted(glob.glob("/usr/lib/llvm-*/bin/lldb-dap"), reverse=True):
         return _checked(found, config)
-    if sys.platform == "darwin" and (found := _xcrun()):
+    if (found := xcrun.tool("lldb-dap", env)) is not None:
         return _checked(found, config)
     return Missing("there is no lldb-dap on PATH")
+
+
+def _find_in_xcode(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
+    if config.path is not None:
+        return _find(env, config)
+    found = xcrun.tool("lldb-dap", env)
+    return _checked(found, config) if found else Missing("Xcode 16 is the first that has lldb-dap")
 
 
 def _checked(path: str, config: AdapterConfig) -> Found:
@@ -63,16 +71,12 @@ def _version(path: str, stamp: int) -> str | None:
     return match[1] if match else None
 
 
-def _xcrun() -> str | None:
-    found = (answer(["xcrun", "--find", "lldb-dap"]) or "").strip()
-    return found if os.path.isabs(found) else None
-
-
 # --- how it is started ---------------------------------------------------------------------
 
 
 def _plan(target: Target, around: Surroundings) -> Plan:
-    spawn = Spawn(around.found.command, target.cwd, target.env)
+    env = lldb.surroundings(target.env, around.found.path)
+    spawn = Spawn(around.found.command, target.cwd, env)
     common: dict[str, Any] = {
         "initCommands": _lldb.first_commands(target),
         "customFrameFormat": _lldb.FRAME_FORMAT,
@@ -89,7 +93,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         )
     common["preRunCommands"] = [*_lldb.SIGNALS]
     if isinstance(target, Attach):
-        where: dict[str, Any] = {"pid": target.pid}
+        where: dict[str, Any] = {"pid": target.pid, "stopOnEntry": target.hold}
         if target.host is not None:
             where = {"gdb-remote-hostname": target.host, "gdb-remote-port": target.port}
         if target.program is not None and binary_kind(target.program):
@@ -133,6 +137,8 @@ ADAPTER = Adapter(
     shebangs=(),
     install=("apt-get install lldb-22", "brew install llvm"),
     find=_find,
+    find_in_xcode=_find_in_xcode,
+    holds=True,
     plan=_plan,
     binaries=("elf", "mach-o"),
     servers=("gdbserver", "lldb-server", "debugserver"),
@@ -150,4 +156,5 @@ ADAPTER = Adapter(
     expressions=_lldb.EXPRESSIONS,
     raw=replace(_lldb.RAW, prefix="`"),
     output=replace(_lldb.OUTPUT, chatter=lambda text: _CHATTER.match(text) is not None),
+    children=_lldb.CHILDREN,
 )

@@ -68,6 +68,9 @@ _HINTS = {
 class GdbMi(GdbLife):
     """One gdb at work on one process. See `backends.backend.Backend`."""
 
+    def _another(self) -> GdbMi:
+        return GdbMi(self._found, self._config)
+
     # --- who it is
 
     @property

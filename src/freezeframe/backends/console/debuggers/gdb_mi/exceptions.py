@@ -16,6 +16,8 @@ from .texts import tidy
 UNKNOWN = "exception"
 #: registers of the first and second argument of a function: object and type of `__cxa_throw`
 _ARGUMENTS = {"x86-64": ("$rdi", "$rsi"), "aarch64": ("$x0", "$x1"), "riscv": ("$a0", "$a1")}
+#: the same where the library has probes, which stand for the first and second of what they tell
+_TOLD = ("$_probe_arg0", "$_probe_arg1")
 #: bases between a class and std::exception
 _DEEPEST = 8
 #: they keep what they say behind their virtual table
@@ -56,12 +58,19 @@ async def _by_probe(line: Line, where: str) -> tuple[list[str], str]:
 
 
 async def _by_arguments(line: Line, where: str) -> tuple[list[str], str]:
-    """The arguments of the function that throws, which the program stands at the beginning of."""
-    machine = await line.cli("show architecture")
-    object, info = next(
-        (regs for name, regs in _ARGUMENTS.items() if name in machine), ("$rdi", "$rsi")
-    )
-    types = [await _type_at(line, where, info)]
+    """What the C++ library tells where it throws and catches, whose types gdb need not know.
+
+    Else the arguments of the function that throws, which the program stands at the beginning of.
+    """
+    object, info = _TOLD
+    try:
+        types = [await _type_at(line, where, info)]
+    except DebuggerError:
+        machine = await line.cli("show architecture")
+        object, info = next(
+            (regs for name, regs in _ARGUMENTS.items() if name in machine), ("$rdi", "$rsi")
+        )
+        types = [await _type_at(line, where, info)]
     way = f"(char*){info}"
     while types[-1] != "std::exception" and len(types) < _DEEPEST:
         way = f"*(char**)({way}+2*sizeof(void*))"

@@ -19,10 +19,10 @@ from freezeframe.backends.backend import (
     Target,
     WantedBreakpoint,
 )
-from freezeframe.backends.console.backend import ConsoleBackend
 from freezeframe.backends.console.reader import Fields, quote
 from freezeframe.backends.console.streams import Streams
 from freezeframe.backends.debugger import Found
+from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import (
     binary_kind,
     check_program,
@@ -32,12 +32,12 @@ from freezeframe.backends.native import (
     is_rust,
     panic_info,
 )
-from freezeframe.backends.transport.process import Process
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
 from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
 from . import exceptions, libc, names, start
+from .kin import GdbFamily
 from .line import Answered, GdbRefused, Happened, Line, Wrote, rows, tap_of
 from .marks import Marks
 from .motion import Motion
@@ -50,15 +50,13 @@ _LEAVE_S = 5.0
 _VERSION = re.compile(r"^GNU gdb.* (\d+(?:\.\d+)+)", re.MULTILINE)
 
 
-class GdbLife(ConsoleBackend):
+class GdbLife(GdbFamily):
     """The start and the ends of one program under gdb."""
 
-    streams: Streams | None
-
     def __init__(self, found: Found, config: Config) -> None:
-        super().__init__(_NAME, found, config)
         timeouts = config.timeouts
-        self._line = Line(_NAME, timeouts, self._hear, self.lost)
+        line = Line(_NAME, timeouts, self._hear, self.lost)
+        super().__init__(_NAME, found, config, line)
         self._marks = Marks(self._line)
         self._watches = Watches(self._line)
         self._values = Values(self._line, timeouts.value_s)
@@ -69,7 +67,7 @@ class GdbLife(ConsoleBackend):
             self._values,
             self.emit,
             self.drain,
-            self.finish,
+            self._over,
             self.work,
         )
         self._advertised: list[str] = []
@@ -81,10 +79,6 @@ class GdbLife(ConsoleBackend):
         self._frames: dict[int, Place] = {}
         self._last_frame = 0
 
-    @property
-    def process(self) -> Process | None:
-        return self._line.process
-
     # --- life
 
     async def start(
@@ -94,7 +88,9 @@ class GdbLife(ConsoleBackend):
         self._sink = sink
         options = self._config.adapter(_NAME)
         self._command = (self._found.path, "-q", "-nx", "-i=mi3", *options.args)
-        argv = (*self._command[:3], *start.settings(), *self._command[3:])
+        forks = Forks.PARENT if isinstance(target, Core) else target.forks
+        self._kin.followed = forks is Forks.BOTH
+        argv = (*self._command[:3], *start.settings(forks), *self._command[3:])
         self._know(target.program)
         if isinstance(target, Launch):
             check_program(target)
@@ -135,6 +131,11 @@ class GdbLife(ConsoleBackend):
         if isinstance(listed, Answered):
             self._advertised = [str(f) for f in rows(listed.result.fields.get("features"))]
         python = all(isinstance(each, Answered) for each in answers[: len(probes)])
+        if self._kin.followed and not python:
+            raise LaunchFailed(
+                "this gdb was built without Python, which following children needs.",
+                next="dbg start PROGRAM --child only",
+            )
         self._marks.python = self._values.python = self._watches.python = python
         for refused in answers[len(answers) - len(further) :]:
             if isinstance(refused, GdbRefused):
@@ -266,6 +267,7 @@ class GdbLife(ConsoleBackend):
         if target.pid is not None:
             self.pid = target.pid
             await self._join(f"-target-attach {target.pid}", target)
+            self._joined = True
         else:
             host = f"[{target.host}]" if ":" in (target.host or "") else target.host
             if target.host in ("127.0.0.1", "::1", "localhost"):
@@ -285,6 +287,8 @@ class GdbLife(ConsoleBackend):
         bound = await self._set_all(configuration.breakpoints)
         await self._set_default_filters(configuration)
         self.emit(events.ProcessStarted(self.pid))
+        if self._parent is not None:
+            self._motion.adopt()
         # Joined programs go on running, whatever the debugger does by itself.
         await self._motion.go_on()
         return bound
@@ -336,10 +340,6 @@ class GdbLife(ConsoleBackend):
         )
         return []
 
-    async def _end_program(self) -> None:
-        if not isinstance(self.target, Core):
-            await self._line.cli("kill", timeout_s=1.0)
-
     async def _leave(self) -> None:
         if isinstance(self.target, Core):
             return
@@ -350,14 +350,6 @@ class GdbLife(ConsoleBackend):
             if "not being run" not in error.message:
                 raise
 
-    def _let_go(self) -> None:
-        self._line.close()
-
-    def _spared(self) -> tuple[int, ...]:
-        if isinstance(self.target, Attach) and self.target.pid is not None:
-            return (self.target.pid,)
-        return super()._spared()
-
     # --- what gdb reports
 
     def _hear(self, notice: Happened | Wrote) -> None:
@@ -365,6 +357,10 @@ class GdbLife(ConsoleBackend):
             self.emit_text(notice.stream, notice.text)
             return
         fields = notice.record.fields
+        if self._kin.is_strange(fields):
+            if notice.record.kind == "thread-group-started":
+                self._kin.began(fields)
+            return
         match notice.record.kind:
             case "stopped":
                 self._motion.hear_stopped(notice)

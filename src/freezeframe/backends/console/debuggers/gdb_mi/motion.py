@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 #: after this a program that does not heed SIGINT (it blocks it) gets the signal that none can block
 _HEEDS_S = 1.0
+#: the code of a signal that no process sent
+_BY_KERNEL = "128"
 _OUTERMOST = "not meaningful in the outermost frame"
 #: times that a step goes on because it came back to the line where it began
 _MOST_REPEATS = 4
@@ -70,6 +72,8 @@ class Motion:
         self._finish = finish
         self._work = work
         self.running = False
+        #: it was forked by a program that was started here
+        self.is_child = False
         #: the process that signals go to; None for a remote one
         self.pid: int | None = None
         #: what a filter caught in a thread; None where it is not of a type that is wanted
@@ -247,6 +251,19 @@ class Motion:
             await self._line.cli("queue-signal 0", where=at(self._ours, None))
             self._ours = None
 
+    def adopt(self) -> None:
+        """The process was forked, and stopped for us: that is the first thing it will tell."""
+        self.is_child = True
+        self._late += 1
+
+    async def _hung_up(self) -> bool:
+        """Whether the kernel hung up the terminal, which is ours, because the parent has ended."""
+        try:
+            body = await self._line.ask("-data-evaluate-expression $_siginfo.si_code")
+        except DebuggerError:
+            return False
+        return str(body.get("value")) == _BY_KERNEL
+
     def expect(self) -> None:
         """The program is about to run because of us."""
         self.running = True
@@ -310,6 +327,10 @@ class Motion:
     async def _report(self, happened: Happened, reason: StopReason | None = None) -> None:
         fields = happened.record.fields
         name, thread = stops.signal(fields), stops.thread(fields)
+        if name == "SIGHUP" and self.is_child and await self._hung_up():
+            self._ours = thread
+            await self._go("-exec-continue")
+            return
         mine = name in ("SIGINT", "SIGSTOP") and (self._pausing or self._late > 0)
         if mine:
             self._ours = thread

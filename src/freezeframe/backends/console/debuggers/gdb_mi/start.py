@@ -12,6 +12,7 @@ from pathlib import Path
 
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.console.reader import quote
+from freezeframe.backends.forks import Forks
 from freezeframe.backends.transport.drain import Drain
 from freezeframe.backends.transport.process import PIPE, Process
 from freezeframe.errors import DebuggerError
@@ -52,8 +53,6 @@ SETTINGS = (
     "print symbol on",
     "print thread-events off",
     "print inferior-events off",
-    "detach-on-fork on",
-    "follow-fork-mode parent",
     "breakpoint pending off",
 )
 
@@ -69,13 +68,20 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
 _SKIPPED = "^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::"
 
 
-def settings() -> list[str]:
+_FORKS = {
+    Forks.PARENT: ("detach-on-fork on", "follow-fork-mode parent"),
+    Forks.CHILD: ("detach-on-fork on", "follow-fork-mode child"),
+    Forks.BOTH: ("detach-on-fork off", "follow-fork-mode parent"),
+}
+
+
+def settings(forks: Forks) -> list[str]:
     """Return the words of gdb's command line that set it up.
 
     There each costs nothing; as a command of MI it would be an answer to wait for.
     """
     commands = [
-        *(f"set {each}" for each in SETTINGS),
+        *(f"set {each}" for each in (*SETTINGS, *_FORKS[forks])),
         f"skip -rfunction {_SKIPPED}",
         # gdb 13 fails inside itself on some Rust types; it can go on, and says so as an error.
         *(
@@ -114,8 +120,6 @@ def launch(target: Launch, redirections: str, terminal: str) -> list[str]:
         f"-gdb-set inferior-tty {terminal}",
         f"-interpreter-exec console {quote(f'set args {args}')}",
     ]
-    if target.prefer_child:
-        commands.append("-gdb-set follow-fork-mode child")
     wrapper = "env -i " + " ".join(
         shlex.quote(f"{key}={value}") for key, value in target.env.items() if key
     )

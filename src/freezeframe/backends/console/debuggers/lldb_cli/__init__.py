@@ -12,8 +12,8 @@ import os
 import re
 import shutil
 import signal
-import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from freezeframe.backends import lldb
@@ -43,12 +43,12 @@ from freezeframe.backends.native import (
     binary_kind,
     check_program,
     explain_failure,
-    is_rust,
     is_stripped,
     panic_info,
     read_last_words,
     rust_main,
 )
+from freezeframe.backends.transport import xcrun
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
@@ -89,6 +89,7 @@ class Lldb(Spelling):
     # LLDB repeats what it reads where nobody types; its answer names the token once more.
     marked = r"(?:apropos |No commands found pertaining to ')"
     own_conditions = True
+    typed_filters = True
     # LLDB waits for the program, and for nothing else. Its program is not given this signal.
     interrupt = signal.SIGSTOP
     interrupts_program = True
@@ -99,8 +100,8 @@ class Lldb(Spelling):
         (ScopeKind.REGISTERS, "Registers"),
     )
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = tuple(command)
         self._target: Target | None = None
 
     # --- the line
@@ -111,23 +112,19 @@ class Lldb(Spelling):
         return f"apropos {token}\nversion"
 
     def begin(self, target: Target, config: AdapterConfig) -> Begin:
-        if isinstance(target, Attach) and target.pid is None:
-            raise Unsupported(f"{self.name} joins processes by number.", next="dbg attach PID")
         if isinstance(target, Launch):
             check_program(target)
         self._target = target
         program = target.program if target.program and binary_kind(target.program) else ""
-        rust = bool(program) and is_rust(program)
         if not isinstance(target, Core):
             self.filters = (
                 ExceptionFilter("throw", "C++ exceptions where they are thrown"),
                 ExceptionFilter("catch", "C++ exceptions where they are caught"),
-                ExceptionFilter("panic", "Rust panics", default=rust),
-                ExceptionFilter("signal", "signals that end a program", default=True),
+                *lldb.own_filters(target),
             )
         return Begin(
             (
-                self._path,
+                *self._command,
                 *config.args,
                 "--no-lldbinit",
                 "--no-use-colors",
@@ -135,7 +132,7 @@ class Lldb(Spelling):
                 f'command script import "{_PROBE}"',
             ),
             target.cwd,
-            target.env,
+            lldb.surroundings(target.env, self._command[0]),
             Line.STDIO,
             Home.LAUNCHED if isinstance(target, Launch) else Home.APART,
             settings=(
@@ -149,7 +146,8 @@ class Lldb(Spelling):
         told = words.heard(text)
         if told is None:
             raise Unsupported(
-                f"{self._path} cannot run Python, which {self.name} needs.", next="dbg adapters"
+                f"{' '.join(self._command)} cannot run Python, which {self.name} needs.",
+                next="dbg adapters",
             )
         match = re.search(r"version (\S+)", str(told.get("hello", "")))
         return match[1] if match else None
@@ -168,6 +166,8 @@ class Lldb(Spelling):
         return f'ff ["launch", {streams}, {rest}]'
 
     def join(self, target: Target) -> str | None:
+        if isinstance(target, Attach) and target.host is not None:
+            return words.ff("connect", target.host, target.port)
         if isinstance(target, Attach):
             return words.ff("attach", target.pid)
         return words.ff("core", target.core) if isinstance(target, Core) else None
@@ -255,15 +255,14 @@ class Lldb(Spelling):
         elif location.function is not None:
             program = self._target.program if self._target is not None else None
             alias = rust_main(program) if location.function == "main" else location.function
-            place = {"function": alias, "module": location.module}
+            generic = lldb.generic_function(alias)
+            place = {"function": alias, "module": location.module, "generic": generic}
         else:
             place = {"path": location.file, "line": location.line}
 
-        def read(text: str) -> Made:
-            told = words.answer(text)
-            return Made(told["number"], told.get("path"), told.get("line"), told["bound"])
-
-        return Ask(words.ff("break_at", place, condition), read)
+        return Ask(
+            words.ff("break_at", place, condition), lambda text: words.made(words.answer(text))
+        )
 
     def unbreak(self, number: str) -> str:
         return words.ff("unbreak", int(number))
@@ -278,7 +277,8 @@ class Lldb(Spelling):
         return Ask(words.evaluation(expression, at, "text"), read)
 
     def set_filters(self, filters: Sequence[ExceptionFilter]) -> Sequence[str]:
-        return (words.ff("filters", [each.name for each in filters]),)
+        wanted = {each.name: each.condition or "" for each in filters}
+        return (words.ff("filters", wanted, lldb.handle_fatal(wanted)),)
 
     # --- seeing
 
@@ -343,7 +343,7 @@ class Lldb(Spelling):
             told = words.answer(text)
             if not told["good"]:
                 raise EvaluationFailed(lldb.brief_error(told["said"]))
-            return str(told["said"])
+            return words.printed(text) + str(told["said"])
 
         return Ask(words.ff("raw", command), read)
 
@@ -416,11 +416,19 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
             return _found(found)
     for found in sorted(glob.glob("/usr/lib/llvm-*/bin/lldb"), reverse=True):
         return _found(found)
-    if sys.platform == "darwin":
-        found = (answer(["xcrun", "--find", "lldb"]) or "").strip()
-        if os.path.isabs(found):
-            return _found(found)
+    if xcrun.tool("lldb", env) is not None:
+        return _find_in_xcode(env, config)
     return Missing("there is no lldb on PATH")
+
+
+def _find_in_xcode(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
+    if config.path is not None:
+        return _find(env, config)
+    runner, found = xcrun.program(env), xcrun.tool("lldb", env)
+    if runner is None or found is None:
+        return Missing("Xcode has no lldb here")
+    # By its runner, which sets up what Xcode's own needs.
+    return replace(_found(found), command=(runner, "lldb"))
 
 
 def _found(path: str) -> Found:
@@ -442,7 +450,12 @@ DEBUGGER = Debugger(
     binaries=("elf", "mach-o"),
     install=("apt-get install lldb", "brew install llvm"),
     find=_find,
-    make=lambda found, config: prompted(lambda: Lldb(found.path))(found, config),
+    find_in_xcode=_find_in_xcode,
+    holds=True,
+    aliases=("lldb",),
+    make=lambda found, config: prompted(lambda: Lldb(found.command))(found, config),
     rank=60,
-    tested=False,
+    servers=("gdbserver", "lldb-server", "debugserver"),
+    forks=lldb.FORKS,
+    tested=True,
 )

@@ -1,8 +1,8 @@
 """Runs inside LLDB: what a C++ exception is and says, where it is thrown or caught."""
 
-from collections.abc import Callable
 from typing import Any
 
+import held_probe as held  # type: ignore[import-not-found]
 import lldb  # type: ignore[import-not-found]
 import values_probe as values  # type: ignore[import-not-found]
 
@@ -13,57 +13,73 @@ _SAYING = ("std::runtime_error", "std::logic_error")
 _MAX_BASES, _LONGEST = 16, 4096
 
 
-def thrown(
-    frame: Any, process: Any, name: str, run: Callable[[str], tuple[bool, str]]
-) -> dict[str, Any]:
-    """Return type and message at the runtime's own functions, as far as they can be told."""
-    told = {"type": "exception", "message": "", "mode": "raised"}
+def thrown(frame: Any, name: str) -> dict[str, Any]:
+    """Return type, message and all types at the runtime's own functions, as far as can be told."""
+    told: dict[str, Any] = {"type": "exception", "message": "", "mode": "raised", "types": []}
     try:
         first = _number(frame, "$arg1")
         if name == "catch":
-            info = _pointer(process, first - _TYPE_BEFORE_HEADER)
+            info = _pointer(first - _TYPE_BEFORE_HEADER)
             where = first + _OBJECT_AFTER_HEADER
         else:
             info, where = _number(frame, "$arg2"), first
-        types = _types(process, info, run)
-    except values.Refused:
+        types = _types(info)
+    except held.Refused:
         return told
     if types:
-        told["type"] = types[0]
+        told.update(type=types[0], types=types)
         if any(each in _SAYING for each in types):
-            told["message"] = _text(process, _pointer(process, where + 8))
+            told["message"] = _text(_pointer(where + 8))
     return told
+
+
+def is_of_type(types: list[str], wanted: str) -> bool:
+    """Whether an exception is of one of the types in a list with commas."""
+    names = [each.strip() for each in wanted.split(",") if each.strip()]
+    return any(kind == each or kind.endswith(f"::{each}") for kind in types for each in names)
 
 
 def _number(frame: Any, expression: str) -> int:
     return int(values.evaluate(frame, f"(unsigned long)({expression})").GetValueAsUnsigned())
 
 
-def _pointer(process: Any, address: int) -> int:
+def _pointer(address: int) -> int:
     error = lldb.SBError()
-    found = process.ReadPointerFromMemory(address, error)
-    if error.Fail():
-        raise values.Refused(error.GetCString())
+    found = held.process().ReadPointerFromMemory(address, error)
+    held.check(error)
     return int(found)
 
 
-def _text(process: Any, address: int) -> str:
+def _whole(address: int) -> int:
     error = lldb.SBError()
-    return process.ReadCStringFromMemory(address, _LONGEST, error) or ""
+    found = held.process().ReadUnsignedFromMemory(address, 4, error)
+    held.check(error)
+    return int(found)
 
 
-def _types(process: Any, first: int, run: Callable[[str], tuple[bool, str]]) -> list[str]:
-    """Return the name of a type and of those that it inherits from, one base each."""
+def _text(address: int) -> str:
+    error = lldb.SBError()
+    return held.process().ReadCStringFromMemory(address, _LONGEST, error) or ""
+
+
+def _types(first: int) -> list[str]:
+    """Return the name of a type and of every one that it inherits from."""
     names: list[str] = []
-    info = first
-    while info and len(names) < _MAX_BASES:
-        mangled = _text(process, _pointer(process, info + 8)).lstrip("*")
-        said = run(f"language cplusplus demangle _ZTS{mangled}")[1]
+    waiting = [first]
+    while waiting and len(names) < _MAX_BASES:
+        info = waiting.pop(0)
+        if not info:
+            continue
+        mangled = _text(_pointer(info + 8)).lstrip("*")
+        said = held.run(f"language cplusplus demangle _ZTS{mangled}")[1]
         name = said.partition("typeinfo name for ")[2].strip()
-        if not name:
-            break
+        if not name or name in names:
+            continue
         names.append(name)
-        table = lldb.SBAddress(_pointer(process, info), process.GetTarget())
-        single = "__si_class_type_info" in (table.GetSymbol().GetName() or "")
-        info = _pointer(process, info + 16) if single else 0
+        table = lldb.SBAddress(_pointer(info), held.target()).GetSymbol().GetName() or ""
+        if "__si_class_type_info" in table:
+            waiting.append(_pointer(info + 16))
+        elif "__vmi_class_type_info" in table:
+            bases = range(min(_whole(info + 20), _MAX_BASES))
+            waiting += [_pointer(info + 24 + 16 * index) for index in bases]
     return names

@@ -2,22 +2,16 @@
 
 from typing import Any
 
+import held_probe as held  # type: ignore[import-not-found]
 import lldb  # type: ignore[import-not-found]
-import values_probe as values  # type: ignore[import-not-found]
 
-Refused = values.Refused
 _PAGE = 4096
-
-
-def check(error: Any) -> None:
-    if error.Fail():
-        raise Refused(error.GetCString() or "LLDB gave no reason")
 
 
 def read(process: Any, address: int, count: int) -> bytes:
     error = lldb.SBError()
     data = process.ReadMemory(address, count, error)
-    check(error)
+    held.check(error)
     return bytes(data or b"")
 
 
@@ -29,7 +23,7 @@ def read_memory(process: Any, address: int, count: int) -> str:
         size = min(count - len(data), _PAGE - here % _PAGE)
         try:
             data += read(process, here, size)
-        except Refused:
+        except held.Refused:
             break
     return data.hex()
 
@@ -37,7 +31,7 @@ def read_memory(process: Any, address: int, count: int) -> str:
 def write_memory(process: Any, address: int, data: str) -> int:
     error = lldb.SBError()
     written = process.WriteMemory(address, bytes.fromhex(data), error)
-    check(error)
+    held.check(error)
     return int(written)
 
 

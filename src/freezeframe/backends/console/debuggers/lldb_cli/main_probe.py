@@ -6,21 +6,18 @@ answered by the next stop, which LLDB's own structures tell.
 
 import contextlib
 import json
-import re
 import traceback
 from typing import Any
 
-import exceptions_probe as exceptions  # type: ignore[import-not-found]
+import held_probe as held  # type: ignore[import-not-found]
 import lldb  # type: ignore[import-not-found]
 import machine_probe as machine  # type: ignore[import-not-found]
+import marks_probe as marks  # type: ignore[import-not-found]
+import stops_probe as stops  # type: ignore[import-not-found]
 import values_probe as values  # type: ignore[import-not-found]
+import watches_probe as watches  # type: ignore[import-not-found]
 
-Refused = values.Refused
 _PREFIX = "@ff "
-_FATAL = "SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGSYS"
-#: frames in which the end of a C++ program that nobody wanted is told
-_NEAR = 24
-_TERMINATE = re.compile(r"std::terminate|__cxa_r?e?throw|__verbose_terminate")
 _STEPS = {
     "over": lambda thread, error: thread.StepOver(lldb.eOnlyDuringStepping, error),
     "into": lambda thread, error: thread.StepInto(
@@ -32,39 +29,13 @@ _STEPS = {
 }
 
 
-class State:
-    """What is kept between commands."""
-
-    debugger: Any = None
-    #: the numbers of the breakpoints behind exception filters
-    filters: dict[int, str] = {}
-    signals = ""
-    #: by number: address, type and last text of what is watched
-    watched: dict[int, list[Any]] = {}
-
-
-def _target() -> Any:
-    return State.debugger.GetSelectedTarget()
-
-
-def _process() -> Any:
-    return _target().GetProcess()
-
-
-def _run(command: str) -> tuple[bool, str]:
-    result = lldb.SBCommandReturnObject()
-    State.debugger.GetCommandInterpreter().HandleCommand(command, result)
-    said = (result.GetOutput() or "") + (result.GetError() or "")
-    return bool(result.Succeeded()), said
-
-
 # --- how it begins ------------------------------------------------------------------------------
 
 
 def open_target(program: str) -> None:
     error = lldb.SBError()
-    State.debugger.CreateTarget(program, None, None, True, error)
-    machine.check(error)
+    held.State.debugger.CreateTarget(program, None, None, True, error)
+    held.check(error)
 
 
 def launch(streams: list[str], told: dict[str, Any]) -> dict[str, Any]:
@@ -75,50 +46,60 @@ def launch(streams: list[str], told: dict[str, Any]) -> dict[str, Any]:
     for number, path in enumerate(streams):
         info.AddOpenFileAction(number, path, number == 0, number != 0)
     error = lldb.SBError()
-    _target().Launch(info, error)
-    machine.check(error)
-    _signals()
-    return _stop()
+    held.target().Launch(info, error)
+    held.check(error)
+    marks.signals()
+    return dict(stops.stop())
 
 
 def attach(pid: int) -> dict[str, Any]:
     error = lldb.SBError()
-    _target().AttachToProcessWithID(lldb.SBListener(), pid, error)
-    machine.check(error)
-    _signals()
-    return _stop()
+    held.target().AttachToProcessWithID(lldb.SBListener(), pid, error)
+    held.check(error)
+    marks.signals()
+    return dict(stops.stop())
+
+
+def connect(host: str, port: int) -> dict[str, Any]:
+    """Join a program through a debug server that holds it."""
+    error = lldb.SBError()
+    url = f"connect://{host}:{port}"
+    held.target().ConnectRemote(held.State.debugger.GetListener(), url, "gdb-remote", error)
+    held.check(error)
+    marks.signals()
+    return dict(stops.stop())
 
 
 def core(path: str) -> dict[str, Any]:
     error = lldb.SBError()
-    _target().LoadCore(path, error)
-    machine.check(error)
-    return _stop()
+    held.target().LoadCore(path, error)
+    held.check(error)
+    return dict(stops.stop())
 
 
 def select(thread: int, level: int) -> None:
     """Make a frame the one that LLDB's own words speak of."""
-    chosen = _thread(thread)
-    _process().SetSelectedThread(chosen)
+    chosen = held.thread(thread)
+    held.process().SetSelectedThread(chosen)
     chosen.SetSelectedFrame(level)
 
 
 def pid() -> int:
-    return int(_process().GetProcessID())
+    return int(held.process().GetProcessID())
 
 
 def kill() -> None:
-    machine.check(_process().Kill())
+    held.check(held.process().Kill())
 
 
 def detach() -> None:
-    machine.check(_process().Detach())
+    held.check(held.process().Detach())
 
 
 def save_core(path: str) -> None:
-    good, said = _run(f'process save-core --style full "{path}"')
+    good, said = held.run(f'process save-core --style full "{path}"')
     if not good:
-        raise Refused(said)
+        raise held.Refused(said)
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -126,234 +107,48 @@ def save_core(path: str) -> None:
 
 def go(only: Any = None) -> dict[str, Any]:
     values.shown.clear()
-    process = _process()
-    held = [each for each in process if only is not None and each.GetThreadID() != only]
-    for each in held:
+    process = held.process()
+    others = [each for each in process if only is not None and each.GetThreadID() != only]
+
+    def move() -> None:
+        held.check(process.Continue())
+
+    for each in others:
         each.Suspend()
     try:
-        machine.check(process.Continue())
+        return dict(stops.moved(move))
     finally:
-        for each in held:
+        for each in others:
             each.Resume()
-    return _stop()
 
 
 def step(kind: str, thread: int) -> dict[str, Any]:
     values.shown.clear()
-    error = lldb.SBError()
-    _STEPS[kind](_thread(thread), error)
-    machine.check(error)
-    return _stop()
+
+    def move() -> None:
+        error = lldb.SBError()
+        _STEPS[kind](held.thread(thread), error)
+        held.check(error)
+
+    return dict(stops.moved(move))
 
 
 def jump(thread: int, path: str, line: int) -> None:
     values.shown.clear()
-    machine.check(_thread(thread).JumpToLine(lldb.SBFileSpec(path, False), line))
+    held.check(held.thread(thread).JumpToLine(lldb.SBFileSpec(path, False), line))
 
 
 def raw(command: str) -> dict[str, Any]:
-    process = _process()
+    process = held.process()
     before = process.GetStopID()
-    good, said = _run(command)
-    process = _process()
+    good, said = held.run(command)
+    process = held.process()
     moved = process.IsValid() and (
         process.GetStopID() != before or process.GetState() == lldb.eStateExited
     )
     if moved:
         values.shown.clear()
-    return {"good": good, "said": said, **(_stop() if moved else {})}
-
-
-def _thread(number: int) -> Any:
-    thread = _process().GetThreadByID(number)
-    if not thread.IsValid():
-        raise Refused("there is no such thread")
-    return thread
-
-
-def _stop() -> dict[str, Any]:
-    """Tell where the program stands, or how it ended."""
-    process = _process()
-    if process.GetState() in (lldb.eStateExited, lldb.eStateDetached):
-        code = process.GetExitStatus()
-        # A code that could as well be a signal: the packets of LLDB's server tell.
-        packets = _run("process plugin packet history")[1] if 0 < code < 65 else ""
-        return {"exit": code, "packets": packets[-4000:]}
-    thread = _stopped_thread(process)
-    frame = thread.GetFrameAtIndex(0)
-    entry = frame.GetLineEntry()
-    told: dict[str, Any] = {
-        "thread": thread.GetThreadID(),
-        "path": entry.GetFileSpec().fullpath if entry.IsValid() else None,
-        "line": entry.GetLine() or None,
-        "function": frame.GetFunctionName(),
-        "numbers": [],
-        "reason": "other",
-    }
-    _REASONS.get(thread.GetStopReason(), _other)(thread, told)
-    if told["reason"] in ("breakpoint", "step", "other"):
-        # A step that ends where a breakpoint lies has come to it.
-        here = {str(number) for number in _at(frame.GetPC())}
-        told["numbers"] = sorted({*told["numbers"], *here})
-    return {"stop": told}
-
-
-def _stopped_thread(process: Any) -> Any:
-    idle = (lldb.eStopReasonNone, lldb.eStopReasonInvalid)
-    chosen = process.GetSelectedThread()
-    if chosen.IsValid() and chosen.GetStopReason() not in idle:
-        return chosen
-    for thread in process:
-        if thread.GetStopReason() not in idle:
-            process.SetSelectedThread(thread)
-            return thread
-    return chosen
-
-
-def _at(address: int) -> list[int]:
-    return [
-        each.GetID()
-        for each in _target().breakpoint_iter()
-        if each.GetID() not in State.filters and each.FindLocationByAddress(address).IsValid()
-    ]
-
-
-def _other(thread: Any, told: dict[str, Any]) -> None:
-    told["description"] = thread.GetStopDescription(400)
-
-
-def _at_breakpoint(thread: Any, told: dict[str, Any]) -> None:
-    hit = range(0, thread.GetStopReasonDataCount(), 2)
-    numbers = [thread.GetStopReasonDataAtIndex(index) for index in hit]
-    filters = [State.filters[number] for number in numbers if number in State.filters]
-    told["reason"] = "exception" if filters else "breakpoint"
-    told["numbers"] = [str(number) for number in numbers]
-    if filters:
-        told["filter"] = filters[0]
-
-
-def _at_watchpoint(thread: Any, told: dict[str, Any]) -> None:
-    number = thread.GetStopReasonDataAtIndex(0)
-    told["reason"] = "watchpoint"
-    watched = State.watched.get(number)
-    if watched is not None:
-        before, watched[2] = watched[2], _watched_text(*watched[:2])
-        told["watch"] = {"number": number, "old": before, "new": watched[2]}
-
-
-def _signalled(thread: Any, told: dict[str, Any]) -> None:
-    told["reason"] = "signal"
-    told["description"] = thread.GetStopDescription(400)
-    number = thread.GetStopReasonDataAtIndex(0)
-    told["signal"] = _process().GetUnixSignals().GetSignalAsCString(number) or ""
-    if told["signal"] == "SIGABRT":
-        frames = (thread.GetFrameAtIndex(index) for index in range(_NEAR))
-        if any(_TERMINATE.search(frame.GetFunctionName() or "") for frame in frames):
-            told["reason"], told["filter"] = "exception", "uncaught"
-
-
-def _stepped(thread: Any, told: dict[str, Any]) -> None:
-    told["reason"] = "step"
-    returned = thread.GetStopReturnValue()
-    if returned.IsValid() and returned.GetError().Success():
-        at = (thread.GetThreadID(), 0)
-        told["returned"] = values.told(returned, at, "returned", "$returned")
-
-
-_REASONS = {
-    lldb.eStopReasonBreakpoint: _at_breakpoint,
-    lldb.eStopReasonWatchpoint: _at_watchpoint,
-    lldb.eStopReasonSignal: _signalled,
-    lldb.eStopReasonPlanComplete: _stepped,
-    lldb.eStopReasonTrace: _stepped,
-}
-
-
-# --- breakpoints --------------------------------------------------------------------------------
-
-
-def break_at(place: dict[str, Any], condition: Any) -> dict[str, Any]:
-    target = _target()
-    if place.get("address") is not None:
-        made = _break_at_address(target, place["address"])
-    elif place.get("function") is not None:
-        made = target.BreakpointCreateByName(place["function"], place.get("module"))
-        if not made.GetNumLocations() and not place.get("module"):
-            # A generic function: its name goes on behind the one that the user knows.
-            name = re.escape(place["function"])
-            again = target.BreakpointCreateByRegex(rf"(^|::){name}(<.*>)?(::h[0-9a-f]+)?$")
-            made, other = (again, made) if again.GetNumLocations() else (made, again)
-            target.BreakpointDelete(other.GetID())
-    else:
-        made = target.BreakpointCreateByLocation(place["path"], place["line"])
-    if condition:
-        made.SetCondition(condition)
-    told: dict[str, Any] = {"number": str(made.GetID()), "bound": made.GetNumLocations() > 0}
-    if told["bound"]:
-        entry = made.GetLocationAtIndex(0).GetAddress().GetLineEntry()
-        if entry.IsValid():
-            told.update(path=entry.GetFileSpec().fullpath, line=entry.GetLine())
-    return told
-
-
-def _break_at_address(target: Any, address: int) -> Any:
-    machine.read(_process(), address, 1)
-    return target.BreakpointCreateByAddress(address)
-
-
-def unbreak(number: int) -> None:
-    _target().BreakpointDelete(number)
-
-
-def filters(names: list[str]) -> None:
-    target = _target()
-    for number in State.filters:
-        target.BreakpointDelete(number)
-    State.filters = {}
-    plus = lldb.eLanguageTypeC_plus_plus
-    for name in names:
-        if name == "panic":
-            made = target.BreakpointCreateByName("rust_panic")
-        elif name in ("throw", "catch"):
-            made = target.BreakpointCreateForException(plus, name == "catch", name == "throw")
-        else:
-            continue
-        State.filters[made.GetID()] = name
-    stop = "true" if "signal" in names else "false"
-    State.signals = f"process handle --stop {stop} --notify {stop} --pass true {_FATAL}"
-    _signals()
-
-
-def _signals() -> None:
-    if State.signals:
-        _run(State.signals)
-    _run("process handle SIGSTOP --stop true --notify false --pass false")
-
-
-def watch(thread: int, level: int, expression: str, access: str, condition: Any) -> dict[str, Any]:
-    frame = values.frame_of(_process(), thread, level)
-    value = values.evaluate(frame, expression)
-    address, kind = value.GetLoadAddress(), value.GetType()
-    if address == lldb.LLDB_INVALID_ADDRESS:
-        raise Refused(f"`{expression}` has no address: it cannot be watched")
-    error = lldb.SBError()
-    reads, writes = access != "write", access != "read"
-    made = value.Watch(True, reads, writes, error)
-    machine.check(error)
-    if condition:
-        made.SetCondition(condition)
-    State.watched[made.GetID()] = [address, kind, values.text_of(value)]
-    return {"number": str(made.GetID())}
-
-
-def _watched_text(address: int, kind: Any) -> str:
-    where = lldb.SBAddress(address, _target())
-    return str(values.text_of(_target().CreateValueFromAddress("watched", where, kind)))
-
-
-def unwatch(number: int) -> None:
-    State.watched.pop(number, None)
-    _target().DeleteWatchpoint(number)
+    return {"good": good, "said": said, **(stops.stop() if moved else {})}
 
 
 # --- seeing -------------------------------------------------------------------------------------
@@ -362,13 +157,13 @@ def unwatch(number: int) -> None:
 def threads() -> list[dict[str, Any]]:
     return [
         {"id": each.GetThreadID(), "name": each.GetName() or f"thread {each.GetIndexID()}"}
-        for each in _process()
+        for each in held.process()
     ]
 
 
 def frames(thread: int, start: int, count: int) -> list[dict[str, Any]]:
     told = []
-    stopped = _thread(thread)
+    stopped = held.thread(thread)
     for level in range(start, start + count):
         frame = stopped.GetFrameAtIndex(level)
         if not frame.IsValid():
@@ -383,42 +178,41 @@ def frames(thread: int, start: int, count: int) -> list[dict[str, Any]]:
                 "column": entry.GetColumn() or None if has_line else None,
                 "module": frame.GetModule().GetFileSpec().GetFilename(),
                 "address": hex(frame.GetPC()),
-                "arguments": [(v.GetName(), values.text_of(v)) for v in values.arguments(frame)],
+                "arguments": [(v.GetName(), values.short(v)) for v in values.arguments(frame)],
             }
         )
     return told
 
 
 def scope(thread: int, level: int, kind: str) -> list[dict[str, Any]]:
-    frame = values.frame_of(_process(), thread, level)
+    frame = values.frame_of(held.process(), thread, level)
     return list(values.variables(frame, (thread, level), kind))
 
 
 def exception(thread: int) -> dict[str, Any]:
     """Tell what is known of the exception that a thread stands at."""
-    told = _stop()["stop"]
+    told = held.State.stop
     name = told.get("filter")
-    if name in ("throw", "catch"):
-        frame = values.frame_of(_process(), thread, 0)
-        return dict(exceptions.thrown(frame, _process(), name, _run))
+    if told.get("exception") is not None:
+        return dict(told["exception"])
     mode = "unhandled" if name == "uncaught" else None
     return {"type": "panic" if name == "panic" else "exception", "message": "", "mode": mode}
 
 
 def arguments(thread: int, level: int) -> list[str]:
-    frame = values.frame_of(_process(), thread, level)
+    frame = values.frame_of(held.process(), thread, level)
     return [value.GetName() for value in values.arguments(frame)]
 
 
 def children(
     thread: int, level: int, expression: str, start: int, count: Any
 ) -> list[dict[str, Any]]:
-    frame = values.frame_of(_process(), thread, level)
+    frame = values.frame_of(held.process(), thread, level)
     return list(values.children(frame, (thread, level), expression, start, count))
 
 
 def evaluate(thread: int, level: int, expression: str, how: str) -> Any:
-    frame = values.frame_of(_process(), thread, level)
+    frame = values.frame_of(held.process(), thread, level)
     value = values.evaluate(frame, expression)
     if how == "truth":
         return values.is_true(value)
@@ -432,15 +226,15 @@ def evaluate(thread: int, level: int, expression: str, how: str) -> Any:
 
 
 def read_memory(address: int, count: int) -> str:
-    return str(machine.read_memory(_process(), address, count))
+    return str(machine.read_memory(held.process(), address, count))
 
 
 def write_memory(address: int, data: str) -> int:
-    return int(machine.write_memory(_process(), address, data))
+    return int(machine.write_memory(held.process(), address, data))
 
 
 def disassemble(address: int, count: int, offset: int) -> list[dict[str, Any]]:
-    return list(machine.disassemble(_target(), address, count, offset))
+    return list(machine.disassemble(held.target(), address, count, offset))
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -451,6 +245,7 @@ _KNOWN = {
         open_target,
         launch,
         attach,
+        connect,
         core,
         pid,
         select,
@@ -461,11 +256,11 @@ _KNOWN = {
         step,
         jump,
         raw,
-        break_at,
-        unbreak,
-        filters,
-        watch,
-        unwatch,
+        marks.break_at,
+        marks.unbreak,
+        marks.filters,
+        watches.watch,
+        watches.unwatch,
         threads,
         frames,
         scope,
@@ -484,7 +279,7 @@ def ff(debugger: Any, command: str, context: Any, result: Any, _: Any) -> None:
     name, *words = json.loads(command)
     try:
         answer = {"answer": _KNOWN[name](*words)}
-    except Refused as error:
+    except held.Refused as error:
         answer = {"error": str(error)}
     except Exception:
         answer = {"error": traceback.format_exc(limit=-2), "bug": True}
@@ -492,7 +287,7 @@ def ff(debugger: Any, command: str, context: Any, result: Any, _: Any) -> None:
 
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
-    State.debugger = debugger
+    held.State.debugger = debugger
     debugger.SetAsync(False)
     with contextlib.suppress(Exception):
         debugger.HandleCommand("command script delete ff")

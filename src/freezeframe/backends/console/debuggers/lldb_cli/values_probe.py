@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import held_probe as held  # type: ignore[import-not-found]
 import lldb  # type: ignore[import-not-found]
 
 _DYNAMIC = lldb.eDynamicDontRunTarget
@@ -18,10 +19,6 @@ _NO_RESULT = 0x1001
 shown: dict[tuple[int, int, str], Any] = {}
 
 
-class Refused(Exception):
-    """What LLDB says against an expression."""
-
-
 def text_of(value: Any) -> str:
     error = value.GetError()
     if error.Fail():
@@ -32,16 +29,25 @@ def text_of(value: Any) -> str:
     return (text or summary or value.GetDisplayTypeName() or "")[:_LONGEST]
 
 
+def short(value: Any) -> str:
+    """Return what a list of arguments shows of a value."""
+    failed = value.GetError().Fail()
+    return text_of(value) if failed else (value.GetSummary() or text_of(value))[:_LONGEST]
+
+
 def brief(value: Any, depth: int = 1) -> str:
     """Return a value on one line with what is in it, for a message."""
     if value.GetValue() or value.GetSummary() or value.GetError().Fail() or not depth:
         return text_of(value)
     count = value.GetNumChildren(_FEW + 1)
-    parts = [
-        f"{child.GetName()}:{brief(child, depth - 1)}"
-        for child in (value.GetChildAtIndex(i) for i in range(min(count, _FEW)))
-    ]
+    inside = [value.GetChildAtIndex(index) for index in range(min(count, _FEW))]
+    parts = [_named(child) + brief(child, depth - 1) for child in inside]
     return "{" + ", ".join([*parts, *(["..."] if count > _FEW else [])]) + "}"
+
+
+def _named(child: Any) -> str:
+    name = child.GetName() or ""
+    return "" if not name or name.startswith("[") else f"{name}:"
 
 
 def told(value: Any, at: tuple[int, int], name: str, expression: str) -> dict[str, Any]:
@@ -67,7 +73,7 @@ def told(value: Any, at: tuple[int, int], name: str, expression: str) -> dict[st
 def frame_of(process: Any, thread: int, level: int) -> Any:
     frame = process.GetThreadByID(thread).GetFrameAtIndex(level)
     if not frame.IsValid():
-        raise Refused("there is no such frame")
+        raise held.Refused("there is no such frame")
     return frame
 
 
@@ -99,7 +105,7 @@ def children(
 
 
 def _child(parent: Any, index: int, at: tuple[int, int], expression: str) -> list[dict[str, Any]]:
-    value = parent.GetChildAtIndex(index, _DYNAMIC, True)
+    value = parent.GetChildAtIndex(index, _DYNAMIC, False)
     name = value.GetName() or ""
     if not name:
         # A struct or union that the user gave no name: its members are those of what it is in.
@@ -144,7 +150,7 @@ def evaluate(frame: Any, expression: str) -> Any:
     value = frame.EvaluateExpression(expression, options)
     error = value.GetError()
     if error.Fail() and error.GetError() != _NO_RESULT:
-        raise Refused(error.GetCString() or "it could not be evaluated")
+        raise held.Refused(error.GetCString() or "it could not be evaluated")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from freezeframe.backends import lldb
 from freezeframe.backends.backend import RawFrame, RawValue
-from freezeframe.backends.console.prompt.spelling import At, Halt
+from freezeframe.backends.console.prompt.spelling import At, Halt, Made
 from freezeframe.backends.native import plain_function, without_parameters
 from freezeframe.errors import DebuggerError, EvaluationFailed
 from freezeframe.model.stops import StopReason, WatchHit
@@ -48,6 +48,13 @@ def answer(text: str) -> Any:
     return told["answer"]
 
 
+def printed(text: str) -> str:
+    """Return what Python inside LLDB printed before the answer: that is not part of it."""
+    # LLDB repeats the command, and before it may stand the rest of what went before.
+    said = re.search(rf"^.*?(?:^|\n)[^\n]*\bff \[[^\n]*\n(.*?){PREFIX}", text, re.DOTALL)
+    return said[1] if said else ""
+
+
 def done(text: str) -> None:
     answer(text)
 
@@ -62,7 +69,6 @@ def halt(stop: Mapping[str, Any]) -> Halt:
             reason, description = StopReason.PAUSE, None
     elif reason is StopReason.EXCEPTION:
         description = None
-    watch = stop.get("watch")
     returned = stop.get("returned")
     return Halt(
         reason,
@@ -73,10 +79,21 @@ def halt(stop: Mapping[str, Any]) -> Halt:
         tuple(stop["numbers"]),
         description,
         value(returned) if returned else None,
-        WatchHit(watch["number"], "", _plain(watch["old"]), _plain(watch["new"]))
-        if watch
-        else None,
+        _watch_hit(stop["watch"]) if stop.get("watch") else None,
+        tuple(map(made, stop.get("made", ()))),
     )
+
+
+def made(told: Mapping[str, Any]) -> Made:
+    return Made(told["number"], told.get("path"), told.get("line"), told["bound"])
+
+
+def _watch_hit(told: Mapping[str, Any]) -> WatchHit:
+    if told.get("ended"):
+        also = tuple(map(_watch_hit, told.get("also", ())))
+        return WatchHit(told["number"], "", ended=True, also=also)
+    old, new = _plain(told["old"]), _plain(told["new"])
+    return WatchHit(told["number"], "", old, new, told.get("path"), told.get("line"))
 
 
 def _plain(text: str) -> str:

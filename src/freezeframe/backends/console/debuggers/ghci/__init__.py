@@ -1,0 +1,391 @@
+"""Haskell through GHCi's debugger, with nothing but what comes with GHC.
+
+The program runs in a process of its own (`-fexternal-interpreter`), whose streams are opened anew
+before it begins: what it prints is never among GHCi's words. Nothing is evaluated because it is
+looked at: what the program has not needed yet is shown as `_`. Measured with GHC 9.0.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
+from freezeframe.backends.console.prompt.backend import prompted
+from freezeframe.backends.console.prompt.spelling import (
+    Ask,
+    At,
+    Begin,
+    Halt,
+    Home,
+    Made,
+    Spelling,
+)
+from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.config import AdapterConfig
+from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
+from freezeframe.model.places import Location
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
+from freezeframe.model.values import ScopeKind
+
+_PROBE = str(Path(__file__).with_name("main_probe.ghci"))
+#: `File.hs:20:10-33`, `File.hs:20:10`, `File.hs:(22,8)-(30,55)`
+_SPAN = r"(?P<path>[^\n]+?):(?:\((?P<from>\d+),\d+\)-\(\d+,\d+\)|(?P<line>\d+):[\d-]+)"
+_STOPPED = re.compile(rf"Stopped in (?P<function>[^\n]+?), (?:{_SPAN}|<unknown>)$", re.MULTILINE)
+_LAST = re.compile(rf"^-1 +: (?P<function>[^\n]+?) \({_SPAN}\)$", re.MULTILINE)
+_THROWN = re.compile(r"^ffthrown = \((\".*?(?<!\\)\"),(\".*(?<!\\)\"),(-?\d+)\)$", re.M | re.S)
+_DIED = re.compile(r"^\*\*\* Exception: (.*)", re.MULTILINE | re.DOTALL)
+_EXIT = re.compile(r"Exit(?:Failure (\d+)|Success)\Z")
+_BINDING = re.compile(
+    r"^(?P<name>[\w']+) :: (?P<type>[^\n]*?) = (?P<value>.*?)(?=^[\w']+ :: |^Stopped at |\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_VALUE = re.compile(r"^ffvalue = (.*?)\n?^ffvalue :: (.*)$", re.MULTILINE | re.DOTALL)
+_SET = re.compile(rf"Breakpoint (?P<number>\d+) (?:activated|was already set) at {_SPAN}$", re.M)
+_COMPLAINT = re.compile(r"error:(.*?)(?=\n\s*•[^•]*?(?:In |Where|Perhaps|Relevant)|\n\n|\Z)", re.S)
+_MODULE = re.compile(r"^\s*module\s+([\w.]+)", re.MULTILINE)
+_MOVING = re.compile(r":(?:c(?:ontinue)?|st(?:ep(?:local|module)?)?|tr(?:ace)?|main|run)\b")
+_UNKNOWN = "<exception thrown>"
+_STEPS = {StepKind.OVER: ":steplocal", StepKind.INTO: ":step"}
+#: where programs keep their modules, seen from where they lie
+_FOLDERS = (".", "src", "lib", "app")
+
+_POSIX = "System.Posix.Internals"
+
+
+def _opens(name: str, flags: str, number: int) -> str:
+    """Return the statement that makes a file one of the program's standard streams."""
+    opened = f'{_POSIX}.withFilePath "{{{name}}}" (\\p -> {_POSIX}.c_open p {_POSIX}.{flags} 0)'
+    return f"{opened} >>= \\fd -> {_POSIX}.c_dup2 fd {number} >> return ()"
+
+
+_SETTINGS = (
+    "let fftold ends thrown = case Unsafe.Coerce.unsafeCoerce thrown of"
+    " { Control.Exception.SomeException e -> (show (Data.Typeable.typeOf e),"
+    " Control.Exception.displayException e, case (ends, Data.Typeable.cast e) of"
+    " { (True, Just System.Exit.ExitSuccess) -> 0 :: Int;"
+    " (True, Just (System.Exit.ExitFailure code)) -> code; (True, _) -> -1; _ -> -2 }) }",
+    'let _exception = Control.Exception.toException (userError "")',
+    _opens("stdin", "o_RDONLY", 0),
+    _opens("stdout", "o_WRONLY", 1),
+    _opens("stderr", "o_WRONLY", 2),
+)
+
+
+class Ghci(Spelling):
+    """GHCi's words, and the macros that `main_probe.ghci` adds to them."""
+
+    name = "ghci"
+    prompt = r"(?:\[[^\n]*\] )?ffghci> "
+    marked = r'"'
+    one_a_place = True
+    # It ends an evaluation: the program cannot go on after one.
+    pauses = False
+    interrupts_program = True
+    filters = (
+        ExceptionFilter("uncaught", "exceptions that nobody catches", default=True),
+        ExceptionFilter("raised", "every exception where it is thrown"),
+    )
+    nearest = {
+        Feature.MEMORY_READ: "dbg print EXPR",
+        Feature.MEMORY_WRITE: "dbg eval 'let NAME = VALUE'",
+        Feature.REGISTERS: "dbg locals",
+        Feature.DISASSEMBLE: "dbg source",
+        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition EXPR",
+        Feature.ADDRESS_BREAKPOINTS: "dbg break FILE:LINE",
+        Feature.JUMP: "dbg restart",
+        Feature.SET: "dbg eval 'let NAME = VALUE'",
+        Feature.DETACH: "dbg continue --no-wait",
+        Feature.PAUSE: "dbg stop",
+    }
+
+    # --- the line
+
+    def mark(self, token: str) -> str:
+        return f':type "{token}"'
+
+    def begin(self, target: Target, config: AdapterConfig) -> Begin:
+        if not isinstance(target, Launch):
+            raise Unsupported("ghci only starts programs.", next="dbg start PROGRAM")
+        ghci = target.interpreter or config.interpreter or config.path or self.name
+        home = os.path.dirname(target.program)
+        folders = [os.path.normpath(os.path.join(home, each)) for each in _FOLDERS]
+        options = ("-fexternal-interpreter", "-ignore-dot-ghci", "-fforce-recomp", "-v1")
+        words = (*options, "-ghci-script", _PROBE, "-i" + ":".join(folders), *config.args)
+        return Begin(
+            # What it complains of is an answer too.
+            ("/bin/sh", "-c", 'exec "$0" "$@" 2>&1', ghci, *words, target.program),
+            target.cwd,
+            target.env,
+            home=Home.LAUNCHED,
+            settings=(
+                *_SETTINGS,
+                f":set args {json.dumps(list(target.args), ensure_ascii=False)}",
+                f":set prog {json.dumps(Path(target.program).stem, ensure_ascii=False)}",
+            ),
+        )
+
+    def read_greeting(self, text: str) -> str | None:
+        hello = re.search(r"^GHCi, version ([\d.]+)", text, re.MULTILINE)
+        return hello[1].rstrip(".") if hello else None
+
+    def read_failure(self, words: str) -> str | None:
+        return words.strip() or None
+
+    def unreadable(self, greeting: str) -> str | None:
+        if not re.search(r"^Failed, ", greeting, re.MULTILINE):
+            return None
+        told = re.sub(
+            r"^(?:GHCi, |Loaded GHCi|\[\d+ of \d+\]|Failed, ).*\n?", "", greeting, flags=re.M
+        )
+        return told.strip()
+
+    # --- running
+
+    def run(self, target: Launch) -> str:
+        return ":ffpid"
+
+    def pid(self) -> Ask[int | None]:
+        def read(text: str) -> int | None:
+            found = re.search(r"^ffpid = .*?(\d+)\)*$", text, re.MULTILINE)
+            return int(found[1]) if found else None
+
+        return Ask(":force ffpid", read)
+
+    def entry(self, target: Launch) -> Location:
+        return Location(function="main")
+
+    def resume(self, thread: int | None) -> str:
+        return ":ffgo"
+
+    def step(self, kind: StepKind, thread: int) -> str:
+        if kind not in _STEPS:
+            raise Unsupported(
+                "ghci has no stack to step out of: Haskell evaluates where it needs a value.",
+                next="dbg next",
+            )
+        return f":ffmove {_STEPS[kind]}"
+
+    def read_stop(self, text: str) -> Halt | None:
+        if text.startswith("ffpid = "):
+            return Halt()
+        told = _last(_STOPPED, text)
+        if told is None:
+            return Halt(exit=_exit(text))
+        if told["function"] != _UNKNOWN:
+            return Halt(path=told["path"], line=_line(told), function=_function(told["function"]))
+        thrown = _THROWN.search(text)
+        if thrown is not None and int(thrown[3]) >= 0:
+            # Nobody will catch it: nothing of the program's runs after this.
+            return Halt(exit=Exit(code=int(thrown[3])))
+        near = _LAST.search(text)
+        return Halt(
+            StopReason.EXCEPTION,
+            near["path"] if near else None,
+            _line(near) if near else None,
+            near["function"] if near else None,
+        )
+
+    def complaint_of(self, text: str) -> str:
+        died = _DIED.search(text) if _last(_STOPPED, text) is None else None
+        if died is None or _EXIT.match(died[1].splitlines()[0].strip()):
+            return ""
+        return re.split(r"\n(?:Not stopped at|ffthrown = )", died[1])[0].strip() + "\n"
+
+    def moves(self, command: str) -> bool:
+        return _MOVING.match(command.strip()) is not None
+
+    def moving(self, command: str) -> str:
+        return f":ffmove {command}"
+
+    # --- breakpoints
+
+    def takes(self, location: Location) -> Feature | None:
+        return Feature.ADDRESS_BREAKPOINTS if location.address is not None else None
+
+    def break_at(self, location: Location, condition: str | None) -> Ask[Made]:
+        if location.function is not None:
+            module = f"{location.module}." if location.module else ""
+            place = module + location.function
+        else:
+            place = f"{_module_of(location.file or '')} {location.line}"
+
+        def read(text: str) -> Made:
+            made = _SET.search(text)
+            if made is not None:
+                return Made(made["number"], made["path"], _line(made))
+            if location.function is not None:
+                raise DebuggerError(f"there is no function {place} in what is loaded.")
+            raise DebuggerError(f"no expression begins in line {location.line}.")
+
+        return Ask(f":break {place}", read)
+
+    def unbreak(self, number: str) -> str:
+        return f":delete {number}"
+
+    def is_true(self, text: str) -> bool:
+        if text not in ("True", "False"):
+            raise EvaluationFailed(f"{text} is neither True nor False")
+        return text == "True"
+
+    def set_filters(self, filters: Sequence[ExceptionFilter]) -> Sequence[str]:
+        names = {each.name for each in filters}
+        raised = "raised" in names
+        thrown = f"let ffthrown = fftold {not raised} _exception\\n:force ffthrown"
+        return (
+            f":set -f{'' if names else 'no-'}break-on-error",
+            f":set -f{'' if raised else 'no-'}break-on-exception",
+            f':def! ffexception (\\_ -> return "{thrown}")',
+        )
+
+    # --- seeing
+
+    def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
+        def read(text: str) -> Sequence[RawFrame]:
+            told = _last(_STOPPED, text)
+            if told is not None and told["function"] == _UNKNOWN:
+                told = _LAST.search(text)
+            if told is None or start > 0:
+                return []
+            module, _, function = told["function"].partition(".")
+            named = (function, module) if function and module[:1].isupper() else (module, None)
+            return [RawFrame(0, named[0], told["path"], _line(told), module=named[1])]
+
+        return Ask(":ffwhere", read)
+
+    def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
+        return _seen(":show bindings", _bindings)
+
+    def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
+        return _seen(f":ffeval {_one_line(expression)}", lambda text: _evaluated(expression, text))
+
+    def execute(self, statement: str, at: At) -> Ask[RawValue]:
+        """Run a statement: what is no expression, and an expression that does something."""
+
+        def read(text: str) -> RawValue:
+            _check(text)
+            return RawValue(statement, text.strip() or "()")
+
+        def run(text: str) -> Ask[RawValue] | None:
+            acts = re.search(r"^ffvalue :: (?:GHC\.Types\.)?IO\b", text, re.MULTILINE)
+            if acts or "parse error" in text:
+                return Ask(_one_line(statement), read)
+            return None
+
+        asked = self.evaluate(statement, at)
+        return Ask(f":ffeval {_one_line(statement)}", asked.read, then=run)
+
+    def exception(self, thread: int) -> Ask[ExceptionInfo | None]:
+        def read(text: str) -> ExceptionInfo | None:
+            thrown = _THROWN.search(text)
+            if thrown is None:
+                return None
+            mode = "uncaught" if thrown[3] == "-1" else "raised"
+            return ExceptionInfo(_text(thrown[1]), _text(thrown[2]), mode=mode)
+
+        return Ask(":ffexception", read)
+
+
+# --- what it says -------------------------------------------------------------------------------
+
+
+def _seen(command: str, read: Callable[[str], RawValue | Sequence[RawValue]]) -> Ask[Any]:
+    """Ask something about where the program stands; of an exception, about where it was last."""
+
+    def look(text: str) -> Ask[Any]:
+        return Ask(f":ffback {command}" if _UNKNOWN in text else command, read)
+
+    return Ask(":show context", read, then=look)
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    return next(iter(reversed(list(pattern.finditer(text)))), None)
+
+
+def _line(found: re.Match[str]) -> int:
+    return int(found["line"] or found["from"])
+
+
+def _function(name: str) -> str:
+    return name.removeprefix("Main.")
+
+
+def _exit(text: str) -> Exit:
+    died = _DIED.search(text)
+    if died is None:
+        return Exit(code=0)
+    wanted = _EXIT.match(died[1].splitlines()[0].strip())
+    return Exit(code=1 if wanted is None else int(wanted[1] or 0))
+
+
+def _bindings(text: str) -> list[RawValue]:
+    return [
+        RawValue(found["name"], found["value"].strip(), found["type"])
+        for found in _BINDING.finditer(text)
+        if not re.match(r"ff|it$|_exception$|_t\d+$", found["name"])
+    ]
+
+
+def _evaluated(expression: str, text: str) -> RawValue:
+    _check(text)
+    value = _VALUE.search(text)
+    if value is None:
+        raise DebuggerError(f"ghci answered {text.strip()[:200]!r}.", next="dbg logs")
+    return RawValue(expression, value[1], value[2])
+
+
+def _check(text: str) -> None:
+    """Raise EvaluationFailed with GHC's own complaint, where there is one."""
+    died = _DIED.search(text)
+    if died is not None:
+        raise EvaluationFailed(died[1].strip().splitlines()[0])
+    wrong = _COMPLAINT.search(text)
+    if wrong is not None:
+        words = re.sub(r"\s+", " ", wrong[1].replace("•", " ")).strip()
+        raise EvaluationFailed(words.rstrip("."))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split("\n"))
+
+
+def _text(literal: str) -> str:
+    """Return a string as GHC writes it: raw, but for its quotes and what is escaped."""
+    try:
+        return str(ast.literal_eval(literal.replace("\n", "\\n")))
+    except (ValueError, SyntaxError):
+        return literal[1:-1]
+
+
+def _module_of(path: str) -> str:
+    try:
+        found = _MODULE.search(Path(path).read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        found = None
+    return found[1] if found else "Main"
+
+
+def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
+    """The version is told when a program is started."""
+    wanted = os.path.expanduser(config.path) if config.path else "ghci"
+    path = shutil.which(wanted, path=env.get("PATH", os.defpath))
+    return Found(path, None) if path else Missing(f"no `{wanted}` on PATH")
+
+
+DEBUGGER = Debugger(
+    name="ghci",
+    kind="console",
+    languages=("Haskell",),
+    patterns=("*.hs", "*.lhs"),
+    shebangs=("runghc", "runhaskell"),
+    binaries=(),
+    install=("apt install ghc", "brew install ghc"),
+    find=_find,
+    make=prompted(Ghci),
+)

@@ -1,0 +1,521 @@
+# Runs inside the program's interpreter, under `perl -d`, in place of its prompt for people: commands
+# come through one pipe, answers go through another, and the standard streams are the program's alone.
+#
+# A command is a word and its arguments; those that begin with an x are hexadecimal. An answer is a
+# line of JSON, or `*** ` and a complaint. What is looked at, and how it is told: `looking_probe.pl`.
+#
+# The program's `$1` is in sight of what is evaluated as long as nothing between `DB` and `ff_here`
+# matches in its own block: what matches does so in a function of its own. Its `$/` must not even be
+# made local: a read that is interrupted goes on with the memory that was behind it.
+
+# First, so that nothing of ours is in sight of what is evaluated in it.
+package FreezeframeClean;
+sub run { package main; eval $DB::ff_code }
+
+package DB;
+use utf8;
+use strict;
+use warnings;
+no warnings qw(once recursion);
+no overloading;
+
+our ($single, $signal, $trace, $sub, %sub, @dbline, %dbline);
+our ($ff_in, $ff_out, $ff_buffer, $ff_pid, $ff_args, @ff_saved, $ff_error, @ff_bound, @ff_called);
+our ($ff_busy, $ff_evaluating, $ff_gone, $ff_first, $ff_pending, $ff_last, $ff_calls);
+our ($ff_mode, $ff_target, $ff_depth);
+our (%ff_breaks, %ff_at, %ff_path, %ff_filters, %ff_watches, %ff_late, %ff_early);
+
+BEGIN {
+    # At the prompt; in the program's code because of a command; alone; before its first line.
+    ($ff_busy, $ff_evaluating, $ff_gone, $ff_first) = (0, 0, 0, 1);
+    # An interrupt that came at the prompt: the command to run may be on its way.
+    $ff_pending = 0;
+    # What a step waits for: its kind, and how many calls and frames deep it began.
+    ($ff_mode, $ff_target, $ff_depth) = ('', 0, 0);
+    # The calls that have not returned are in @ff_called: a name, or the address of what has none.
+    $ff_calls = 0;
+    ($ff_pid, $ff_last, $ff_buffer) = ($$, 0, '');
+}
+
+sub ff_begin {
+    my ($read, $write) = split / /, delete $ENV{FREEZEFRAME_PIPES};
+    my $before = delete $ENV{FREEZEFRAME_PERL5DB};
+    if (defined $before) { $ENV{PERL5DB} = $before } else { delete $ENV{PERL5DB} }
+    $^P |= 0x80;    # tell of `goto &function`
+    require Cwd;
+    require Fcntl;
+    open $ff_in, '<&=', $read or die "freezeframe: no pipe to read from: $!\n";
+    open $ff_out, '>&=', $write or die "freezeframe: no pipe to write to: $!\n";
+    for my $pipe ($ff_in, $ff_out) {
+        binmode $pipe;
+        fcntl $pipe, Fcntl::F_SETFD(), Fcntl::FD_CLOEXEC();
+    }
+    $SIG{URG} = \&ff_pause;
+    $SIG{__DIE__} = \&ff_die;
+    ff_send("\@hello $]\n");
+}
+
+# Another thread of the program's is another interpreter: it runs alone.
+sub CLONE { ($ff_gone, $single) = (1, 0) }
+
+# --- the line -----------------------------------------------------------------------------------
+
+sub ff_send {
+    my ($text) = @_;
+    utf8::encode($text) if utf8::is_utf8($text);
+    while (length $text) {
+        my $sent = syswrite $ff_out, $text;
+        next if !defined $sent && $!{EINTR};
+        return ff_leave() if !$sent;
+        substr $text, 0, $sent, '';
+    }
+}
+
+sub ff_hear {
+    while (index($ff_buffer, "\n") < 0) {
+        my $got = sysread $ff_in, $ff_buffer, 65_536, length $ff_buffer;
+        next if !defined $got && $!{EINTR};
+        return () if !$got;
+    }
+    my $end = index $ff_buffer, "\n";
+    my $line = substr $ff_buffer, 0, $end;
+    substr $ff_buffer, 0, $end + 1, '';
+    my @words = split / /, $line;
+    return map { /\Ax(.*)/s ? pack('H*', $1) : $_ } @words ? @words : '';
+}
+
+# Nobody is there any more, or this is a child: the program goes on as if it were alone.
+sub ff_leave {
+    ($ff_gone, $single) = (1, 0);
+    for my $break (values %ff_breaks) { ff_mark(@$_, 0) for @{$break->{places}} }
+    $SIG{__DIE__} = 'DEFAULT' if ref $SIG{__DIE__} && $SIG{__DIE__} == \&ff_die;
+    $SIG{URG} = 'DEFAULT' if ref $SIG{URG} && $SIG{URG} == \&ff_pause;
+    close $ff_in;
+    close $ff_out;
+}
+
+# --- calls --------------------------------------------------------------------------------------
+
+# Perl calls this instead of every function, with that in $sub.
+sub sub {
+    no strict 'refs';
+    local $ff_calls = $ff_calls + 1;
+    $ff_called[$ff_calls] = ref $sub ? 0 + $sub : $sub;
+    if (@_ == 1 && !wantarray && !$ff_busy && $SIG{__DIE__}) { ff_die_in_handler($sub, $_[0]) }
+    # A step into goes along; any other is taken up when this has returned, or died.
+    local $single = 0 if $single && $ff_mode ne 'into' && !%ff_watches;
+    if (wantarray) {
+        my @returned = &$sub;
+        ff_returned(\@returned) if $ff_mode eq 'out' && $ff_calls == $ff_target + 1;
+        return @returned;
+    }
+    if (defined wantarray) {
+        my $returned = &$sub;
+        ff_returned(\$returned) if $ff_mode eq 'out' && $ff_calls == $ff_target + 1;
+        return $returned;
+    }
+    &$sub;
+    ff_returned(undef) if $ff_mode eq 'out' && $ff_calls == $ff_target + 1;
+    return;
+}
+
+sub lsub : lvalue {
+    no strict 'refs';
+    local $ff_calls = $ff_calls + 1;
+    $ff_called[$ff_calls] = ref $sub ? 0 + $sub : $sub;
+    local $single = 0 if $single && $ff_mode ne 'into' && !%ff_watches;
+    &$sub;
+}
+
+# One function has made room for another.
+sub goto { $ff_called[$ff_calls] = ref $sub ? 0 + $sub : $sub }
+
+# What was to be finished is: stand in the middle of the line that called it.
+sub ff_returned {
+    my ($value) = @_;
+    return if $ff_busy || $ff_gone || $$ != $ff_pid;
+    my $name = $ff_called[$ff_calls];
+    local $ff_calls = $ff_calls - 1;
+    local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
+    @ff_saved = ($@, $!);
+    ff_stand({reason => 'step', value => $value, from => $name});
+}
+
+# --- stops --------------------------------------------------------------------------------------
+
+# Perl calls this before statements: with $single before every one, else before those that are marked.
+sub DB {
+    return if $ff_busy || $ff_gone;
+    my ($package, $file, $line) = caller;
+    my $marked = $ff_at{$file} && $ff_at{$file}{$line};
+    if (!$marked && !%ff_watches && !$ff_first) {
+        if ($ff_mode eq '') { $single = 0; return }
+        return if $ff_mode ne 'into' && $ff_calls > $ff_target;
+    }
+    if ($$ != $ff_pid) { ff_leave(); return }
+    $ff_args = \@_;
+    local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
+    @ff_saved = ($@, $!);
+    if ($ff_first) {
+        $ff_first = 0;
+        ff_loaded($_) for ff_files();
+        %ff_early = map { ($_ => 1) } grep { $_ ne $file } ff_files();
+        return ff_stand({reason => 'entry'});
+    }
+    my $seen = %ff_watches ? ff_seen() : undef;
+    my @hit = map { $_->{number} } grep { ff_holds($_) } values %{$marked || {}};
+    if (!@hit && !$seen) {
+        return if $ff_mode eq '' || ($ff_mode ne 'into' && $ff_calls > $ff_target);
+        return if $ff_mode ne 'into' && $ff_calls == $ff_target && ff_depth() > $ff_depth;
+        return if $ff_mode eq 'into' && ff_in_header($line);
+    }
+    ff_stand({numbers => \@hit, $seen ? (reason => 'watchpoint', watch => $seen) : ()});
+}
+
+sub ff_pause {
+    return if $ff_gone;
+    if ($$ != $ff_pid) { ff_leave(); return }
+    if ($ff_evaluating) { $ff_evaluating = 0; die "it was interrupted\n" }
+    if ($ff_busy || $ff_first) { $ff_pending = 1; return }
+    $ff_args = undef;
+    local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
+    @ff_saved = ($@, $!);
+    ff_stand({reason => 'pause'});
+}
+
+sub ff_die {
+    my ($error) = @_;
+    return if $ff_busy || $ff_gone || $ff_first || $$ != $ff_pid || !defined $^S;
+    my @wanted = grep { defined } $ff_filters{raised}, $^S ? () : $ff_filters{uncaught};
+    return if !grep { ff_is_one_of($error, @$_) } @wanted;
+    my $caught = $^S;
+    $ff_args = undef;
+    local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
+    @ff_saved = ($@, $!);
+    $ff_error = {object => $error, caught => $caught};
+    ff_stand({reason => 'exception'});
+    $ff_error = undef;
+}
+
+# The program has a handler of its own in the place of ours, and this may be a call of it.
+sub ff_die_in_handler {
+    my ($called, $error) = @_;
+    my $handler = $SIG{__DIE__};
+    return if ref $handler && $handler == \&ff_die;
+    no strict 'refs';
+    my $name = ref $handler || $handler =~ /::/ ? $handler : "main::$handler";
+    return if !defined &$name || \&$name != (ref $called ? $called : \&$called);
+    local $ff_calls = $ff_calls - 1;
+    ff_die($error);
+}
+
+sub ff_is_one_of {
+    my ($error, @types) = @_;
+    return 1 if !@types;
+    my $class = Scalar::Util::blessed($error);
+    return defined $class && grep { $class->isa($_) } @types;
+}
+
+# Take commands until one lets the program go.
+sub ff_stand {
+    my ($stop) = @_;
+    $single = 0;
+    # What the program wants to do about signals waits until it runs: it might die of them, here.
+    my @theirs = grep { my $set = $SIG{$_}; defined $set && ff_is_handler($set) } ff_signals();
+    {
+        local $ff_busy = 1;
+        local @SIG{'PIPE', @theirs} = ('IGNORE', map { my $name = $_; sub { $ff_late{$name} = 1 } } @theirs);
+        while (1) {
+            ff_tell($stop);
+            1 while ff_obey();
+            last if !$ff_pending || $ff_gone;
+            ($ff_pending, $stop) = (0, {reason => 'pause'});
+        }
+    }
+    ff_forget();
+    kill $_ => $$ for grep { delete $ff_late{$_} } sort keys %ff_late;
+}
+
+sub ff_signals { return grep { !/\A(?:URG|PIPE|__\w+__)\z/ } keys %SIG }
+
+sub ff_is_handler { my ($set) = @_; return ref $set || $set !~ /\A(?:|DEFAULT|IGNORE)\z/ }
+
+sub ff_tell {
+    my ($stop) = @_;
+    ff_flush();
+    my ($here) = ff_stack();
+    my %told = (reason => $stop->{reason}, numbers => $stop->{numbers} || [], watch => $stop->{watch},
+        path => ff_path($here->{file}), line => $here->{line}, function => $here->{function});
+    $told{returned} = ff_result($stop->{from}, $stop->{value}) if exists $stop->{value} && $stop->{value};
+    $told{bound} = [splice @ff_bound];
+    ff_send('@stop ' . ff_json(\%told) . "\n");
+}
+
+# Do what one command says; false when that is to run.
+sub ff_obey {
+    ff_send('perl> ');
+    my ($command, @words) = ff_hear();
+    if (!defined $command) { ff_leave(); return 0 }
+    if ($command eq 'go') { ff_go(@words); return 0 }
+    # It was sent to a program that stood, and an interrupt before it was too.
+    $ff_pending = 0;
+    return 1 if $command eq '';
+    my $answer = eval { no strict 'refs'; &{"DB::do_$command"}(@words) };
+    $answer = '*** ' . ff_words($@) if !defined $answer;
+    ff_send("$answer\n");
+    return 1;
+}
+
+sub ff_go {
+    my ($mode) = @_;
+    $ff_mode = $mode eq 'run' ? '' : $mode;
+    ($ff_target, $ff_depth) = ($ff_calls, ff_depth());
+    if ($mode eq 'out') {
+        my ($here) = ff_stack();
+        if (defined $here->{sub}) { $ff_target-- }
+        elsif ($here->{main}) { $ff_mode = '' }
+        else { ($ff_mode, $ff_depth) = ('over', $ff_depth - 1) }
+    }
+    $single = $ff_mode ne '' || %ff_watches ? 1 : 0;
+}
+
+sub ff_flush {
+    my $chosen = select;
+    for my $stream (\*STDOUT, \*STDERR) {
+        next if tied *$stream || !defined fileno $stream;
+        select $stream;
+        ($|, my $was) = (1, $|);
+        $| = $was;
+    }
+    select $chosen;
+}
+
+# --- the stack ----------------------------------------------------------------------------------
+
+# Where it stands, and no more.
+sub ff_top {
+    my ($level, @at) = (0);
+    while (@at = caller $level) { last if $at[0] ne 'DB'; $level++ }
+    return {file => $at[1], line => $at[2], package => $at[0], hints => $at[8]};
+}
+
+# Innermost first. The block of an eval is part of the function that it stands in.
+sub ff_stack {
+    my ($level, @stack) = (0);
+    my (@at, @args);
+    while (@at = caller $level) { last if $at[0] ne 'DB'; $level++ }
+    while (@at) {
+        my $frame = {file => $at[1], line => $at[2], package => $at[0], hints => $at[8]};
+        my @of;
+        while (@of = caller ++$level) { last if $of[3] ne '(eval)' || defined $of[6] || $of[7] }
+        $frame->{sub} = @of && $of[3] ne '(eval)' ? $of[3] : undef;
+        $frame->{function} = !@of ? '<main>' : $of[3] ne '(eval)' ? $of[3] : $of[7] ? "require $of[6]" : 'eval';
+        $frame->{function} =~ s/\Amain::|(?<=__ANON__)\[.*\]\z//gs;
+        $frame->{main} = !@of;
+        $frame->{args} = @of && $of[4] ? [@DB::args] : [];
+        push @stack, $frame;
+        @at = @of;
+    }
+    ff_give_code(@stack);
+    $stack[0]{args} = $ff_args if @stack && $ff_args;
+    return @stack;
+}
+
+# What each frame runs: by the calls that led there, where they are as many; else by name.
+sub ff_give_code {
+    my (@stack) = @_;
+    my @calls = grep { !ff_is_native($_) } reverse @ff_called[1 .. $ff_calls];
+    my @functions = grep { defined $_->{sub} } @stack;
+    my $sure = @calls == @functions;
+    for my $frame (@stack) {
+        if ($frame->{main}) { $frame->{code} = B::main_cv() }
+        elsif (defined $frame->{sub}) { $frame->{code} = ff_code_of($sure ? shift @calls : $frame->{sub}) }
+    }
+    my %depth;
+    for my $frame (reverse grep { $_->{code} } @stack) { $frame->{depth} = ++$depth{${$frame->{code}}} }
+}
+
+sub ff_code_of {
+    my ($called) = @_;
+    no strict 'refs';
+    return bless \(my $address = $called), 'B::CV' if $called =~ /\A\d+\z/;
+    return defined &{$called} ? B::svref_2object(\&{$called}) : undef;
+}
+
+# Functions of libraries in C are called, but have no frame.
+sub ff_is_native { my $code = ff_code_of($_[0]); return $code && $code->XSUB }
+
+sub ff_depth {
+    my ($level, $depth) = (0, 0);
+    while (my @of = caller $level++) {
+        $depth++ if $of[0] ne 'DB' && index($of[3], 'DB::') && ($of[3] ne '(eval)' || defined $of[6] || $of[7]);
+    }
+    return $depth;
+}
+
+# --- places -------------------------------------------------------------------------------------
+
+sub ff_files { return map { /\A_<(.*)/s ? $1 : () } keys %main:: }
+
+sub ff_absolute {
+    my ($file) = @_;
+    return $ff_path{$file} if exists $ff_path{$file};
+    return $ff_path{$file} = $file if $file =~ /\A\(eval/;
+    my $path = eval { Cwd::abs_path($file) };
+    return $ff_path{$file} = defined $path && -e $path ? $path : $file;
+}
+
+# Text that was made while the program ran is in no file.
+sub ff_path { my ($file) = @_; return $file =~ /\A\(eval/ ? undef : ff_absolute($file) }
+
+sub ff_loaded {
+    my ($file) = @_;
+    my $path = ff_absolute($file);
+    for my $break (grep { !@{$_->{places}} && defined $_->{path} && $_->{path} eq $path } values %ff_breaks) {
+        push @ff_bound, ff_made($break) if eval { ff_place($break, $file, $break->{line}) };
+    }
+}
+
+# Perl calls this when a file has been compiled, and has not run.
+sub postponed {
+    my ($what) = @_;
+    return if ref \$what ne 'GLOB' || $ff_gone;
+    local ($@, $!);
+    my $file = "$what";
+    $file =~ s/\A\*main::_<//;
+    ff_loaded($file);
+    for my $break (grep { defined $_->{function} && !@{$_->{places}} } values %ff_breaks) {
+        push @ff_bound, ff_made($break) if eval { ff_place_function($break) };
+    }
+}
+
+sub ff_mark {
+    my ($file, $line, $on) = @_;
+    return if !$main::{"_<$file"};
+    local *dbline = $main::{"_<$file"};
+    no warnings;
+    $dbline{$line} = $on;
+}
+
+sub ff_place {
+    my ($break, $file, $wanted) = @_;
+    my $line = $wanted;
+    {
+        no warnings;
+        local *dbline = $main::{"_<$file"};
+        die "line $line has run already: its file was loaded before the program's first line\n"
+            if $line <= $#dbline && ff_has_run($file, $line);
+        $line++ while $line <= $#dbline && !(defined $dbline[$line] && $dbline[$line] != 0);
+        die "there is no code at line $wanted or after it\n" if $line > $#dbline;
+    }
+    push @{$break->{places}}, [$file, $line];
+    $ff_at{$file}{$line}{$break->{number}} = $break;
+    ff_mark($file, $line, 1);
+    return 1;
+}
+
+# Where the functions of that name begin. Without a package: in the program's own, else in any.
+sub ff_place_function {
+    my ($break) = @_;
+    my $name = $break->{function};
+    $name =~ s/->/::/;
+    my @found = grep { exists $sub{$_} } $name, "main::$name";
+    @found = sort grep { /::\Q$name\E\z/ } keys %sub if !@found;
+    my @places = grep { defined } map { $sub{$_} =~ /\A(.*):(\d+)-(\d+)\z/s ? [$_, $1, $2] : undef } @found;
+    my @own = grep { !ff_is_library(ff_absolute($_->[1])) } @places;
+    for my $place (@own ? @own : @places) {
+        my ($function, $file, $from) = @$place;
+        my $code = ff_code_of($function);
+        ff_place($break, $file, ($code && ff_body($code)) || $from);
+    }
+    return scalar @places;
+}
+
+sub ff_is_library { my ($path) = @_; return $path =~ m{\A/usr/.*/perl5?/|/lib/perl5/|/(?:site|vendor)_perl/|/perls/perl-|\A\(eval} }
+
+# The line of the first statement behind a signature.
+sub ff_body {
+    my ($code) = @_;
+    my $op = eval { $code->START } or return undef;
+    my $line;
+    while ($$op) {
+        my $name = $op->name;
+        if ($name =~ /\A(?:db|next)state\z/) { $line = $op->line }
+        elsif ($name !~ /\A(?:arg\w+|null|lineseq)\z/) { last }
+        $op = $op->next;
+    }
+    return $line;
+}
+
+sub ff_in_header {
+    my ($line) = @_;
+    my ($frame) = ff_stack();
+    my $body = defined $frame->{sub} && $frame->{code} ? ff_body($frame->{code}) : undef;
+    return defined $body && $line < $body;
+}
+
+sub ff_holds {
+    my ($break) = @_;
+    return 1 if !defined $break->{condition};
+    local $ff_busy = 1;
+    my $holds = eval { my ($value) = ff_evaluate($break->{condition}, 0, 'scalar'); $value ? 1 : 0 };
+    return !defined $holds || $holds;
+}
+
+sub do_mark { return $_[0] }
+
+sub do_break {
+    my ($path, $line, $condition) = @_;
+    my $break = {number => ++$ff_last, path => $path, line => $line, condition => $condition, places => []};
+    my ($file) = grep { ff_absolute($_) eq $path } ff_files();
+    ff_place($break, $file, $line) if defined $file;
+    $ff_breaks{$break->{number}} = $break;
+    return ff_json(ff_made($break));
+}
+
+sub do_function {
+    my ($name, $condition) = @_;
+    my $break = {number => ++$ff_last, function => $name, condition => $condition, places => []};
+    ff_place_function($break);
+    $ff_breaks{$break->{number}} = $break;
+    return ff_json(ff_made($break));
+}
+
+sub ff_made {
+    my ($break) = @_;
+    my ($first, @others) = @{$break->{places}};
+    return {number => $break->{number}} if !$first;
+    my ($file, $line) = @$first;
+    my $note = @others ? 'also at ' . join(', ', map { ff_absolute($_->[0]) . ":$_->[1]" } @others) : undef;
+    return {number => $break->{number}, path => ff_absolute($file), line => $line, note => $note};
+}
+
+# Whether a line has code that a `use` has run, before the program's first line.
+sub ff_has_run {
+    my ($file, $line) = @_;
+    return 0 if !$ff_early{$file} || $dbline[$line] !~ /\A\s*[^\s#{}]/ || $dbline[$line] =~ /\A\s*(?:sub|package)\b/;
+    for (values %sub) { return 0 if /\A\Q$file\E:(\d+)-(\d+)\z/ && $1 <= $line && $line <= $2 }
+    return 1;
+}
+
+sub do_unbreak {
+    my ($number) = @_;
+    my $break = delete $ff_breaks{$number} or return '';
+    for my $place (@{$break->{places}}) {
+        my $there = $ff_at{$place->[0]}{$place->[1]};
+        delete $there->{$number};
+        next if %$there;
+        delete $ff_at{$place->[0]}{$place->[1]};
+        ff_mark(@$place, 0);
+    }
+    return '';
+}
+
+sub do_filters {
+    %ff_filters = map { my ($name, @types) = split /,/; ($name => \@types) } @_;
+    return '';
+}
+
+require(__FILE__ =~ s/main_probe/looking_probe/r);
+ff_begin();
+1;

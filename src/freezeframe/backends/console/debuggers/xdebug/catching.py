@@ -1,0 +1,283 @@
+"""Who would catch an exception: the `try` blocks of PHP's source around a line.
+
+Xdebug stops where an exception is thrown and does not say whether anybody waits for it. The
+frames' files say: a line that lies in a `try` of its own function is caught by that one's types.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from freezeframe.backends.backend import RawFrame
+
+#: what a token begins with, outside of strings and comments
+_TOKEN = re.compile(
+    r"(?P<skip>\s+|//[^\n]*?(?=\?>|\n|\Z)|\#(?!\[)[^\n]*?(?=\?>|\n|\Z)|/\*.*?(?:\*/|\Z))"
+    r"|(?P<html>\?>.*?(?:<\?php\b|<\?=|\Z))"
+    r"|(?P<heredoc><<<[ \t]*(?P<quote>['\"]?)(?P<label>\w+)(?P=quote)\r?\n)"
+    r"|(?P<single>'(?:[^'\\]|\\.)*(?:'|\Z))"
+    r"|(?P<double>[\"`])"
+    r"|(?P<word>\$?\\?[A-Za-z_\x80-\U0010ffff][\w\\\x80-\U0010ffff]*)"
+    r"|(?P<mark>.)",
+    re.DOTALL,
+)
+_OPENING = re.compile(r"<\?php\b|<\?=")
+_LARGEST = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A `try`: the lines of its body, and the types that it catches, with their namespace."""
+
+    first: int
+    last: int
+    types: tuple[str, ...]
+    #: the line of the function that it is in
+    function: int
+
+
+@dataclass(slots=True)
+class _Block:
+    kind: str
+    line: int
+
+
+@dataclass(slots=True)
+class _Names:
+    """How names of classes are to be read."""
+
+    namespace: str = ""
+    imports: dict[str, str] = field(default_factory=dict)
+
+    def whole(self, name: str) -> str:
+        if name.startswith("\\"):
+            return name[1:]
+        first, slash, rest = name.partition("\\")
+        if first.lower() == "namespace" and slash:
+            return f"{self.namespace}\\{rest}".lstrip("\\")
+        for alias, whole in self.imports.items():
+            if alias.lower() == first.lower():
+                return whole + slash + rest
+        return f"{self.namespace}\\{name}".lstrip("\\")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The guards and functions of one file, by their lines."""
+
+    guards: tuple[Guard, ...]
+    functions: tuple[tuple[int, int], ...]
+    #: from which line on names are read how
+    parts: tuple[tuple[int, _Names], ...] = ()
+
+    def preamble(self, line: int) -> str:
+        """Return the statements after which names mean what they mean on a line."""
+        names = [each for first, each in self.parts if first <= line][-1:]
+        if not names:
+            return ""
+        said = f"namespace {names[0].namespace};" if names[0].namespace else ""
+        for alias, whole in names[0].imports.items():
+            if "\\" in whole or said:
+                said += f" use {whole} as {alias};"
+        return said
+
+    def around(self, line: int) -> Iterator[Guard]:
+        """Return the guards that a line lies in, those of an outer function left out."""
+        inside = [first for first, last in self.functions if first <= line <= last]
+        function = max(inside, default=0)
+        for guard in self.guards:
+            if guard.first <= line <= guard.last and guard.function == function:
+                yield guard
+
+
+def catchers(frames: Sequence[RawFrame]) -> list[str]:
+    """Return the types, each once, that somebody on the stack waits for."""
+    types: dict[str, None] = {}
+    for frame in frames:
+        if frame.path is None or frame.line is None:
+            continue
+        for guard in _source(frame.path).around(frame.line):
+            types.update(dict.fromkeys(guard.types))
+    return list(types)
+
+
+def preamble(path: str | None, line: int | None) -> str:
+    """Return what stands before an expression so that its names mean what they mean there."""
+    return _source(path).preamble(line) if path is not None and line is not None else ""
+
+
+def _source(path: str) -> Source:
+    """Return what a file has; nothing where it cannot be read."""
+    try:
+        status = os.stat(path)
+        if status.st_size > _LARGEST:
+            return Source((), ())
+        return _read(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return Source((), ())
+
+
+@lru_cache(maxsize=256)
+def _read(path: str, stamp: int, size: int) -> Source:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return scan(file.read())
+
+
+def scan(text: str) -> Source:
+    """Return what one file's text has. Never raises: what cannot be read has no guards."""
+    tokens = list(_tokens(text))
+    names = _Names()
+    parts: list[tuple[int, _Names]] = [(0, names)]
+    blocks: list[_Block] = []
+    functions: list[tuple[int, int]] = []
+    guards: list[Guard] = []
+    coming: str = ""  # what the next brace opens
+    depth = 0  # of parentheses
+    at = 0
+    while at < len(tokens):
+        word, line = tokens[at]
+        lower = word.lower()
+        if lower == "namespace" and at + 1 < len(tokens) and not _after_arrow(tokens, at):
+            follows = tokens[at + 1][0]
+            names = _Names(follows if follows != "{" else "")
+            parts.append((line, names))
+            coming = "namespace"
+        elif lower == "use" and all(block.kind == "namespace" for block in blocks):
+            # Behind a closure's parameters it names variables.
+            if at + 1 < len(tokens) and tokens[at + 1][0] != "(":
+                at = _imports(tokens, at + 1, names)
+        elif lower == "try" and not _after_arrow(tokens, at):
+            coming = "try"
+        elif lower == "function" and not _after_arrow(tokens, at):
+            coming = "function"
+        elif word in "([":
+            depth += 1
+        elif word in ")]":
+            depth -= 1
+        elif word == ";" and not depth:
+            coming = ""
+        elif word == "{":
+            blocks.append(_Block(coming or "other", line))
+            coming = ""
+        elif word == "}" and blocks:
+            block = blocks.pop()
+            if block.kind == "function":
+                functions.append((block.line, line))
+            elif block.kind == "try":
+                function = next((b.line for b in reversed(blocks) if b.kind == "function"), 0)
+                types = tuple(_types(tokens, at + 1, names))
+                guards.append(Guard(block.line, line, types, function))
+        at += 1
+    return Source(tuple(guards), tuple(functions), tuple(parts))
+
+
+def _after_arrow(tokens: list[tuple[str, int]], at: int) -> bool:
+    """A word behind `->`, `?->` or `::` is a member's name."""
+    return at > 0 and tokens[at - 1][0] in (">", ":") and at > 1 and tokens[at - 2][0] in "-:"
+
+
+def _types(tokens: list[tuple[str, int]], at: int, names: _Names) -> Iterator[str]:
+    """Return the types of the `catch` clauses that follow a `try`'s body."""
+    while at < len(tokens) and tokens[at][0].lower() == "catch":
+        at += 2  # catch (
+        while at < len(tokens) and tokens[at][0] != ")":
+            word = tokens[at][0]
+            if word != "|" and not word.startswith("$"):
+                yield names.whole(word)
+            at += 1
+        depth = 0
+        while at < len(tokens):
+            depth += {"{": 1, "}": -1}.get(tokens[at][0], 0)
+            at += 1
+            if tokens[at - 1][0] == "}" and depth == 0:
+                break
+
+
+def _imports(tokens: list[tuple[str, int]], at: int, names: _Names) -> int:
+    """Read `use A\\B, C as D, E\\{F, G as H};`; return where it ends."""
+    prefix, name, alias = "", "", ""
+
+    def done() -> None:
+        if name:
+            whole = (prefix + name).lstrip("\\")
+            names.imports[alias or whole.rpartition("\\")[2]] = whole
+
+    while at < len(tokens) and tokens[at][0] != ";":
+        word = tokens[at][0]
+        if word == "{":
+            prefix, name = name.rstrip("\\") + "\\", ""
+        elif word in (",", "}"):
+            done()
+            name = alias = ""
+        elif word.lower() == "as" and at + 1 < len(tokens):
+            at += 1
+            alias = tokens[at][0]
+        elif word.lower() in ("function", "const"):
+            # Functions and constants are not what can be caught; they keep their whole names.
+            while at + 1 < len(tokens) and tokens[at + 1][0] not in (";", ",", "}"):
+                at += 1
+        else:
+            name = word
+        at += 1
+    done()
+    return at
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    """Return words and marks with their lines, without strings, comments and plain text."""
+    opening = _OPENING.search(text)
+    at = opening.end() if opening else len(text)
+    line = text.count("\n", 0, at) + 1
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        assert match is not None
+        end = match.end()
+        if match["heredoc"] is not None:
+            end = _heredoc_end(text, end, match["label"])
+        elif match["double"] is not None:
+            end = _string_end(text, end, match["double"])
+            yield '"', line
+        elif match["single"] is not None:
+            yield "'", line
+        elif match["word"] is not None or match["mark"] is not None:
+            yield match[0], line
+        elif match["html"] is not None:
+            yield ";", line
+        line += text.count("\n", at, end)
+        at = end
+
+
+def _heredoc_end(text: str, at: int, label: str) -> int:
+    found = re.compile(rf"^[ \t]*{label}\b", re.MULTILINE).search(text, at)
+    return found.end() if found else len(text)
+
+
+def _string_end(text: str, at: int, quote: str) -> int:
+    """Return where a string ends that may hold `{$name["key"]}`."""
+    while at < len(text):
+        character = text[at]
+        if character == "\\":
+            at += 2
+        elif character == quote:
+            return at + 1
+        elif text.startswith("{$", at):
+            at = _braces_end(text, at + 1)
+        else:
+            at += 1
+    return len(text)
+
+
+def _braces_end(text: str, at: int) -> int:
+    depth = 1
+    while at < len(text) and depth:
+        character = text[at]
+        at += 1
+        if character in "\"'":
+            at = _string_end(text, at, character)
+        else:
+            depth += {"{": 1, "}": -1}.get(character, 0)
+    return at

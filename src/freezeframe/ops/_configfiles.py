@@ -1,0 +1,334 @@
+"""One entry put into somebody else's configuration file, everything else left as it stands. No I/O.
+
+JSON as editors take it: with comments and trailing commas. TOML by its tables. Order, indentation,
+comments and line ends stay. What was made is read again and compared with what was meant, so that
+a file that is not understood is refused and never spoiled.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+_BOM = "\ufeff"
+_SCALAR = re.compile(r"true\b|false\b|null\b|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_DEEPEST = 100
+
+
+class Unreadable(ValueError):
+    """The file is not what it should be, or nothing can be put into it."""
+
+    def __init__(self, why: str, line: int | None = None) -> None:
+        super().__init__(why if line is None else f"line {line}: {why}")
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Node:
+    """A value and where it stands; of an object also its members."""
+
+    value: Any
+    start: int
+    end: int
+    members: dict[str, _Node] = field(default_factory=dict)
+    #: the end of what was said last before the closing bracket, comments included
+    inside: int = 0
+    #: the last member has a comma behind it
+    comma: bool = False
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 1 if text.startswith(_BOM) else 0
+
+    def document(self) -> _Node | None:
+        """Return the one value; None for a file that says nothing."""
+        self._skip()
+        if self._at == len(self._text):
+            return None
+        node = self._value(0)
+        self._skip()
+        if self._at != len(self._text):
+            self._fail("there is more behind the end")
+        return node
+
+    def _skip(self) -> int:
+        """Pass over space and comments; return the end of what was said there."""
+        found = _SPACE.match(self._text, self._at)
+        assert found is not None
+        start, self._at = self._at, found.end()
+        return start + len(self._text[start : self._at].rstrip())
+
+    def _value(self, depth: int) -> _Node:
+        if depth > _DEEPEST:
+            self._fail("it is nested too deeply")
+        start = self._at
+        sign = self._text[start : start + 1]
+        if sign == "{":
+            return self._object(depth)
+        if sign == "[":
+            return self._list(depth)
+        if sign == '"':
+            return _Node(self._string(), start, self._at)
+        found = _SCALAR.match(self._text, start)
+        if found is None:
+            self._fail("a value is missing" if sign in "]},:" else f"{sign!r} begins no value")
+        self._at = found.end()
+        return _Node(json.loads(found[0]), start, self._at)
+
+    def _string(self) -> str:
+        found = _STRING.match(self._text, self._at)
+        try:
+            text = json.loads(found[0]) if found else None
+        except ValueError:
+            text = None
+        if found is None or not isinstance(text, str):
+            self._fail("a string does not end, or has what no string may have")
+        self._at = found.end()
+        return text
+
+    def _object(self, depth: int) -> _Node:
+        node = _Node({}, self._at, 0)
+        self._at += 1
+        while True:
+            node.inside = self._skip()
+            if self._closes("}"):
+                break
+            if node.members and not node.comma:
+                self._fail("a comma is missing")
+            if not self._text.startswith('"', self._at):
+                self._fail("the name of a member is missing")
+            name = self._string()
+            self._skip()
+            if not self._closes(":"):
+                self._fail("a colon is missing")
+            self._skip()
+            member = self._value(depth + 1)
+            # The last of two with one name counts, as everywhere.
+            node.members[name] = member
+            node.value[name] = member.value
+            self._skip_to_comma(node)
+        node.end = self._at
+        return node
+
+    def _list(self, depth: int) -> _Node:
+        node = _Node([], self._at, 0)
+        self._at += 1
+        while True:
+            node.inside = self._skip()
+            if self._closes("]"):
+                break
+            if node.value and not node.comma:
+                self._fail("a comma is missing")
+            node.value.append(self._value(depth + 1).value)
+            self._skip_to_comma(node)
+        node.end = self._at
+        return node
+
+    def _skip_to_comma(self, node: _Node) -> None:
+        before = self._at
+        self._skip()
+        node.comma = self._closes(",")
+        if not node.comma:
+            self._at = before
+
+    def _closes(self, sign: str) -> bool:
+        found = self._text.startswith(sign, self._at)
+        self._at += found
+        return found
+
+    def _fail(self, why: str) -> NoReturn:
+        raise Unreadable(why, self._text.count("\n", 0, self._at) + 1)
+
+
+def read_json(text: str) -> Any:
+    """Return what a file says, {} where it says nothing. Raises Unreadable."""
+    node = _Reader(text).document()
+    return {} if node is None else node.value
+
+
+def put_json(text: str, path: Sequence[str], value: Any) -> str:
+    """Return *text* with *value* at the end of *path*, whose objects are made where they lack.
+
+    Raises Unreadable.
+    """
+    root = _Reader(text).document()
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    if root is None:
+        made: Any = _nested(path, value)
+        lead = text if not text.strip(_BOM + " \t\r\n") else text.rstrip() + line_end
+        result = lead + _shown(made, "  ", "", line_end) + line_end
+    else:
+        result = _put(text, root, path, value, line_end)
+    meant = _with({} if root is None else root.value, path, value)
+    if read_json(result) != meant:
+        raise Unreadable("nothing can be put into it without harm")
+    return result
+
+
+def _put(text: str, root: _Node, path: Sequence[str], value: Any, line_end: str) -> str:
+    unit = _unit(text, root)
+    node = root
+    for index, name in enumerate(path):
+        if not isinstance(node.value, dict):
+            where = ".".join(path[:index]) or "the file"
+            line = text.count("\n", 0, node.start) + 1
+            raise Unreadable(f"{where} is no object", line)
+        if name not in node.members:
+            rest = _nested(path[index + 1 :], value)
+            return _inserted(text, node, name, rest, unit, line_end)
+        node = node.members[name]
+    if isinstance(node.value, dict) and node.value and "\n" not in text[node.start : node.end]:
+        shown = json.dumps(value, ensure_ascii=False)
+    else:
+        shown = _shown(value, unit, _indent(text, node.start), line_end)
+    return text[: node.start] + shown + text[node.end :]
+
+
+def _inserted(text: str, node: _Node, name: str, value: Any, unit: str, line_end: str) -> str:
+    """Return *text* with a new last member of the object *node*."""
+    outer = _indent(text, node.start)
+    if node.members and "\n" not in text[node.start : node.end]:
+        member = f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        if node.comma:
+            return f"{text[: node.inside]}{member},{text[node.inside :]}"
+        last = max(each.end for each in node.members.values())
+        return f"{text[:last]},{member}{text[last:]}"
+    inner = outer + unit
+    if node.members:
+        first = min(member.start for member in node.members.values())
+        inner = _indent(text, first)
+    member = f"{json.dumps(name)}: {_shown(value, unit, inner, line_end)}"
+    at = node.inside if node.members or node.inside > node.start + 1 else node.start + 1
+    before = text[:at]
+    if node.members and not node.comma:
+        last = max(each.end for each in node.members.values())
+        before = f"{text[:last]},{text[last:at]}"
+    comma = "," if node.members and node.comma else ""
+    return f"{before}{line_end}{inner}{member}{comma}{line_end}{outer}{text[node.end - 1 :]}"
+
+
+def _nested(path: Sequence[str], value: Any) -> Any:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _with(data: Any, path: Sequence[str], value: Any) -> Any:
+    if not path:
+        return value
+    if not isinstance(data, dict):
+        raise Unreadable(f"what holds {path[0]} is no table")
+    return {**data, path[0]: _with(data.get(path[0], {}), path[1:], value)}
+
+
+def _indent(text: str, at: int) -> str:
+    """Return what the line of *at* begins with."""
+    line = text[text.rfind("\n", 0, at) + 1 : at].lstrip(_BOM)
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str, root: _Node) -> str:
+    """Return what one level is indented by."""
+    for member in root.members.values():
+        own = _indent(text, member.start)
+        if own and own != _indent(text, root.start):
+            return own.removeprefix(_indent(text, root.start))
+    return "  "
+
+
+def _shown(value: Any, unit: str, outer: str, line_end: str) -> str:
+    """Return a value over several lines; short lists stay on one."""
+    if isinstance(value, dict) and value:
+        inner = outer + unit
+        lines = (
+            f"{inner}{json.dumps(name)}: {_shown(item, unit, inner, line_end)}"
+            for name, item in value.items()
+        )
+        return f"{{{line_end}{f',{line_end}'.join(lines)}{line_end}{outer}}}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- TOML -----------------------------------------------------------------------------------------
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Return what a file of TOML says. Raises Unreadable."""
+    try:
+        return tomllib.loads(text.removeprefix(_BOM))
+    except tomllib.TOMLDecodeError as error:
+        raise Unreadable(str(error)) from None
+
+
+def put_toml(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
+    """Return *text* with the table *value* at *path*; keys that the table has besides stay.
+
+    Raises Unreadable.
+    """
+    before = read_toml(text)
+    there: Any = before
+    for name in path:
+        there = there.get(name, {}) if isinstance(there, dict) else {}
+    meant = {**there, **value} if isinstance(there, dict) else dict(value)
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    result = _changed_table(text, path, value, line_end) if there else None
+    if result is None:
+        result = _appended_table(text, path, value, line_end)
+    try:
+        after = read_toml(result)
+    except Unreadable:
+        after = {}
+    if after != _with(before, path, meant):
+        raise Unreadable(f"[{'.'.join(path)}] is written in a way that cannot be changed safely")
+    return result
+
+
+def inline_toml(path: Sequence[str], value: Mapping[str, Any]) -> str:
+    """Return a table as one would say it: its header, then its keys."""
+    keys = (f"{key} = {_toml(item)}" for key, item in value.items())
+    return f"[{'.'.join(path)}] and in it {', '.join(keys)}"
+
+
+def _appended_table(text: str, path: Sequence[str], value: Mapping[str, Any], end: str) -> str:
+    lines = [f"[{'.'.join(path)}]", *(f"{key} = {_toml(item)}" for key, item in value.items())]
+    body = text.rstrip("\r\n \t")
+    return (f"{body}{end}{end}" if body else text) + end.join(lines) + end
+
+
+def _changed_table(
+    text: str, path: Sequence[str], value: Mapping[str, Any], end: str
+) -> str | None:
+    """Return *text* with the keys of a table that has a line of its own changed in place."""
+    names = r"\s*\.\s*".join(rf'"?{re.escape(name)}"?' for name in path)
+    head = re.search(rf"^[ \t]*\[[ \t]*{names}[ \t]*\][^\n]*\n?", text, re.MULTILINE)
+    if head is None:
+        return None
+    after = re.search(r"^[ \t]*\[", text[head.end() :], re.MULTILINE)
+    stop = head.end() + after.start() if after else len(text)
+    body, new = text[head.end() : stop], ""
+    for key, item in value.items():
+        line = f"{key} = {_toml(item)}"
+        found = re.search(rf"^[ \t]*{key}[ \t]*=[^\r\n]*", body, re.MULTILINE)
+        if found:
+            body = body[: found.start()] + line + body[found.end() :]
+        else:
+            new += line + end
+    gap = "" if text[: head.end()].endswith("\n") else end
+    return text[: head.end()] + gap + new + body + text[stop:]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)

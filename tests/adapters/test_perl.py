@@ -1,0 +1,173 @@
+"""Perl under `perl -d`: what is Perl's own, and that looking never changes the program."""
+
+from __future__ import annotations
+
+from harness.reports import frame_of, functions, place, printed, texts, values
+
+_SHAPES = r"""
+use strict;
+use warnings;
+
+package Meter {
+    sub TIESCALAR { return bless {} }
+    sub FETCH { print "FETCHED\n"; return 7 }
+}
+package Money {
+    use overload '""' => sub { print "ASKED\n"; 'money' }, '==' => sub { print "ASKED\n"; 1 };
+}
+
+package main;
+my %stock = (pen => 3, ink => [1, { deep => 'yes' }], "two words" => undef);
+my $price = bless { amount => 5, unit => "EUR\n" }, 'Money';
+tie my $meter, 'Meter';
+my ($text, $number, $float, $nothing, $truth) = ("42", 42, 2.5, undef, 1 == 1);
+my $loop = { name => 'self' };
+$loop->{me} = $loop;
+my $matcher = qr/(\w+)-(\d+)/i;
+my $named = \&inner;
+my $closure = sub {
+    my ($left, $right) = @_;
+    my $sum = $left + $right + $number;
+    return inner($sum); # @closure
+};
+
+sub inner {
+    my $value = shift; # @inner
+    return ($value, $value * 2);
+}
+
+my @both = $closure->(1, 2); # @call
+my $seen = 0;
+if ("abc-123" =~ $matcher) {
+    $seen = 1; # @matched
+}
+while (my ($key, $value) = each %stock) {
+    $seen++; # @each
+}
+print "seen $seen\n"; # @end
+"""
+
+
+def test_what_is_looked_at_is_shown_as_perl_writes_it_and_nothing_of_it_runs(dbg, write_program):
+    p = write_program("shapes.pl", _SHAPES)
+    report = dbg.data("start", p.name, "-b", "inner", "-b", p.at("matched"), "-b", p.at("each"))
+
+    # Nobody has taken its argument yet.
+    assert values(report)["_"]["text"] == "(45)"
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert functions(stack) == ["inner", "__ANON__", "<main>"]
+    closure = texts(dbg.data("up"))
+    assert {name: closure[name] for name in ("left", "right", "sum")} == {
+        "left": "1",
+        "right": "2",
+        "sum": "45",
+    }
+    assert dbg.data("print", "$left + $number")["value"]["text"] == "43"
+    shown = texts(dbg.data("up"))
+    assert shown["stock"] == "(ink => [1, {deep => 'yes'}], pen => 3, 'two words' => undef)"
+    assert shown["price"] == r'Money {amount => 5, unit => "EUR\n"}'
+    assert shown["meter"] == "tied Meter"
+    assert (shown["text"], shown["number"], shown["float"]) == ("'42'", "42", "2.5")
+    assert shown["loop"] == "{me => HASH(…), name => 'self'}"
+    assert shown["matcher"] == r"qr/(\w+)-(\d+)/i"
+    assert (shown["nothing"], shown["truth"]) == ("undef", "1")
+    assert (shown["named"], shown["closure"]) == (r"\&inner", "sub {…}")
+    dbg.data("down", 2)
+    returned = dbg.data("finish")
+    assert place(returned) == p.at("closure")
+    assert returned["returned"]["text"] == "(45, 90)"
+    assert place(dbg.data("continue")) == p.at("matched")
+    assert dbg.data("print", '"$2 $1"')["value"]["text"] == "'123 abc'"
+    assert dbg.error("print", "seen")["message"].endswith("; there is $seen")
+    # It goes on with its `each` where it was, whoever lists the keys meanwhile.
+    rounds = [dbg.data("continue") for _ in range(3)]
+    assert {texts(each)["key"] for each in rounds} == {"'pen'", "'ink'", "'two words'"}
+    ended = dbg.data("continue")
+    assert ended["exit"]["code"] == 0
+    assert printed(dbg.data("output", "--all")) == "seen 4\n"
+
+
+def test_a_breakpoint_in_a_module_binds_when_the_module_is_loaded(dbg, write_program):
+    late = write_program("Late.pm", "package Late;\nmy $top = 1; # @top\nsub up { 2 } # @up\n1;\n")
+    early = write_program("Early.pm", "package Early;\nmy $top = 1; # @top\nsub up { 2 }\n1;\n")
+    p = write_program(
+        "app.pl", "use lib '.';\nuse Early;\nmy $n = 1; # @first\nrequire Late;\nLate::up();\n"
+    )
+    for place_ in (late.at("top"), late.at("up"), early.at("top"), p.at("first")):
+        dbg.data("break", place_)
+
+    assert place(dbg.data("start", p.name)) == p.at("first")
+    states = [each["state"] for each in dbg.data("breakpoint", "list")["breakpoints"]]
+    # What a `use` has run is not promised.
+    assert states == ["pending", "pending", "rejected", "bound"]
+    report = dbg.data("continue")
+    assert place(report) == late.at("top")
+    assert frame_of(report)["function"] == "require Late.pm"
+    bound = dbg.data("breakpoint", "list")["breakpoints"][:2]
+    assert [each["state"] for each in bound] == ["bound", "bound"]
+    assert place(dbg.data("continue")) == late.at("up")
+
+
+_UNRULY = r"""
+use strict;
+use warnings;
+$SIG{__DIE__} = sub { print "handled $_[0]" };
+$SIG{USR1} = sub { die "woken\n" };
+if (!fork) {
+    work(0);
+    exit 0;
+}
+wait;
+my $done = eval { work(1); 1 }; # @try
+print "not done: $@"; # @after
+
+sub work {
+    my ($who) = @_;
+    print "work $who\n"; # @work
+    return if !$who;
+    my $step = 1; # @step
+    die "no luck\n"; # @die
+}
+$? = 0;
+die { code => 7 }; # @uncaught
+"""
+
+
+def test_children_signals_and_handlers_of_the_program_s_own(dbg, write_program):
+    p = write_program("unruly.pl", _UNRULY)
+
+    # A child runs alone: it is the parent who stops there.
+    report = dbg.data("start", p.name, "-b", p.at("work"))
+    assert texts(report)["who"] == "1"
+    assert printed(report) == "work 0\n"
+    # What the program does about a signal waits until it runs.
+    assert dbg.data("eval", "kill USR1 => $$; 5")["value"]["text"] == "5"
+    assert dbg.data("print", "$who")["value"]["text"] == "1"
+    stepped = dbg.data("next")
+    assert place(stepped) == p.at("after")
+    assert "handled woken\n" in printed(stepped)
+    failed = dbg.data("continue")
+    assert place(failed) == p.at("uncaught")
+    assert failed["stop"]["exception"]["message"] == "{code => 7}"
+    assert dbg.data("continue")["exit"]["code"] != 0
+
+
+def test_a_watched_variable_stops_where_it_changes_and_when_it_is_gone(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("call"))
+    dbg.data("watch", "$total")
+    dbg.data("watch", "$items->[0]{done}")
+    dbg.data("breakpoint", "remove", "--all")
+
+    first, second = dbg.data("continue"), dbg.data("continue")
+
+    assert place(first) == p.at("done")
+    watch = first["stop"]["watch"]
+    assert (watch["old"], watch["new"]) == ("0", "6")
+    assert (second["stop"]["watch"]["old"], second["stop"]["watch"]["new"]) == ("undef", "1")
+    assert dbg.error("watch", "$total + 1")["code"] == "no-watch"
+    dbg.data("watch", "remove", 2)
+    assert [dbg.data("continue")["stop"]["watch"]["new"] for _ in range(2)] == ["11", "19"]
+    gone = dbg.data("continue")
+    assert gone["stop"]["watch"]["ended"]
+    assert dbg.data("continue")["exit"]["code"] == 3

@@ -1,0 +1,174 @@
+"""PHP's own ways: names, values, frames, exceptions that are caught and those that are not."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from harness import facts
+from harness.programs import write
+from harness.reports import bare, frame_of, functions, place, printed, texts
+
+
+def test_only_an_exception_that_nobody_catches_stops_the_program(dbg, sample):
+    p = sample("shop")
+
+    report = dbg.data("start", p.name)
+
+    assert place(report) == p.at("refused")
+    assert report["stop"]["exception"]["type"] == "Shop\\Refused"
+    assert report["stop"]["exception"]["message"] == "no more"
+    assert printed(report, "stdout") == "260 1\n"
+    ended = dbg.data("continue")
+    assert ended["exit"]["code"] == 255
+
+
+def test_exceptions_of_a_type_stop_where_they_are_thrown(dbg, sample):
+    p = sample("shop")
+    dbg.data("catch", "off")
+    dbg.data("catch", "raised", "InvalidArgumentException")
+
+    report = dbg.data("start", p.name)
+
+    assert place(report) == p.at("bad")
+    assert report["stop"]["exception"]["message"] == "ink costs 0"
+    assert dbg.data("continue")["state"] == "terminated"
+
+
+def test_a_step_over_a_call_that_catches_an_exception_ends_behind_it(dbg, sample):
+    p = sample("shop")
+    dbg.data("start", p.name, "-b", p.at("fill"))
+    dbg.data("continue")
+    dbg.data("breakpoint", "remove", "--all")
+
+    report = dbg.data("next")
+
+    assert place(report) == p.at("caught")
+    assert report["stop"]["reason"] == "step"
+
+
+def test_a_value_is_written_as_php_writes_it_and_opens(dbg, sample):
+    p = sample("shop")
+    report = dbg.data("start", p.name, "-b", p.at("total"))
+
+    seen = texts(report)
+    assert seen["odd"] == '"a\\x00b\\x80\\n"'
+    assert seen["counts"] == '["x" => 1]'
+    assert seen["half"] == "Closure($cents)"
+    assert seen["cart"] == (
+        'Shop\\Cart {secret: 7, lines: ["pen" => 120, "pad" => 400], name: "first", '
+        "currency: Shop\\Currency::EUR}"
+    )
+    opened = dbg.data("print", "$cart", "--depth", 2)["value"]
+    parts = {part["name"]: part for part in opened["children"]}
+    assert parts["::$made"]["text"] == "1"
+    assert parts["secret"]["text"] == "7"
+    assert [part["name"] for part in parts["lines"]["children"]] == ['["pen"]', '["pad"]']
+    # Names mean what they mean in the file: its namespace, its imports.
+    assert dbg.data("print", "new Bad('x') instanceof Bad")["value"]["text"] == "true"
+    assert dbg.data("print", "Cart::$made + 1")["value"]["text"] == "2"
+    assert dbg.error("print", "$nope + 1")["message"].startswith("Undefined variable $nope")
+    assert "ParseError" in dbg.error("print", "1 +")["message"]
+
+
+def test_an_outer_frame_evaluates_with_its_own_variables(dbg, sample):
+    p = sample("shop")
+    dbg.data("start", p.name, "-b", p.at("add"))
+
+    dbg.data("up")
+    assert dbg.data("print", "count($rows) . $item")["value"]["text"] == '"3pen"'
+    assert dbg.data("print", "$cart->name . '!'")["value"]["text"] == '"first!"'
+    assert "$this" in dbg.error("print", "$this")["message"]
+    assert dbg.data("set", "$refused", "41")["value"]["text"] == "41"
+    dbg.data("frame", 2)
+    assert dbg.data("print", "get_class($cart)")["value"]["text"] == '"Shop\\\\Cart"'
+    dbg.data("breakpoint", "remove", "--all")
+    assert printed(dbg.data("continue"), "stdout") == "260 42\n"
+
+
+def test_methods_and_closures_are_functions_with_arguments(dbg, sample):
+    p = sample("shop")
+
+    report = dbg.data("start", p.name, "-b", "Shop\\Cart::add", "-b", p.at("half"))
+
+    assert report["stop"]["breakpoints"] == [1]
+    assert frame_of(report)["function"] == "Shop\\Cart::add"
+    assert set(texts(dbg.data("args"))) == {"item", "cents"}
+    dbg.data("breakpoint", "remove", 1)
+    inside = dbg.data("continue")
+    assert frame_of(inside)["function"] == "{closure}"
+    assert set(texts(dbg.data("args"))) == {"cents"}
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert functions(stack) == ["{closure}", "total", "{main}"]
+    outside = dbg.data("finish")
+    assert (place(outside), outside["returned"]["text"]) == (p.at("rule"), "60")
+    assert dbg.data("print", "$sum + $cents")["value"]["text"] == "120"
+
+
+def test_warnings_stop_when_they_are_asked_for(dbg, sample):
+    p = sample("shop")
+    dbg.data("catch", "warning")
+
+    report = dbg.data("start", p.name)
+
+    assert place(report) == p.at("warning")
+    assert report["stop"]["exception"]["message"] == "Undefined variable $missing"
+
+
+def test_an_evaluation_that_never_ends_is_interrupted_and_harms_nothing(dbg, project):
+    text = "<?php\nfunction forever() { while (true) { } }\n$x = 1; // @x\necho $x;\n"
+    p = write("forever.php", text, project)
+    dbg.configure("[timeouts]\nvalue_s = 0.3\n")
+    dbg.data("start", p.name, "-b", p.at("x"))
+
+    assert dbg.error("print", "forever()")["code"] == "debugger-timeout"
+
+    dbg.data("next")
+    assert texts(dbg.data("locals")) == {"x": "1"}
+
+
+def test_a_file_that_is_not_php_ends_with_php_s_own_words(dbg, project):
+    p = write("broken.php", "<?php\nfunction f() { return 1 }\n", project)
+
+    report = dbg.data("start", p.name)
+
+    assert report["exit"]["code"] == 255
+    assert "syntax error" in printed(report, "stderr")
+
+
+def test_a_program_s_own_break_is_a_stop_and_children_run_on_by_themselves(dbg, project):
+    text = (
+        "<?php\nxdebug_break();\n$pid = pcntl_fork(); // @here\n"
+        "if ($pid === 0) { exit(4); }\npcntl_waitpid($pid, $status);\n"
+        "echo pcntl_wexitstatus($status), shell_exec(PHP_BINARY . \" -r 'echo 5;'\");\n"
+    )
+    p = write("forks.php", text, project)
+
+    report = dbg.data("start", p.name)
+
+    assert place(report) == p.at("here")
+    assert report["stop"]["description"] == "xdebug_break()"
+    assert printed(dbg.data("continue"), "stdout", "stderr") == "45"
+
+
+def test_a_program_is_left_running(dbg, sample):
+    p = sample("endless")
+    report = dbg.data("start", p.name, "-b", p.at("turn"))
+    assert bare(frame_of(report)["function"]) == "spin"
+
+    dbg.data("detach")
+
+    try:
+        assert facts.state_of(report["pid"]) in ("R", "S")
+    finally:
+        os.kill(report["pid"], signal.SIGKILL)
+
+
+def test_a_command_that_xdebug_does_not_know_is_not_sent(dbg, sample):
+    p = sample("shop")
+    dbg.data("start", p.name, "-b", p.at("tally"))
+
+    assert "nosuch" in dbg.error("raw", "nosuch")["message"]
+
+    assert "stack where" in dbg("raw", "stack_get").out
+    assert place(dbg.data("next")) != p.at("tally")

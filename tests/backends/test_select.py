@@ -1,0 +1,51 @@
+"""Which debugger is taken when the user names one, or a kind of them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from freezeframe.backends import select
+from freezeframe.config import Config
+from freezeframe.errors import DebuggerMissing, UsageError
+
+
+def chosen(program: str, name: str | None, *, default: str | None = None) -> select.Choice:
+    config = Config()
+    config = replace(config, defaults=replace(config.defaults, adapter=default))
+    return select.choose(program, name=name, env=os.environ, config=config)
+
+
+@pytest.fixture
+def script(tmp_path) -> str:
+    path = tmp_path / "app.py"
+    path.write_text("print(1)\n")
+    return str(path)
+
+
+def test_a_kind_means_the_best_debugger_of_that_kind(script):
+    assert chosen(script, "dap").debugger.name == "debugpy"
+    assert chosen(script, None, default="dap").debugger.name == "debugpy"
+    console = chosen(script, "console")
+    assert (console.debugger.name, console.debugger.kind) == ("pdb", "console")
+    assert console.reason.endswith("console named by --adapter")
+    assert select.takes_source(script, name="console", config=Config())
+    assert not select.takes_source(script, name="inspector", config=Config())
+
+
+def test_a_kind_that_has_nothing_for_a_program_names_what_has(script):
+    with pytest.raises(DebuggerMissing, match="others do: debugpy, pdb") as refused:
+        chosen(script, "inspector")
+
+    assert refused.value.next == "dbg start PROGRAM --adapter debugpy"
+
+
+@pytest.mark.parametrize("given", [{"name": "gdbx"}, {"name": None, "default": "gdbx"}])
+def test_an_unknown_name_lists_debuggers_and_kinds(script, given):
+    with pytest.raises(UsageError) as refused:
+        chosen(script, **given)
+
+    for word in ("'gdbx'", "debugpy", "lldb-cli", "console, dap, inspector"):
+        assert word in refused.value.message
