@@ -53,6 +53,7 @@ ALLOWED = {
 ALLOWED_IN_BACKENDS = {
     "backend": {"builds", "forks"},
     "forks": set(),
+    "gdb": {"forks"},
     "transport": set(),
     "builds": {"transport"},
     "chores": set(),
@@ -72,6 +73,7 @@ ALLOWED_IN_BACKENDS = {
         "debugger",
         "discovery",
         "forks",
+        "gdb",
         "lldb",
         "native",
         "python",
@@ -84,6 +86,7 @@ ALLOWED_IN_BACKENDS = {
         "debugger",
         "discovery",
         "forks",
+        "gdb",
         "lldb",
         "native",
         "python",

@@ -399,6 +399,60 @@ PHP = (
     ),
 )
 
+OCAML = (
+    Debugger(
+        id="ocaml",
+        suffix=".ml",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "watch total",
+            "break *0x1000",
+            "jump loop.ml:20",
+            "set total 1",
+            "detach",
+        ),
+        # It is its debugger that tells of it: the program does not come to write anything.
+        failure=Failure(reason="exception", type="Division_by_zero", exit_code=2),
+        complaint="Unbound identifier",
+        name="ocamldebug",
+        joins=False,
+        threaded=False,
+        runner=("ocaml",),
+    ),
+)
+
+
+HASKELL = (
+    Debugger(
+        id="ghci",
+        suffix=".hs",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "watch total",
+            "break *0x1000",
+            "jump loop.hs:21",
+            "detach",
+            "finish",
+            "set total 100",
+        ),
+        failure=Failure(
+            reason="exception",
+            type="ArithException",
+            message="divide by zero",
+            words="divide by zero",
+            exit_code=1,
+        ),
+        name="ghci",
+        joins=False,
+        threaded=False,
+    ),
+)
 
 #: every promise is held against every row
 _EVERY = os.environ.get("FREEZEFRAME_TEST_ROWS") == "all"
@@ -423,6 +477,7 @@ _FAMILIES = (
     JAVA,
     PERL,
     *_by_debugger(PHP),
+    OCAML,
 )
 
 
@@ -452,8 +507,12 @@ def held_against(module: str, test: str) -> tuple[Debugger, ...]:
         return JAVA
     if "perl" in module:
         return PERL
+    if "haskell" in module:
+        return HASKELL
     if "php" in module:
         return PHP
+    if "ocaml" in module:
+        return OCAML
     if "node" in module:
         return NODE[:1]
     if "codelldb" in module:

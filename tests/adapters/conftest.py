@@ -51,11 +51,10 @@ def dbg(
 ) -> Iterator[Dbg]:
     """The client of a caller whose natural debugger is this one.
 
-    With `shares_daemon` (and not `own_daemon`) its daemon may have served other tests before.
+    Unless the test is marked `own_daemon`, its daemon may have served others before.
     """
     record_property(promises.PROPERTY, debugger.facts())
-    marked = request.node.get_closest_marker
-    shares = bool(marked("shares_daemon")) and not marked("own_daemon")
+    shares = not request.node.get_closest_marker("own_daemon")
     client = daemons.lend(project) if shares else Dbg(project)
     debugger.prepare(client)
     yield client

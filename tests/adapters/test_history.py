@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from harness import reports
-
-pytestmark = pytest.mark.shares_daemon
 
 
 def hits(dbg, *words):

@@ -6,15 +6,10 @@ import os
 import signal
 import subprocess
 
-import pytest
-
 from harness import facts
 from harness.reports import frame_of, functions, place, texts
 
 # --- waiting ------------------------------------------------------------------------------------
-
-
-pytestmark = pytest.mark.shares_daemon
 
 
 def spinning(dbg, sample, project):

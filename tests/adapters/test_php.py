@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
+
 from harness import facts
 from harness.programs import write
 from harness.reports import bare, frame_of, functions, place, printed, texts
@@ -115,6 +117,7 @@ def test_warnings_stop_when_they_are_asked_for(dbg, sample):
     assert report["stop"]["exception"]["message"] == "Undefined variable $missing"
 
 
+@pytest.mark.own_daemon
 def test_an_evaluation_that_never_ends_is_interrupted_and_harms_nothing(dbg, project):
     text = "<?php\nfunction forever() { while (true) { } }\n$x = 1; // @x\necho $x;\n"
     p = write("forever.php", text, project)

@@ -189,6 +189,7 @@ def test_a_page_of_an_iterator_does_not_use_it_up(dbg, write_program):
     assert printed(dbg.data("continue")) == "[1, 4, 9]\n"
 
 
+@pytest.mark.own_daemon
 def test_values_that_fight_back_harm_nobody(dbg, program):
     p = program("evil.py")
     dbg.configure("[timeouts]\nvalue_s = 1\n")

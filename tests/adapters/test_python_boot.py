@@ -6,6 +6,8 @@ import importlib.util
 import shutil
 from pathlib import Path
 
+import pytest
+
 from harness.reports import printed
 
 _USES_BORROWED_MODULES = """\
@@ -54,6 +56,7 @@ def test_a_child_with_an_empty_environment_prints_what_it_prints_alone(dbg, writ
     assert out.count("stderr=''") == 2
 
 
+@pytest.mark.own_daemon
 def test_debugpy_is_compiled_once_for_an_interpreter_that_keeps_no_bytecode(dbg, write_program):
     spec = importlib.util.find_spec("debugpy")
     assert spec is not None

@@ -189,6 +189,7 @@ def test_a_port_where_nobody_listens_is_told_with_a_next_step(dbg):
     assert error["next"]
 
 
+@pytest.mark.own_daemon
 def test_a_port_that_speaks_something_else_is_told(dbg):
     dbg.configure("[timeouts]\ninitialize_s = 1\n")
     with socket.create_server(("127.0.0.1", 0)) as server:

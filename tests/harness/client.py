@@ -162,7 +162,7 @@ class Dbg:
 
     def configure(self, text: str) -> None:
         """Write config.toml; before the first command."""
-        assert not self.daemon_lives(), "settings are read when the daemon starts"
+        assert not self.daemon_lives(), "mark the test own_daemon"
         (self.home / "config.toml").write_text(text)
 
     # --- commands ---

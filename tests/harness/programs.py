@@ -10,7 +10,7 @@ from pathlib import Path
 from . import compilers
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
-_MARKER = re.compile(r"(?:#|//|--|;).*?@(?P<names>\w+(?:\s+@\w+)*)\s*$")
+_MARKER = re.compile(r"(?:#|//|--|;|\(\*).*?@(?P<names>\w+(?:\s+@\w+)*)\s*(?:\*\))?$")
 
 
 @dataclass(frozen=True)

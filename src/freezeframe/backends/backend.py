@@ -122,6 +122,7 @@ class Feature(StrEnum):
     DETACH = "detach"
     RESTART = "restart in place"
     SAVE_CORE = "core files of a live program"
+    RUNNING_STACKS = "stacks of a running program"
 
 
 @dataclass(frozen=True, slots=True)

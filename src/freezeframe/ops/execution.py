@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated
 
 from freezeframe.backends.backend import Feature, StepKind
@@ -20,6 +21,7 @@ from freezeframe.session.waiting import ticket as told
 from freezeframe.session.waiting import wait as wait_for_news
 
 from ._arguments import NextStop, Timeout
+from ._blocked import where_it_waits
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
 from ._reports import running_report, stop_report, trail_of
@@ -29,6 +31,8 @@ _Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
 
 #: How long a step is waited for although another session of the tree has stopped meanwhile.
 _STEP_S = 0.3
+#: How long a program is waited for that was asked to stop, where its stacks are seen all the same.
+_PAUSE_S = 5.0
 
 
 #: Calls into libraries on one line that a step goes through before it gives up.
@@ -357,16 +361,26 @@ async def jump(
     example="pause",
 )
 async def pause(ctx: Context, *, timeout: Timeout = None) -> StopReport:
-    """Stop a running program where it is. Works while another client waits."""
+    """Stop a running program where it is. Works while another client waits.
+
+    A program all of whose threads wait cannot always be stopped; then the answer says where.
+    """
     session = ctx.session
     clock = _clock(ctx, timeout)
+    backend = session.backend
+    if timeout is None and backend is not None and Feature.RUNNING_STACKS in backend.features:
+        clock = _Clock(min(_PAUSE_S, clock.left_s))
     moment = session.moment
     if session.phase is Phase.STOPPED and moment is not None:
         await session.require_stopped()
         return await stop_report(ctx, session, moment, notes=("the program stood still already",))
     ticket = told(session)
     await session.require(Feature.PAUSE).pause(None)
-    return await _answer(ctx, session, ticket, clock)
+    report = await _answer(ctx, session, ticket, clock)
+    if report.state != Phase.RUNNING.value:
+        return report
+    notes = await where_it_waits(session)
+    return replace(report, notes=(*report.notes, *notes), next=("await", "stop"))
 
 
 @op(

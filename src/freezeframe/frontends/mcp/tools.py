@@ -52,7 +52,7 @@ class Tool:
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
         """Return what the daemon is asked. Raises UsageError with the path of what is wrong."""
         args = dict(arguments)
-        request: dict[str, object] = {"session": args.pop("session", None)}
+        request: dict[str, object] = {"session": _session(self.name, args)}
         operation = self.operation
         if self.choice:
             known = self.choice.operations
@@ -123,7 +123,7 @@ class CommandLine(Tool):
 
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
         args = dict(arguments)
-        session, line = args.pop("session", None), args.pop("command", None)
+        session, line = _session(self.name, args), args.pop("command", None)
         raw = args.pop("raw", False)
         if not isinstance(line, str) or not line.strip():
             raise UsageError(f"{self.name} needs `args.command`: a command line.", next="dbg help")
@@ -292,6 +292,16 @@ def tools(*, all: bool = False) -> dict[str, Tool]:
 def full_schema(operation: str) -> Schema:
     """Return the whole schema of an operation's answers. Raises UsageError."""
     return output_schema(OPS.by_id(operation).result)
+
+
+def _session(tool: str, args: dict[str, Any]) -> str | None:
+    """Take the session's name out of *args*. Raises UsageError."""
+    session = args.pop("session", None)
+    if session is not None and not isinstance(session, str):
+        raise UsageError(
+            f"{tool}: `args.session` takes a name, not {str(session)[:60]!r}.", next="dbg sessions"
+        )
+    return session
 
 
 def _names(spec: OpSpec) -> set[str]:

@@ -316,6 +316,10 @@ class PromptLife(ConsoleBackend):
             return  # it has not come to its prompt: whoever waits for that is told
         if known and not (self._killing or self._detached):
             self.work(self._tell_end(error))
+            return
+        exit = self._spelling.read_end(str(self._console.words))
+        if exit is not None and not (self._killing or self._detached):
+            self.finish(exit)
         else:
             self.lost(error)
 

@@ -412,7 +412,8 @@ class Motion:
             return
         told = halt.reason not in (None, StopReason.BREAKPOINT)
         silent = verdict.met and not verdict.breakpoints and not told and reason is None
-        if silent or (self._detoured and not verdict.breakpoints):
+        into = self._spelling.over_is_into and self._kind is StepKind.OVER and halt.reason is None
+        if silent or ((self._detoured or into) and not verdict.breakpoints):
             command = await self._resumed_step(halt)
             if command is not None or (silent and self._kind is None):
                 self._pausing = asked

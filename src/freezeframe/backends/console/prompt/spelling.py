@@ -24,7 +24,6 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.backends.console.queue import Dialect
 from freezeframe.config import AdapterConfig
-from freezeframe.errors import EvaluationFailed
 from freezeframe.model.answers import Instruction
 from freezeframe.model.places import Location
 from freezeframe.model.stops import (
@@ -182,6 +181,8 @@ class Spelling(Travels):
     run_goes_on: ClassVar[bool] = False
     #: a thread is chosen by `select` before its frames are asked for
     selects_threads: ClassVar[bool] = False
+    #: its step over a call goes into it: `OVER` is made of steps into functions and out of them
+    over_is_into: ClassVar[bool] = False
     #: the signal that brings it to its prompt while the program runs
     interrupt: ClassVar[int] = signal.SIGINT
     #: nothing tells a stop for that signal from one of the program's own making
@@ -239,6 +240,10 @@ class Spelling(Travels):
         None where they do not say that it is to blame: with the program in the debugger's own
         process (`Home.INSIDE`), it is the program that could not be run.
         """
+        return None
+
+    def read_end(self, words: str) -> Exit | None:
+        """Return how the program ended, from the last words of a debugger that went with it."""
         return None
 
     # --- running; what the debugger says at the next stop goes to `read_stop`
@@ -489,8 +494,3 @@ def features_of(spelling: Spelling) -> frozenset[Feature]:
 
 def nothing(text: str) -> None:
     """Read an answer that says nothing."""
-
-
-def refuse_as(words: str) -> EvaluationFailed:
-    """Return the error for an expression, in the words of the program's language."""
-    return EvaluationFailed(words.strip().rstrip("."))

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
+from freezeframe.backends import gdb
 from freezeframe.backends.backend import (
     Attach,
     Core,
@@ -25,7 +26,6 @@ from freezeframe.backends.backend import (
     Target,
 )
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import (
     binary_kind,
     check_program,
@@ -93,7 +93,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     # Its words may hold colours; ASLR is left as it is, for containers forbid changing it.
     first = ["set style enabled off", "set disable-randomization off", "set confirm off"]
     if not isinstance(target, Core):
-        first += _FORKS[target.forks]
+        first += [f"set {each}" for each in gdb.FORKS[target.forks]]
     if around.terminal is not None:
         first.append(f"set inferior-tty {around.terminal}")
     if around.stdio is not None:
@@ -101,8 +101,8 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         redirected = f'exec "$0" "$@" <{streams[0]} >{streams[1]} 2>{streams[2]}'
         first.append(f"set exec-wrapper /bin/sh -c {shlex.quote(redirected)}")
     # The standard library is not stepped into.
-    first.append("skip -rfunction ^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::")
-    first += [f"source {_PROBE}", *_rust_commands(target)]
+    first.append(gdb.SKIP)
+    first += [f"source {gdb.FORKS_PROBE}", f"source {_PROBE}", *_rust_commands(target)]
     options = [word for command in first for word in ("-iex", command)]
     # The program is named here too: breakpoints are set before it is launched, and looked up in it.
     known = (target.program,) if target.program and binary_kind(target.program) else ()
@@ -127,13 +127,6 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         **target.options,
     }
     return Plan(Stdio(), "launch", arguments, spawn)
-
-
-_FORKS: dict[Forks, list[str]] = {
-    Forks.PARENT: [],
-    Forks.CHILD: ["set follow-fork-mode child"],
-    Forks.BOTH: ["set detach-on-fork off"],
-}
 
 
 def _read_forked(body: Mapping[str, Any]) -> ChildOffer:
@@ -313,7 +306,7 @@ ADAPTER = Adapter(
         log_marks=_lldb.LOG_MARKS,
     ),
     children=Children(
-        ways=(Forks.PARENT, Forks.BOTH, Forks.CHILD),
+        ways=gdb.WAYS,
         event="freezeframeForked",
         read_offer=_read_forked,
     ),

@@ -5,10 +5,7 @@ Written against the server of GDB 16.3. What another version does not have is le
 """
 
 import json
-import os
 import re
-import signal
-import time
 from importlib import import_module
 from typing import Any
 
@@ -146,43 +143,16 @@ for _name in ("send_event_maybe_later", "send_event"):
 
 #: the code of a signal that no process sent
 _BY_KERNEL = 128
-#: how long a process may take to stop
-_HEEDS_S = 1.0
 
 
 def _let_go() -> None:
-    """Let go of new processes. They are stopped, and told of: each gets a GDB of its own.
-
-    One that shares its parent's memory (vfork, posix_spawn) runs on: a breakpoint in it would be
-    one in the parent.
-    """
+    """Let go of new processes; those that stand then are told of: each gets a GDB of its own."""
     first, *others = gdb.inferiors()
     for new in others:
-        pid, shares = new.pid, new.progspace == first.progspace
-        if not pid:
-            continue
-        if not shares:
-            os.kill(pid, signal.SIGSTOP)
-        gdb.execute(f"detach inferiors {new.num}", to_string=True)
-        gdb.execute(f"remove-inferiors {new.num}", to_string=True)
-        if not shares and _stands(pid):
+        pid = new.pid
+        if pid and vars(import_module("__main__"))["freezeframe_let_go"](new.num):
             body = {"pid": pid, "program": first.progspace.filename}
             server.send_event("freezeframeForked", body)
-
-
-def _stands(pid: int) -> bool:
-    """Whether a process was stopped by a signal; it takes a moment until it has heeded it."""
-    end = time.monotonic() + _HEEDS_S
-    while time.monotonic() < end:
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                state = file.read().rpartition(") ")[2][:1]
-        except OSError:
-            return False
-        if state in "TXZ":
-            return state == "T"
-        os.sched_yield()
-    return False
 
 
 def _hearing(heard: Any) -> Any:

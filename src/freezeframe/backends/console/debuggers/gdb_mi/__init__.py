@@ -10,9 +10,9 @@ import os
 import shutil
 from collections.abc import Mapping
 
+from freezeframe.backends import gdb
 from freezeframe.backends.backend import Backend
 from freezeframe.backends.debugger import Debugger, Found, Missing
-from freezeframe.backends.forks import Forks
 from freezeframe.config import AdapterConfig, Config
 
 
@@ -44,5 +44,5 @@ DEBUGGER = Debugger(
     find=_find,
     make=_make,
     rank=30,
-    forks=(Forks.PARENT, Forks.BOTH, Forks.CHILD),
+    forks=gdb.WAYS,
 )

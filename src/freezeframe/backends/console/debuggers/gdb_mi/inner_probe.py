@@ -1,20 +1,15 @@
 # mypy: ignore-errors
-"""What is done from inside gdb, without a stop that would break off a step.
+"""Logpoints, from inside gdb: a breakpoint that writes its message and never stops the program.
 
-Logpoints: breakpoints that write their message and never stop the program. gdb's own dprintf has
-no conversion that suits every type.
+gdb's own dprintf has no conversion that suits every type; stopping and going on again from
+outside would break off a step that is under way.
 """
 
 import json
-import os
-import signal
-import time
 
 import gdb
 
 _MARK = "\x1elog "
-#: how long a process may take to stop
-_HEEDS_S = 1.0
 _COMPARE = {
     "==": lambda hits, n: hits == n,
     ">=": lambda hits, n: hits >= n,
@@ -116,35 +111,3 @@ def freezeframe_thrown():
                 field.type.strip_typedefs() for field in each.fields() if field.is_base_class
             ]
     _tell("\x1f".join([hex(int(value.address)), *names]))
-
-
-def freezeframe_let_go(number, hold):
-    """Let go of a new process; with *hold* it stands and waits to be joined, and that is printed.
-
-    One that shares its parent's memory (vfork, posix_spawn) runs on: a breakpoint in it would be
-    one in the parent.
-    """
-    new = next(each for each in gdb.inferiors() if each.num == number)
-    pid = new.pid
-    others = [each for each in gdb.inferiors() if each.num != number and each.pid]
-    hold = hold and all(each.progspace != new.progspace for each in others)
-    if hold:
-        os.kill(pid, signal.SIGSTOP)
-    gdb.execute(f"detach inferiors {number}", to_string=True)
-    gdb.execute(f"remove-inferiors {number}", to_string=True)
-    _tell("held" if hold and _stands(pid) else "free")
-
-
-def _stands(pid):
-    """Whether a process was stopped by a signal; it takes a moment until it has heeded it."""
-    end = time.monotonic() + _HEEDS_S
-    while time.monotonic() < end:
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                state = file.read().rpartition(") ")[2][:1]
-        except OSError:
-            return False
-        if state in "TXZ":
-            return state == "T"
-        os.sched_yield()
-    return False

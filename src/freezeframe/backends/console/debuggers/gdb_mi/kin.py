@@ -69,11 +69,11 @@ class Kin:
     async def _take(self, group: str, pid: int) -> None:
         hold = len(self.living) < _MOST
         try:
-            said = await self._line.cli(f"python freezeframe_let_go({group[1:]}, {hold})")
+            said = await self._line.cli(f"python print(freezeframe_let_go({group[1:]}, {hold}))")
         except DebuggerError as error:
             log.info("process %d was not let go: %s", pid, error)
             return
-        if said.split()[-1:] == ["held"]:
+        if said.split()[-1:] == ["True"]:
             self.living.add(pid)
             self._adopt(pid)
         elif not hold:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from freezeframe.backends import backend as events
+from freezeframe.backends import gdb
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
@@ -115,7 +116,7 @@ class GdbLife(GdbFamily):
 
     async def _prepare(self, printers: Sequence[str], further: Sequence[str] = ()) -> None:
         """Tell gdb everything at once. Raises LaunchFailed where it refuses one of *further*."""
-        probes = start.load_probes()
+        probes = start.load_probes(*((gdb.FORKS_PROBE,) if self._kin.followed else ()))
         version, listed, *answers = await self._line.together(
             [
                 "-gdb-version",

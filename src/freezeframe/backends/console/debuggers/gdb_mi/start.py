@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from freezeframe.backends import gdb
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.console.reader import quote
 from freezeframe.backends.forks import Forks
@@ -64,25 +65,14 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     return {**own, "SHELL": _SHELL, "LC_ALL": "C.UTF-8", "TERM": "dumb"}
 
 
-#: functions that a step does not go into: those of the standard libraries
-_SKIPPED = "^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::"
-
-
-_FORKS = {
-    Forks.PARENT: ("detach-on-fork on", "follow-fork-mode parent"),
-    Forks.CHILD: ("detach-on-fork on", "follow-fork-mode child"),
-    Forks.BOTH: ("detach-on-fork off", "follow-fork-mode parent"),
-}
-
-
 def settings(forks: Forks) -> list[str]:
     """Return the words of gdb's command line that set it up.
 
     There each costs nothing; as a command of MI it would be an answer to wait for.
     """
     commands = [
-        *(f"set {each}" for each in (*SETTINGS, *_FORKS[forks])),
-        f"skip -rfunction {_SKIPPED}",
+        *(f"set {each}" for each in (*SETTINGS, *gdb.FORKS[forks])),
+        gdb.SKIP,
         # gdb 13 fails inside itself on some Rust types; it can go on, and says so as an error.
         *(
             f"maintenance set internal-error {each} no"
@@ -93,14 +83,16 @@ def settings(forks: Forks) -> list[str]:
     return [word for command in commands for word in ("-iex", command)]
 
 
-def load_probes() -> list[str]:
+def load_probes(*more: str) -> list[str]:
     """Return the commands that put our functions into gdb's Python.
 
     As modules are loaded, so that they need not be compiled each time.
     """
     commands = []
-    for name in ("inner_probe", "tree_probe"):
-        path = str(Path(__file__).with_name(f"{name}.py"))
+    here = Path(__file__)
+    paths = (here.with_name("inner_probe.py"), here.with_name("tree_probe.py"))
+    for path in (*map(str, paths), *more):
+        name = os.path.basename(path).removesuffix(".py")
         words = (
             "python import importlib.util; "
             f"_s = importlib.util.spec_from_file_location('freezeframe_{name}', {path!r}); "

@@ -28,6 +28,7 @@ from freezeframe.backends.console.prompt.spelling import (
     Spelling,
 )
 from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.transport.process import exit_of
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.places import Location
@@ -117,7 +118,9 @@ class Ghci(Spelling):
         home = os.path.dirname(target.program)
         folders = [os.path.normpath(os.path.join(home, each)) for each in _FOLDERS]
         options = ("-fexternal-interpreter", "-ignore-dot-ghci", "-fforce-recomp", "-v1")
-        words = (*options, "-ghci-script", _PROBE, "-i" + ":".join(folders), *config.args)
+        # Its own path would be relative, and what it says of places then too.
+        path = ("-i", "-i" + ":".join(folders))
+        words = (*options, "-ghci-script", _PROBE, *path, *config.args)
         return Begin(
             # What it complains of is an answer too.
             ("/bin/sh", "-c", 'exec "$0" "$@" 2>&1', ghci, *words, target.program),
@@ -145,6 +148,10 @@ class Ghci(Spelling):
             r"^(?:GHCi, |Loaded GHCi|\[\d+ of \d+\]|Failed, ).*\n?", "", greeting, flags=re.M
         )
         return told.strip()
+
+    def read_end(self, words: str) -> Exit | None:
+        ended = re.search(r"iserv terminated \((-?\d+)\)", words)
+        return exit_of(int(ended[1])) if ended else None
 
     # --- running
 
@@ -179,7 +186,7 @@ class Ghci(Spelling):
         if told is None:
             return Halt(exit=_exit(text))
         if told["function"] != _UNKNOWN:
-            return Halt(path=told["path"], line=_line(told), function=_function(told["function"]))
+            return Halt(path=told["path"], line=_line(told), function=_split(told["function"])[1])
         thrown = _THROWN.search(text)
         if thrown is not None and int(thrown[3]) >= 0:
             # Nobody will catch it: nothing of the program's runs after this.
@@ -253,9 +260,8 @@ class Ghci(Spelling):
                 told = _LAST.search(text)
             if told is None or start > 0:
                 return []
-            module, _, function = told["function"].partition(".")
-            named = (function, module) if function and module[:1].isupper() else (module, None)
-            return [RawFrame(0, named[0], told["path"], _line(told), module=named[1])]
+            module, function = _split(told["function"])
+            return [RawFrame(0, function, told["path"], _line(told), module=module)]
 
         return Ask(":ffwhere", read)
 
@@ -312,8 +318,10 @@ def _line(found: re.Match[str]) -> int:
     return int(found["line"] or found["from"])
 
 
-def _function(name: str) -> str:
-    return name.removeprefix("Main.")
+def _split(name: str) -> tuple[str | None, str]:
+    """Return module and function: `Shop.Cart.total.go` is `total.go` in `Shop.Cart`."""
+    found = re.fullmatch(r"((?:[A-Z]\w*\.)+)(.+)", name)
+    return (found[1].rstrip("."), found[2]) if found else (None, name)
 
 
 def _exit(text: str) -> Exit:

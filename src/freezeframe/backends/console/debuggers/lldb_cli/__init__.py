@@ -444,7 +444,7 @@ def _version(path: str, stamp: int) -> str | None:
 DEBUGGER = Debugger(
     name="lldb-cli",
     kind="console",
-    languages=("C", "C++", "Rust"),
+    languages=("C", "C++", "Rust", "Swift", "Objective-C"),
     patterns=(),
     shebangs=(),
     binaries=("elf", "mach-o"),

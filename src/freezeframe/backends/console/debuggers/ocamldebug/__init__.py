@@ -209,7 +209,7 @@ class Ocaml(Spelling):
         if leaves and "retcode" not in now.rest:
             return ("print retcode", "run")
         event = self._at(now.address)
-        if event is not None and event.kind is Kind.AFTER and not stops.has_result(now.rest):
+        if event is not None and event.yields and not stops.has_result(now.rest):
             return ("print *",)
         return ()
 
@@ -245,7 +245,7 @@ class Ocaml(Spelling):
         if event is None or self._program is None:
             return Halt(reason, numbers=(), time=now.time)
         returned = None
-        if event.kind is Kind.AFTER and "$" in now.rest:
+        if event.yields and "$" in now.rest:
             line = next(line for line in now.rest.splitlines() if "$" in line)
             shown = now.rest[now.rest.index(line) :].partition("\n(ocd)")[0]
             returned = _result(shown.removeprefix("(ocd) "))
@@ -331,11 +331,11 @@ class Ocaml(Spelling):
 
     def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
         def read(text: str) -> Sequence[RawFrame]:
-            return [self._frame(address) for _, address in stops.frames(text)[start:]]
+            return [self._frame(*each) for each in stops.frames(text)[start:]]
 
         return Ask(f"backtrace {start + count}", read)
 
-    def _frame(self, address: int) -> RawFrame:
+    def _frame(self, level: int, address: int) -> RawFrame:
         event, program = self._at(address), self._program
         if event is None or program is None:
             return RawFrame(0, "?", library=True)
@@ -343,8 +343,8 @@ class Ocaml(Spelling):
             0,
             _function(event),
             program.file_of(event),
-            event.line,
-            event.column,
+            event.called if level else event.line,
+            None if level else event.column,
             places.shown_module(event.module),
             library=program.is_library(event.module),
         )

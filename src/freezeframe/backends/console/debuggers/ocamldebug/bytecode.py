@@ -7,9 +7,10 @@ place in the code each, with its lines, its function and the variables that live
 from __future__ import annotations
 
 import os
+import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from . import marshalled
@@ -23,6 +24,11 @@ _POSITION, _MODULE, _PLACE, _KIND, _FUNCTION = range(5)
 _INFO, _TYPES, _, _VARIABLES = range(4)
 #: the constructor of a name in a typing environment; a name's that belongs to one module
 _NAMED, _LOCAL = 0, 0
+#: from the end of a statement to the next one; comments may lie between
+_GAP = rb"(?:\s|\(\*(?:[^*]|\*(?!\)))*\*\))*"
+_NEXT = re.compile(_GAP + rb";(?!;)" + _GAP)
+#: no statement follows
+_CLOSING = re.compile(rb"(?:done|end|then|else|with)\b|[])}|;]|\Z")
 #: folders that builds put copies of sources into, and programs beside them
 _BUILDS = (os.path.join("_build", "default"), "_build")
 
@@ -55,10 +61,14 @@ class Event:
     file: str
     line: int
     column: int
+    #: the line of what was called there, of an event that a function returns to
+    called: int
     #: first and last character of what it is about
     start: int
     end: int
     kind: Kind
+    #: something was computed here, and can be looked at
+    yields: bool
     function: str
     #: the first of its function
     enters: bool
@@ -101,6 +111,7 @@ class Program:
         self._units = list(_units(self._data))
         self._read: dict[str, list[Event]] = {}
         self._files: dict[tuple[str, str], str] = {}
+        self._sources: dict[str, bytes] = {}
         self._libraries = {
             folder
             for unit in self._units
@@ -124,8 +135,35 @@ class Program:
             units = [unit for unit in self._units if unit.module == module]
             found = [event for unit in units for event in self._events(unit)]
             found.sort(key=lambda event: event.address)
+            if not self.is_library(module):
+                found = [self._settled(event) for event in found]
             self._read[module] = found
         return found
+
+    def _settled(self, event: Event) -> Event:
+        """Return an event behind a statement as what it is: before the next statement.
+
+        The compiler writes one event where one call ends and the next statement begins.
+        """
+        if event.kind is not Kind.AFTER:
+            return event
+        text = self._source(self.file_of(event))
+        found = _NEXT.match(text, event.end) if event.end <= len(text) else None
+        if found is None or _CLOSING.match(text, found.end()):
+            return event
+        at = found.end()
+        line = event.line + text.count(b"\n", event.start, at)
+        column = at - text.rfind(b"\n", 0, at)
+        return replace(event, line=line, column=column, start=at, end=at, kind=Kind.BEFORE)
+
+    def _source(self, path: str) -> bytes:
+        if path not in self._sources:
+            try:
+                with open(path, "rb") as file:
+                    self._sources[path] = file.read()
+            except OSError:
+                self._sources[path] = b""
+        return self._sources[path]
 
     def at(self, address: int) -> Event | None:
         """Return the event at an address of the code."""
@@ -240,9 +278,11 @@ def _event(told: Value, unit: _Unit) -> Event:
         _text(_part(place, 0)),
         _whole(_part(place, 1)),
         start - line_start + 1,
+        _whole(_part(place, 1)),
         start,
         _whole(_part(_part(fields[_PLACE], 1), 3)),
         Kind.AFTER if isinstance(kind, Block) else (Kind.NEVER if kind else Kind.BEFORE),
+        isinstance(kind, Block),
         _text(fields[_FUNCTION]) if named else unit.module,
         info == 0 and not isinstance(info, Block),
         rest[_TYPES],

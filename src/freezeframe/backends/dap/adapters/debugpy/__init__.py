@@ -333,6 +333,8 @@ ADAPTER = Adapter(
     rank=5,
     extra_features=frozenset(
         {Feature.FUNCTION_BREAKPOINTS, Feature.CONDITIONS, Feature.HIT_COUNTS, Feature.LOGPOINTS}
+        # Threads that wait in C are not stopped, but seen.
+        | {Feature.RUNNING_STACKS}
     ),
     hints={
         Feature.WATCHPOINTS: "dbg break FILE:LINE -c 'EXPR'",

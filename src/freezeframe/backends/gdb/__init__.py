@@ -1,0 +1,22 @@
+"""What everyone who speaks to gdb knows, whichever way.
+
+forks_probe  runs inside gdb: lets go of new processes, so that each gets a gdb of its own
+"""
+
+from __future__ import annotations
+
+import os
+
+from freezeframe.backends.forks import Forks
+
+#: what can be done about processes that a program forks
+WAYS = (Forks.PARENT, Forks.BOTH, Forks.CHILD)
+#: settings that say so
+FORKS = {
+    Forks.PARENT: ("detach-on-fork on", "follow-fork-mode parent"),
+    Forks.CHILD: ("detach-on-fork on", "follow-fork-mode child"),
+    Forks.BOTH: ("detach-on-fork off", "follow-fork-mode parent"),
+}
+FORKS_PROBE = os.path.join(os.path.dirname(__file__), "forks_probe.py")
+#: functions that a step does not go into: those of the standard libraries
+SKIP = "skip -rfunction ^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::"
