@@ -147,6 +147,12 @@ _SESSION = (
     "replay second",
     "next",
     "back",
+    "next",
+    "reverse-step",
+    "next",
+    "reverse-continue",
+    "next",
+    "reverse-finish",
     "prune second",
     "stop",
 )

@@ -120,7 +120,9 @@ class Defaults:
         "empty: the best one for the program",
         env="FREEZEFRAME_DEBUGGER",
     )
-    follow_children: bool = _key(True, "debug child processes too")
+    follow_children: bool = _key(
+        True, "debug child processes too, where the debugger does so by itself"
+    )
     just_my_code: bool = _key(False, "never stop or step in the code of libraries")
 
 

@@ -62,7 +62,12 @@ def socket_path(env: Mapping[str, str] = os.environ) -> str:
 
 
 def log_path(env: Mapping[str, str] = os.environ) -> str:
-    return os.path.join(state_dir(env), LOG)
+    """Return the path of the log: beside the socket where the state directory cannot be written."""
+    directory = state_dir(env)
+    while not os.path.lexists(directory):
+        directory = os.path.dirname(directory)
+    writable = os.access(directory, os.W_OK)
+    return os.path.join(state_dir(env) if writable else runtime_dir(env), LOG)
 
 
 def history_path(env: Mapping[str, str] = os.environ) -> str:

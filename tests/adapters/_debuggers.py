@@ -78,10 +78,20 @@ class Debugger:
     joins: bool = True
     #: it debugs the processes that a program forks beside it
     follows: bool = True
+    #: its program can be given input
+    fed: bool = True
     #: what stands before the name of a variable
     sigil: str = ""
     #: the language has threads that it sees
     threaded: bool = True
+    #: it holds a running program
+    pauses: bool = True
+    #: it shows who called whom
+    stacked: bool = True
+    #: a step over a call stops at a breakpoint in it
+    meets: bool = True
+    #: a program that waits for input can be held, and a breakpoint set in it
+    hears: bool = True
     #: what runs a program so that it can be joined later, where that takes more than its name
     runner: tuple[str, ...] = ()
     #: a folder of the daemon's cache that is kept from test to test: it takes long to make
@@ -352,7 +362,6 @@ PERL = (
             "registers",
             "disassemble",
             "break *0x1000",
-            "watch --read $total",
             "jump loop.pl:21",
             "detach",
         ),
@@ -397,6 +406,37 @@ PHP = (
         threaded=False,
         runner=("php",),
     ),
+    Debugger(
+        id="phpdbg-PHP",
+        suffix=".php",
+        refuses=(
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "registers",
+            "disassemble",
+            "watch $total",
+            "break *0x1000",
+            "jump loop.php:20",
+            "detach",
+            "input hello",
+        ),
+        failure=Failure(
+            reason="exception",
+            type="DivisionByZeroError",
+            message="Division by zero",
+            # It tells of it among what was printed.
+            words="",
+            exit_code=255,
+        ),
+        # Where its arguments are received.
+        entered="entered",
+        name="phpdbg",
+        joins=False,
+        fed=False,
+        sigil="$",
+        threaded=False,
+        runner=("php",),
+    ),
 )
 
 OCAML = (
@@ -420,6 +460,7 @@ OCAML = (
         name="ocamldebug",
         joins=False,
         threaded=False,
+        hears=False,
         runner=("ocaml",),
     ),
 )
@@ -448,9 +489,15 @@ HASKELL = (
             words="divide by zero",
             exit_code=1,
         ),
+        entered="entered",
         name="ghci",
         joins=False,
         threaded=False,
+        pauses=False,
+        stacked=False,
+        meets=False,
+        hears=False,
+        runner=("runghc",),
     ),
 )
 
@@ -478,6 +525,7 @@ _FAMILIES = (
     PERL,
     *_by_debugger(PHP),
     OCAML,
+    HASKELL,
 )
 
 
@@ -510,7 +558,7 @@ def held_against(module: str, test: str) -> tuple[Debugger, ...]:
     if "haskell" in module:
         return HASKELL
     if "php" in module:
-        return PHP
+        return PHP[1:] if "phpdbg" in module else PHP[:1]
     if "ocaml" in module:
         return OCAML
     if "node" in module:

@@ -245,6 +245,9 @@ def test_step_goes_into_a_call_and_finish_comes_back_with_its_value(dbg, sample,
     assert place(inside) == p.at(debugger.entered)
     assert (texts(inside)["price"], texts(inside)["count"]) == ("2", "3")
 
+    if "finish" in debugger.refuses:
+        assert dbg.error("finish")["code"] == "unsupported"
+        return
     outside = dbg.data("finish")
     assert bare(frame_of(outside)["function"]) == "total_of"
     assert frame_of(outside)["line"] in (p.line("call"), p.line("loop"))
@@ -273,8 +276,14 @@ def test_a_step_over_the_last_line_ends_the_program(dbg, sample):
     assert all(step["place"].startswith(str(p.source)) for step in report["trail"]), report["trail"]
 
 
-def test_steps_that_meet_a_breakpoint_end_there(dbg, sample):
+def test_steps_that_meet_a_breakpoint_end_there(dbg, sample, debugger):
     p = sample("loop")
+    if not debugger.meets:
+        dbg.data("start", p.name, "-b", p.at("call"), "-b", p.at("done"))
+        report = dbg.data("next", "--count", 2)
+        assert report["stop"]["reason"] == "breakpoint"
+        assert place(report) == p.at("done")
+        return
     dbg.data("start", p.name, "-b", p.at("call"), "-b", p.at("callee"))
 
     report = dbg.data("next", "--count", 10)
@@ -329,22 +338,28 @@ def test_restart_runs_again_with_the_same_breakpoints(dbg, sample):
 # --- seeing -------------------------------------------------------------------------------------
 
 
-def test_the_backtrace_shows_who_called_whom(dbg, sample):
+def test_the_backtrace_shows_who_called_whom(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("callee"))
 
     [stack] = dbg.data("backtrace")["stacks"]
 
+    if not debugger.stacked:
+        assert functions(stack) == ["line_amount"]
+        return
     assert functions(stack)[:3] == ["line_amount", "total_of", "main"]
     lines = [frame["line"] for frame in stack["frames"][:3]]
     assert lines == [p.line("callee"), p.line("call"), p.line("main")]
 
 
-def test_a_backtrace_can_be_limited_and_says_so(dbg, sample):
+def test_a_backtrace_can_be_limited_and_says_so(dbg, sample, debugger):
     p = sample("recursion")
     dbg.data("start", p.name, "-b", p.at("bottom"))
 
     [whole] = dbg.data("backtrace")["stacks"]
+    if not debugger.stacked:
+        assert functions(whole) == ["down"]
+        return
     [part] = dbg.data("backtrace", "--limit", 4)["stacks"]
 
     assert functions(whole).count("down") == 10
@@ -357,6 +372,9 @@ def test_frames_are_selected_and_looked_into(dbg, sample, debugger):
     dbg.data("start", p.name, "-b", p.at("callee"))
 
     caller = dbg.data("up")
+    if not debugger.stacked:
+        assert bare(caller["frame"]["function"]) == "line_amount"
+        return
     assert bare(caller["frame"]["function"]) == "total_of"
     assert texts(caller)["total"] == "0"
     assert dbg.data("print", debugger.says("number"))["value"]["text"] == "0"
@@ -407,6 +425,9 @@ def test_a_variable_can_be_set_and_the_program_uses_it(dbg, sample, debugger):
         assert dbg.error("set", debugger.says("total"), "100")["code"] == "unsupported"
         return
 
+    if "set total 100" in debugger.refuses:
+        assert dbg.error("set", "total", "100")["code"] == "unsupported"
+        return
     answer = dbg.data("set", debugger.says("total"), "100")
 
     assert answer["value"]["text"] == "100"
@@ -442,10 +463,8 @@ def test_a_program_that_fails_stops_at_the_failure(dbg, sample, debugger):
     if failure.reason == "signal":
         assert failure.exit_signal in stop["description"]
     [stack] = dbg.data("backtrace")["stacks"]
-    assert [frame["line"] for frame in own(stack["frames"])][:2] == [
-        p.line("uncaught"),
-        p.line("caller"),
-    ]
+    led = [p.line("uncaught"), p.line("caller")] if debugger.stacked else [p.line("uncaught")]
+    assert [frame["line"] for frame in own(stack["frames"])][:2] == led
     ended = dbg.data("continue")["exit"]
     assert (ended["code"], ended["signal"]) == (failure.exit_code, failure.exit_signal)
 
@@ -478,11 +497,17 @@ def test_what_was_switched_off_comes_back_by_default(dbg, sample, debugger):
 # --- input and output ---------------------------------------------------------------------------
 
 
-def test_input_reaches_the_program_and_its_end_too(dbg, sample):
+def test_input_reaches_the_program_and_its_end_too(dbg, sample, debugger):
     p = sample("echo")
-    dbg.data("start", p.name, "--no-wait", code=0)
-
-    dbg.data("break", p.at("line"))
+    if not debugger.fed:
+        dbg.data("start", p.name, "--no-wait", code=0)
+        assert dbg.error("input", "hello")["code"] == "unsupported"
+        return
+    if debugger.hears:
+        dbg.data("start", p.name, "--no-wait", code=0)
+        dbg.data("break", p.at("line"))
+    else:
+        dbg.data("start", p.name, "--no-wait", "-b", p.at("line"), code=0)
     dbg.data("input", "hello")
     stopped = dbg.data("await")
     assert place(stopped) == p.at("line")
@@ -497,9 +522,12 @@ def test_input_reaches_the_program_and_its_end_too(dbg, sample):
     assert "lines 1\n" in everything
 
 
-def test_input_can_come_from_a_file(dbg, sample, project):
+def test_input_can_come_from_a_file(dbg, sample, project, debugger):
     p = sample("echo")
     (project / "words.txt").write_text("one\ntwo\n")
+    if not debugger.fed:
+        assert dbg.error("start", p.name, "--stdin", "words.txt")["code"] == "unsupported"
+        return
 
     report = dbg.data("start", p.name, "--stdin", "words.txt")
 

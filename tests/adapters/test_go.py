@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -524,3 +525,30 @@ def test_a_core_file_shows_where_a_program_died(dbg, native, project):
     assert report["stop"]["description"].startswith("SIGABRT")
     assert shown(report).startswith("app.go:")
     assert dbg.error("continue", code=1)["code"] == "unsupported"
+
+
+def test_a_headless_server_is_joined_and_its_program_left_running(dbg, sample, project):
+    p = sample("endless")
+    server = subprocess.Popen(
+        ["dlv", "exec", "--headless", "--accept-multiclient", "--listen=127.0.0.1:0", str(p.path)],
+        cwd=project,
+        env=dbg.env,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        where = next(line for line in server.stdout if "listening at" in line).split()[-1]
+        report = dbg.data("attach", where, "--adapter", "delve", "-b", p.at("turn"))
+        assert place(report) == p.at("turn")
+        dbg.data("detach")
+        dbg.data("breakpoint", "remove", "--all")
+
+        again = dbg("attach", where, "--adapter", "delve", "--timeout", "0.2")
+
+        assert again.code == 124, str(again)  # it runs, and no old breakpoint stops it
+    finally:
+        server.kill()
+        for pid, command in dbg.processes().items():  # it leaves its program behind
+            if command == str(p.path):
+                os.kill(pid, signal.SIGKILL)
+        server.communicate()

@@ -30,8 +30,11 @@ def test_a_wait_that_is_up_answers_running_and_can_be_taken_up_again(dbg, sample
     assert dbg.data("await", "--timeout", 0.1, code=124)["state"] == "running"
 
 
-def test_pause_of_a_second_client_frees_the_first(dbg, sample, project):
+def test_pause_of_a_second_client_frees_the_first(dbg, sample, project, debugger):
     spinning(dbg, sample, project)
+    if not debugger.pauses:
+        assert dbg.error("pause")["code"] == "unsupported"
+        return
     waiting = dbg.start_background("--json", "await", "--timeout", "60")
 
     paused = dbg.data("pause")
@@ -59,7 +62,7 @@ def test_control_is_never_queued_behind_a_waiting_command(dbg, sample, project):
     assert "Traceback" not in waiting.wait(20).err
 
 
-def test_an_interrupted_client_leaves_the_session_as_it_is(dbg, sample, project):
+def test_an_interrupted_client_leaves_the_session_as_it_is(dbg, sample, project, debugger):
     spinning(dbg, sample, project)
     waiting = dbg.start_background("await", "--timeout", "60")
     # Once it has a connection its request is on the way; status is answered in the same loop.
@@ -69,7 +72,10 @@ def test_an_interrupted_client_leaves_the_session_as_it_is(dbg, sample, project)
     waiting.interrupt()
 
     assert waiting.wait(10).code in (130, -signal.SIGINT)
-    assert dbg.data("pause")["state"] == "stopped"
+    if debugger.pauses:
+        assert dbg.data("pause")["state"] == "stopped"
+    else:
+        assert dbg.data("await", "--timeout", 0.1, code=124)["state"] == "running"
 
 
 def test_reading_a_running_program_is_refused_with_a_next_step(dbg, sample, project):
@@ -224,6 +230,30 @@ def test_a_living_program_is_joined_and_left_running(dbg, sample, project, debug
     finally:
         living.kill()
         living.wait()
+
+
+def test_a_program_that_was_started_here_runs_on_when_it_is_left(dbg, sample, debugger):
+    if "detach" in debugger.refuses:
+        return  # that it is refused is held elsewhere
+    p = sample("endless")
+    dbg("status")
+    before = set(dbg.processes())
+    report = dbg.data("start", p.name, "-b", p.at("turn"))
+
+    dbg.data("detach")
+
+    # Its debugger goes, and it alone is left.
+    try:
+        facts.wait_until(
+            lambda: set(dbg.processes()) - before == {report["pid"]},
+            lambda: f"{report['pid']} is left of {dbg.processes()}",
+        )
+        facts.wait_until(
+            lambda: facts.state_of(report["pid"]) in ("R", "S"), "it runs on without a debugger"
+        )
+    finally:
+        for pid in set(dbg.processes()) - before:
+            os.kill(pid, signal.SIGKILL)
 
 
 # --- the text answer ----------------------------------------------------------------------------

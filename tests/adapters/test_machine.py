@@ -73,7 +73,7 @@ def test_a_variable_that_is_watched_stops_where_it_is_written(dbg, stopped, debu
     dbg.data("continue")
     dbg.data("finish")
 
-    dbg.data("watch", "total")
+    dbg.data("watch", debugger.says("total"))
     report = dbg.data("continue")
 
     assert report["stop"]["reason"] == "watchpoint"

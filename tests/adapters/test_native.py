@@ -313,3 +313,23 @@ def test_raw_that_fails_is_an_error(dbg, counter):
     error = dbg.error("raw", "no-such-command", code=1)
 
     assert "no-such-command" in error["message"]
+
+
+def test_gdb_goes_back_over_what_it_records_and_others_say_that_they_cannot(dbg, sample, debugger):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("first"))
+    refused = dbg.error("back")
+    if "gdb" not in debugger.id:
+        assert (refused["code"], bool(refused["next"])) == ("unsupported", True)
+        return
+    assert refused["next"] == "dbg raw 'record full'"
+    # That it was refused has changed nothing.
+    dbg.data("raw", "record full")
+    steps = [dbg.data("next") for _ in range(3)]
+
+    assert place(dbg.data("back")) == place(steps[1]) == p.at("call")
+    first = dbg.data("reverse-continue")
+    assert (place(first), first["stop"]["description"]) == (
+        p.at("first"),
+        "the recording ends here",
+    )

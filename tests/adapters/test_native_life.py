@@ -40,8 +40,9 @@ int main(int argc, char **argv) {
 """
 
 
-def test_the_three_streams_are_apart_and_live(dbg, native):
-    p = native(TALKS)
+@pytest.mark.parametrize("flags", [(), ("-static",)], ids=["dynamic", "static"])
+def test_the_three_streams_are_apart_and_live(dbg, native, flags):
+    p = native(TALKS, *flags)
     dbg.data("start", p.name, "--no-wait", code=0)
 
     def told():

@@ -175,3 +175,28 @@ def test_a_command_that_xdebug_does_not_know_is_not_sent(dbg, sample):
 
     assert "stack where" in dbg("raw", "stack_get").out
     assert place(dbg.data("next")) != p.at("tally")
+
+
+def test_what_is_thrown_in_a_fiber_may_be_caught_by_who_resumes_it(dbg, project):
+    text = (
+        "<?php\n"
+        "$fiber = new Fiber(function () {\n"
+        "    throw new DomainException('inside');\n"
+        "});\n"
+        "try {\n"
+        "    $fiber->start();\n"
+        "} catch (DomainException $caught) {\n"
+        "    echo 'caught';\n"
+        "}\n"
+        "$other = new Fiber(function () {\n"
+        "    throw new DomainException('again');\n"
+        "});\n"
+        "$other->start(); // @start\n"
+    )
+    p = write("fibers.php", text, project)
+
+    report = dbg.data("start", p.name)
+
+    assert printed(report) == "caught"
+    assert place(report) == p.at("start")
+    assert report["stop"]["exception"]["message"] == "again"

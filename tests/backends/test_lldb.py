@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+import pytest
+
 from freezeframe.backends import lldb
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "error: <user expression 5>:1:1: use of undeclared identifier 'x'\n    1 | x\n",
+            "use of undeclared identifier 'x'",
+        ),
+        (
+            "error: Couldn't dematerialize a result variable: couldn't read its memory",
+            "its memory cannot be read: a pointer in it leads nowhere",
+        ),
+        ("", "no reason was given"),
+    ],
+)
+def test_what_is_wrong_with_an_expression_is_said_in_a_few_words(said, told):
+    assert lldb.brief_error(said) == told
 
 
 def test_the_python_in_lldb_is_not_that_of_an_active_environment():

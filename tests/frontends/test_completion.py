@@ -49,7 +49,7 @@ CASES = [
     (["break", "--c"], ["--color", "--condition"]),
     (["breakpoint", "add", "--c"], ["--color", "--condition"]),
     (["-s", "break", "loc"], ["locals"]),
-    (["start", "--child", ""], ["follow", "ignore", "only"]),
+    (["start", "--child", ""], ["follow", "ignore"]),
     (["print", "--format", "b"], ["binary"]),
     (["print", "x", "--dep"], ["--depth"]),
     (["watch", ""], ["list"]),

@@ -287,6 +287,9 @@ class Dbg:
         self._dispose_clients()
         problems = self._told("daemon", "stop") if self.daemon_lives() else []
         problems += self._left_behind(patience_s)
+        # A daemon that another test started is not among our processes: it may be leaving still.
+        with contextlib.suppress(AssertionError):
+            facts.wait_until(lambda: not self._files_left(), "it left", timeout_s=patience_s)
         if left := self._files_left():
             problems.append(f"files were left: {', '.join(left)}")
         shutil.rmtree(self.home, ignore_errors=True)

@@ -115,6 +115,33 @@ def test_a_read_only_database_can_still_be_asked(dbg, program, tmp_path):
         file.chmod(0o600)
 
 
+def test_a_state_directory_that_is_read_only_is_told_and_the_debugging_goes_on(dbg, program):
+    p = program("loop.py")
+    del dbg.env["FREEZEFRAME_HOME"]
+    for name in ("runtime", "state/freezeframe"):
+        (dbg.home / name).mkdir(parents=True, mode=0o700)
+    dbg.env["XDG_RUNTIME_DIR"] = str(dbg.home / "runtime")
+    dbg.env["XDG_STATE_HOME"] = str(dbg.home / "state")
+    state = dbg.home / "state" / "freezeframe"
+    state.chmod(0o500)
+    if os.access(state, os.W_OK) and (
+        shutil.which("chattr") is None
+        or subprocess.run(["chattr", "+i", state], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("root can write anything here")
+    try:
+        said = debugs(dbg, p)
+
+        assert said.count("nothing is recorded") == 1, said
+        assert list(state.iterdir()) == []
+        error = dbg.error("hits", p.at("loop"))
+        assert (error["code"], error["next"]) == ("history", f"ls -ld {state}")
+        stop_daemon(dbg)
+    finally:
+        subprocess.run(["chattr", "-i", state], capture_output=True, check=False)
+        state.chmod(0o700)
+
+
 def limited(dbg, *words, size):
     """Run a command whose daemon, if it starts one, can write files of *size* bytes at most."""
     made = subprocess.run(

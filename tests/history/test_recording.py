@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 
@@ -31,12 +32,15 @@ def cells(dbg, *words):
     return [hit["cells"] for hit in dbg.data("hits", *words)["hits"]]
 
 
-@pytest.fixture(params=[".py", ".c"])
+@pytest.fixture(params=[".py", ".c", ".go", ".js"])
 def ackermann(request, project, program):
     source = program(f"ackermann{request.param}")
-    if request.param == ".py":
+    debugger = {".go": "dlv", ".js": "node"}.get(request.param)
+    if debugger is not None and shutil.which(debugger) is None:
+        pytest.skip(f"there is no {debugger}")
+    if request.param in (".py", ".js"):
         return source
-    if why := compilers.missing(compilers.C):
+    if why := compilers.missing(compilers.language_of(source.path)):
         pytest.skip(why)
     return programs.compiled(source)
 

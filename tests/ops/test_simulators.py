@@ -61,13 +61,16 @@ def test_an_app_is_joined_by_xcode_s_adapter_looked_into_and_left_alive(dbg, app
     assert facts.alive(pid)
 
 
-def test_the_prompt_of_xcode_s_lldb_joins_an_app_by_number_too(dbg, apple, launch):
+def test_an_xcode_without_adapter_joins_an_app_by_its_prompt(dbg, apple, launch):
     pid = launch()
-    dbg.env["FREEZEFRAME_DEBUGGER"] = "lldb"  # the name by which people know it
+    apple.lacks("lldb-dap")
+    attach = ("attach", "--simulator", BOOTED, "--pid", pid)
 
-    envelope = dbg.envelope("attach", "--simulator", BOOTED, "--pid", pid, "-b", "endless.c:12")
+    envelope = dbg.envelope(*attach, "-b", "endless.c:12")
+    refused = dbg.error(*attach, env={"FREEZEFRAME_DEBUGGER": "dap"}, code=4)
 
     assert envelope["via"].startswith("lldb-cli ")
+    assert refused["next"].endswith("--adapter lldb-cli")
     assert envelope["data"]["stop"]["reason"] == "breakpoint"
     dbg.data("detach")
     assert any(line.startswith("lldb --no-lldbinit ") for line in apple.asked)
@@ -75,6 +78,7 @@ def test_the_prompt_of_xcode_s_lldb_joins_an_app_by_number_too(dbg, apple, launc
 
 def test_an_app_that_starts_later_is_waited_for(dbg, apple, launch):
     apple.launch(APP, os.getpid())  # one that runs already is not the next
+    dbg.env["FREEZEFRAME_DEBUGGER"] = "lldb"  # the name by which people know it
     joining = dbg.start_background(
         *("--json", "attach", "--simulator", BOOTED, "--bundle-id", APP, "--wait-for", "--pause")
     )
@@ -86,6 +90,7 @@ def test_an_app_that_starts_later_is_waited_for(dbg, apple, launch):
     answer = joining.wait()
 
     assert answer.data()["pid"] == pid, str(answer)
+    assert answer.json()["via"].startswith("lldb-cli ")
     assert answer.data()["state"] == "stopped"
     dbg.data("detach")
 

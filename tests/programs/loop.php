@@ -1,7 +1,7 @@
 <?php
 // Adds up an order: a loop with locals, nested values and a call. Prints, and ends with code 3.
 
-function line_amount(int $price, int $count): int
+function line_amount(int $price, int $count): int // @entered
 {
     $amount = $price * $count; // @callee
     return $amount; // @return

@@ -28,6 +28,12 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "Ruby": (".rb", "answer = 6 * 7\nexit 3 # @stop\n"),
     "PHP": (".php", "<?php\n$answer = 6 * 7;\nexit(3); // @stop\n"),
     "Perl": (".pl", "my $answer = 6 * 7;\nexit 3; # @stop\n"),
+    "Haskell": (
+        ".hs",
+        "import Control.Exception\nimport System.Exit\n\nmain :: IO ()\nmain = do\n"
+        "  answer <- evaluate (6 * 7 :: Int)\n"
+        "  exitWith (ExitFailure (if answer == 42 then 3 else 4)) -- @stop\n",
+    ),
     "Java": (
         ".java",
         "public class Probe {\n    public static void main(String[] words) {\n"

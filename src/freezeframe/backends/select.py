@@ -182,13 +182,18 @@ def choose_for_simulator(
     else:
         wanted = _called(named, config)
         able = [each for each in there if each.name == wanted.name]
+    attach = "dbg attach --simulator NAME --bundle-id ID --adapter"
     if not able:
         raise UsageError(
-            f"{named} has no way into simulators; {names} have.",
-            next=f"dbg attach --simulator NAME --bundle-id ID --adapter {there[0].name}",
+            f"{named} has no way into simulators; {names} have.", next=f"{attach} {there[0].name}"
         )
+    others = [each.name for each in there if each not in able]
+    install = (f"{attach} {others[0]}" if others else "xcode-select --install",)
     # Where a user has several, only Xcode's own know its simulators.
-    claims = [(replace(each, find=each.find_in_xcode or each.find), reason) for each in able]
+    claims = [
+        (replace(each, find=each.find_in_xcode or each.find, install=install), reason)
+        for each in able
+    ]
     choice = _first_found(claims, "a simulator", env, config)
     return replace(choice, program=processes.executable(pid))
 

@@ -248,8 +248,8 @@ class _Log(NamedTuple):
 
 def _open_log(env: Mapping[str, str]) -> _Log:
     """Return the log, opened for what a daemon says before it can log; a big one is set aside."""
-    paths.secure(paths.state_dir(env))
     path = paths.log_path(env)
+    paths.secure(os.path.dirname(path))
     with suppress(FileNotFoundError):
         if os.stat(path).st_size > MAX_LOG_BYTES:
             os.replace(path, f"{path}.1")

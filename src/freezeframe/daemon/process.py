@@ -37,7 +37,7 @@ def run(words: list[str], default_handler: str) -> NoReturn:
         claim = lifecycle.Claim(int(options["--socket-fd"]), int(options["--lock-fd"]))
         ready_fd = int(options["--ready-fd"])
     else:
-        paths.secure(paths.state_dir())
+        paths.secure(os.path.dirname(paths.log_path()))
         claim = lifecycle.claim()
         ready_fd = os.open(os.devnull, os.O_WRONLY)
     for fd in (claim.socket_fd, claim.lock_fd, ready_fd):

@@ -106,6 +106,8 @@ async def start(
     """
     if classpath is not None:
         ctx = _with_classes(ctx, classpath)
+    if cwd is not None and program is not None:
+        ctx, cwd = _with_directory(ctx, cwd, program)
     meant = await _programs.meant(
         ctx, program, args, module=module, interpreter=interpreter, adapter=adapter
     )
@@ -432,6 +434,18 @@ async def _enter_breakpoints(
         await enter(ctx, location, remote=remote, dry=True)
     for location in parsed:
         await enter(ctx, location, remote=remote)
+
+
+def _with_directory(ctx: Context, cwd: str, program: str) -> tuple[Context, str]:
+    """Return the context of a caller who stands in *cwd* where only that has the program.
+
+    Callers that are no shells (a server that its host started anywhere) name all paths from there.
+    """
+    there = os.path.abspath(os.path.join(ctx.caller.cwd, cwd))
+    here = os.path.exists(os.path.join(ctx.caller.cwd, program))
+    if here or not os.path.exists(os.path.join(there, program)):
+        return ctx, cwd
+    return replace(ctx, caller=replace(ctx.caller, cwd=there)), there
 
 
 def _with_classes(ctx: Context, classpath: str) -> Context:

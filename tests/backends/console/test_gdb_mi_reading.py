@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from pathlib import Path
 
 import pytest
 
@@ -187,3 +188,21 @@ def test_the_c_library_s_functions_are_found_where_they_lie():
     ]
     assert libc.addresses(os.getpid(), ("setvbuf", "no_such_function")) is None
     assert libc.addresses(0, ("setvbuf",)) is None
+
+
+def test_the_c_library_that_a_program_will_load_is_known_before_it_does(tmp_path):
+    found = libc.of_program(os.path.realpath("/bin/sh"), "setvbuf")
+
+    if found is None:
+        pytest.skip("this Python, or the shell, runs without glibc")
+    path, offset = found
+    assert libc.addresses(os.getpid(), ("setvbuf",)) == [
+        next(
+            int(row.partition("-")[0], 16) + offset
+            for row in Path("/proc/self/maps").read_text().splitlines()
+            if row.rstrip().endswith(path)
+        )
+    ]
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    assert libc.of_program(str(script), "setvbuf") is None

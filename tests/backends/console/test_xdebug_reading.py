@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from freezeframe.backends.backend import RawFrame
 from freezeframe.backends.console.debuggers.xdebug import dbgp, php
-from freezeframe.backends.console.debuggers.xdebug.catching import catchers, scan
 from freezeframe.backends.console.debuggers.xdebug.errors import Thrown
 from freezeframe.backends.console.debuggers.xdebug.values import literal, text
 from freezeframe.backends.console.prompt.dialect import Said
 from freezeframe.backends.console.queue import Reply
+from freezeframe.backends.php import catchers, scan
 
 # --- packets ------------------------------------------------------------------------------------
 

@@ -33,6 +33,20 @@ def frame(name: str, path: str | None = "/p/a.cpp") -> RawFrame:
     return _lldb.read_frame(raw, {"name": name})
 
 
+@pytest.mark.parametrize(
+    ("name", "told", "path"),
+    [
+        ("next", "*(entry->next)", "entry->next"),
+        ("next", "*(entry->next->next)", "entry->next->next"),
+        ("*next", "*(entry->next)", "*(entry->next)"),
+        ("[0]", "*(entry->names)", "*(entry->names)"),
+        ("count", "entry->count", "entry->count"),
+    ],
+)
+def test_a_pointer_s_path_is_its_own_and_not_that_of_what_it_points_to(name, told, path):
+    assert _lldb.enrich(RawValue(name, "0x0", "Entry *", 0, expression=told), {}).expression == path
+
+
 # --- stops --------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import sys
 
 import pytest
@@ -149,7 +150,7 @@ async def test_a_program_that_runs_on_is_told_and_waited_for_again(dbg, program)
         _, data = await call(client, "debug_continue", mode="pause")
         assert data["state"] == "stopped"
     assert seen
-    assert seen[0].startswith("running for")
+    assert seen[0].startswith("under way for")
 
 
 @on_loop
@@ -203,15 +204,17 @@ async def test_a_client_that_leaves_while_the_program_runs_leaves_it_running(dbg
 
 
 @on_loop
-async def test_the_daemon_s_end_is_survived(dbg, program):
+async def test_the_daemon_s_end_is_survived_and_what_it_cost_is_told(dbg, program):
     program("loop.py")
     async with connected(dbg) as client:
         await call(client, "debug_start", program="loop.py", stop_on_entry=True)
         _, data = await call(client, "debug_status")
-        await asyncio.to_thread(dbg, "daemon", "stop")
+        os.kill(data["daemon_pid"], signal.SIGKILL)
         await asyncio.to_thread(facts.wait_for_exit, data["daemon_pid"])
-        _, error = await refusal(client, "debug_stack")
+        text, error = await refusal(client, "debug_stack")
         assert error["code"] == "no-session"
+        assert text.startswith("note: ")
+        assert "loop" in text.splitlines()[0]
 
 
 @on_loop
@@ -234,6 +237,17 @@ async def test_a_server_that_was_started_in_no_project_takes_the_client_s_folder
         text, _ = await call(client, "debug_start", program="loop.py", breakpoints=[p.at("loop")])
     assert f"{p.at('loop')} in total_of" in text
     assert "amount = 6" in (await asyncio.to_thread(dbg, "locals")).out
+
+
+@on_loop
+async def test_paths_count_from_the_directory_that_is_named_where_only_that_has_the_program(dbg):
+    (dbg.project / "below").mkdir()
+    (dbg.project / "below" / "two.py").write_text("a = 1\nb = 2\n")
+    async with connected(dbg) as client:
+        text, _ = await call(
+            client, "debug_start", program="two.py", cwd="below", breakpoints=["two.py:2"]
+        )
+    assert text.startswith("stopped: breakpoint 1 at below/two.py:2")
 
 
 @on_loop

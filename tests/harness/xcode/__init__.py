@@ -70,6 +70,11 @@ class Xcode:
         """What it was called with so far."""
         return self._asked.read_text().splitlines() if self._asked.exists() else []
 
+    def lacks(self, tool: str) -> None:
+        """Find a tool no more, as an older Xcode."""
+        text = self.program.read_text()
+        self.program.write_text(text.replace(f"--find {tool}", "--find"))
+
     def launch(self, bundle_id: str, pid: int) -> None:
         """Let a process be the one of an app in the booted simulator."""
         line = f"{pid}\t0\tUIKitApplication:{bundle_id}[8f0c][rb-legacy]\n"

@@ -83,6 +83,8 @@ class Console(Generic[Answer, Notice]):
         self.process: Process | None = None
         #: the end of what it wrote to its standard error
         self.words = Tail()
+        #: the end of what it said on the line
+        self.said = Tail()
         self._dialect = dialect
         self._hear = hear
         self._on_lost: Callable[[DebuggerLost], None] | None = on_lost
@@ -211,8 +213,9 @@ class Console(Generic[Answer, Notice]):
     # --- what comes back
 
     def _data(self, data: bytes) -> None:
-        if self._tap is not None:
-            self._note("in", data.decode("utf-8", "replace"))
+        text = data.decode("utf-8", "replace")
+        self.said.feed(text)
+        self._note("in", text)
         for each in self._dialect.feed(data):
             if isinstance(each, Reply):
                 assert self._stream is not None

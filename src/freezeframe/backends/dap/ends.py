@@ -82,7 +82,7 @@ class Ends:
             link.work(self._watch_orphan(error))
         elif self._killing:
             self._finish(self._exit or Exit())
-        elif link.parent is not None or self._exit is not None:
+        elif self._exit is not None or (link.parent is not None and not link.kin.forked):
             link.work(self._finish_after_kin(self._exit or Exit()))
         elif not self.left:
             link.work(self._watch_joined(error))
@@ -145,6 +145,9 @@ class Ends:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(link.pid, signal.SIGKILL)
         elif not self.told:
+            if ground is not None and ground.process is not None:
+                # Without the program its children could not be told from strangers.
+                ground.process.note_descendants()
             with contextlib.suppress(DebuggerError):
                 await self._disconnect(terminate=True)
         self._finish(Exit(how="killed"))
@@ -162,6 +165,11 @@ class Ends:
                     {"expression": farewell, "context": link.adapter.expressions.context},
                     timeout_s=_DISCONNECT_S,
                 )
+        if link.adapter.end.stays_halted(link.target):
+            with contextlib.suppress(DebuggerError):
+                await link.marks.clear()
+                # Refused where it runs already.
+                await link.wire.request("continue", {"threadId": 0}, timeout_s=_DISCONNECT_S)
         with contextlib.suppress(DebuggerLost):
             await self._disconnect(terminate=False)
         ground = link.ground

@@ -93,14 +93,15 @@ class Kin:
         )
 
     @property
-    def _forked(self) -> bool:
+    def forked(self) -> bool:
+        """This process was forked, and has a debugger of its own."""
         parent = self._link.parent
         return parent is not None and self._link.pid in parent.kin.living
 
     def ended(self) -> None:
         """This process is not debugged any more."""
         parent, pid = self._link.parent, self._link.pid
-        if self._forked and parent is not None and pid is not None:
+        if self.forked and parent is not None and pid is not None:
             if self._link.ends.left or not self._link.configured:
                 # A debugger leaves a process as it found it: stopped.
                 with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -105,6 +105,18 @@ class Marks:
             await self.set_filters(filters)
         return bound
 
+    async def clear(self) -> None:
+        """Take away every breakpoint and filter."""
+        for key in [key for key, wanted in self._asked.items() if wanted]:
+            if key == "function":
+                await self.set_functions(())
+            elif key == "address":
+                await self.set_addresses(())
+            else:
+                await self.set_lines(key, ())
+        if self._filters:
+            await self.set_filters(())
+
     async def set_lines(
         self, path: str, wanted: Sequence[WantedBreakpoint]
     ) -> list[BoundBreakpoint]:

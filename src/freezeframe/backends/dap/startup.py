@@ -14,7 +14,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
-from freezeframe.backends.backend import BoundBreakpoint, Configuration, Core
+from freezeframe.backends.backend import Attach, BoundBreakpoint, Configuration, Core
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
 
 from .adapters._descriptor import Dial
@@ -167,7 +167,10 @@ def _failed(link: Link, error: DebuggerError) -> LaunchFailed:
     """Return a failed start in the adapter's words, or in better ones."""
     better = link.adapter.start.explain_failure(link.target, error.message)
     if better is None:
-        return LaunchFailed(error.message, next=error.next)
+        where = link.target if isinstance(link.target, Attach) else Attach()
+        # Nothing says which debugger serves a port; ours may be the wrong one to talk to it.
+        other = f"dbg attach {where.host}:{where.port} --adapter NAME" if where.port else None
+        return LaunchFailed(error.message, next=error.next or other)
     return LaunchFailed(better[0], next=better[1])
 
 

@@ -247,8 +247,14 @@ def _failed(value: RawValue, text: str) -> RawValue:
     return replace(value, text=words, failed=True, ref=0)
 
 
+#: LLDB's words for an expression that reads through a bad pointer
+_LEADS_NOWHERE = re.compile(r"couldn't read (its|from) memory")
+
+
 def brief_error(text: str) -> str:
     """Return what is wrong without LLDB's preamble and the drawing of the expression."""
+    if _LEADS_NOWHERE.search(text):
+        return "its memory cannot be read: a pointer in it leads nowhere"
     for line in text.splitlines():
         if "error:" in line:
             return re.sub(r"^.*?error: (?:<user expression \d+>:\d+:\d+: )?", "", line).strip()

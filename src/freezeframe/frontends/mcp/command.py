@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import socket
 import sys
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from freezeframe.errors import FreezeframeError, UsageError
+from freezeframe.errors import FreezeframeError, UsageError, UserError
 from freezeframe.frontends import commands, help
 from freezeframe.frontends.parser import parse
 from freezeframe.ops import table
@@ -63,11 +64,24 @@ async def _serve(all_tools: bool, port: int | None, budget: int | None) -> None:
             await mcp.serve_stdio(server)
             return
         token = os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(32)
-        sys.stderr.write(f"http://{HOST}:{port}/mcp\nAuthorization: Bearer {token}\n")
-        sys.stderr.flush()
-        await mcp.serve_http(server, HOST, port, token)
+        with _listening(port) as door:
+            sys.stderr.write(f"http://{HOST}:{port}/mcp\nAuthorization: Bearer {token}\n")
+            sys.stderr.flush()
+            await mcp.serve_http(server, door, token)
     finally:
         bridge.close()
+
+
+def _listening(port: int) -> socket.socket:
+    """Return a socket of the loopback. Raises UserError."""
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        raise UserError(
+            f"port {port} cannot be had: {os.strerror(error.errno or 0)}.",
+            code="port",
+            next=f"dbg mcp --http {port + 1 if port < 65535 else 8765}",
+        ) from None
 
 
 def _directory() -> str:

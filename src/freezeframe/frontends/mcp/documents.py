@@ -187,7 +187,8 @@ PROMPTS = {
             {"program": "the program, or the pid of a process", "symptom": "what is seen"},
             "Find out why `{program}` hangs. {symptom}\n\n"
             "1. A process that runs: debug_attach with its pid and pause=true. Otherwise "
-            "debug_start with timeout=5, then debug_continue with mode=pause.\n"
+            "debug_start with timeout=5, then debug_continue with mode=pause. When it cannot be "
+            "stopped, the answer says where each thread waits.\n"
             "2. debug_stack with all_threads: who waits for whom, or which loop does not end.\n"
             "3. A loop: debug_step out and over a few times, and see which value should change "
             "and does not. A lock: name its holder and what that one waits for." + _MANNERS,

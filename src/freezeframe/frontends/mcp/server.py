@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
+import socket
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -232,15 +233,13 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
-async def serve_http(server: Server[Any], host: str, port: int, token: str) -> None:
-    """Serve clients that know *token* at http://HOST:PORT/mcp, until interrupted."""
+async def serve_http(server: Server[Any], door: socket.socket, token: str) -> None:
+    """Serve clients that know *token* at /mcp of a socket that listens, until interrupted."""
     import uvicorn
 
-    app = server.streamable_http_app(host=host)
-    config = uvicorn.Config(
-        _Guard(app, token), host=host, port=port, log_level="warning", timeout_graceful_shutdown=2
-    )
-    await uvicorn.Server(config).serve()
+    app = server.streamable_http_app(host=door.getsockname()[0])
+    config = uvicorn.Config(_Guard(app, token), log_level="warning", timeout_graceful_shutdown=2)
+    await uvicorn.Server(config).serve(sockets=[door])
 
 
 class _Guard:

@@ -235,7 +235,10 @@ DEFAULT: tuple[Tool, ...] = (
         "debug_step",
         arguments="count where timeout",
         description="Step and show what changed; `until` runs to `where`.",
-        choice=Choice("kind", {"over": "next", "in": "step", "out": "finish", "until": "until"}),
+        choice=Choice(
+            "kind",
+            {"over": "next", "in": "step", "out": "finish", "until": "until", "back": "back"},
+        ),
         words={"where": "line, file:line or function", "count": "", **_TIMEOUT},
     ),
     Tool(

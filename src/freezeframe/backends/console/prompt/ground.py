@@ -45,7 +45,7 @@ class Ground:
         stdin = target.stdin if isinstance(target, Launch) else None
         if stdin is not None:
             check_readable(stdin)
-        if begin.home is Home.LAUNCHED:
+        if begin.home in (Home.LAUNCHED, Home.FILES):
             self.streams = Streams(self._on_text, stdin, self._on_silent)
         if begin.home is Home.BESIDE:
             env = begin.program_env or begin.env
@@ -105,7 +105,8 @@ class Ground:
     def _spawn(
         self, begin: Begin, names: Mapping[str, str], stdin: str | None, fds: tuple[int, ...]
     ) -> Process:
-        argv = tuple(_filled(word, names) for word in begin.argv)
+        own = len(begin.argv) if begin.own is None else begin.own
+        argv = (*(_filled(word, names) for word in begin.argv[:own]), *begin.argv[own:])
         env = {key: _filled(value, names) for key, value in begin.env.items()}
         if begin.home is Home.INSIDE:
             return self._spawn_program(argv, begin.cwd, env, stdin, fds)

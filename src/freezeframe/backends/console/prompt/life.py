@@ -51,6 +51,10 @@ _LEAVE_S = 2.0
 _END_S = 10.0
 
 
+#: homes of a program whose process is one that we have started
+_OURS = (Home.INSIDE, Home.SHARED, Home.FILES, Home.BESIDE)
+
+
 class PromptLife(ConsoleBackend):
     """The start and the ends of one program under a debugger with a prompt."""
 
@@ -84,6 +88,7 @@ class PromptLife(ConsoleBackend):
             finish=self.finish,
             work=self.work,
             interrupt=self._interrupt,
+            on_loss=lambda: self.work(self._tell_loss()),
         )
         self._begin: Begin | None = None
 
@@ -104,7 +109,10 @@ class PromptLife(ConsoleBackend):
         self._motion.fed = True
 
     def emit_text(self, stream: str, text: str) -> None:
-        if not self._motion.rewinding:
+        # What it runs again it has printed before; what it says at its debugger's end is no
+        # word of its own.
+        leaving = self._killing or self.ended
+        if not self._motion.rewinding and not (leaving and self._spelling.ends_noisily):
             super().emit_text(stream, text)
 
     def _lacks(self, feature: Feature) -> DebuggerError:
@@ -135,7 +143,7 @@ class PromptLife(ConsoleBackend):
         for command in begin.settings:
             await self._talk.tell(self._ground.fill(command))
         holder = self._ground.holder
-        if begin.home in (Home.INSIDE, Home.SHARED, Home.BESIDE) and holder is not None:
+        if begin.home in _OURS and holder is not None:
             self.pid = holder.pid
             holder.on_exit(self._program_ended)
         self.emit(events.Initialized())
@@ -172,6 +180,8 @@ class PromptLife(ConsoleBackend):
             if self.streams is not None:
                 await self.streams.wait_end(_LAST_WORDS_S)
                 words = words or str(self.streams.words)
+            if begin.home is Home.LAUNCHED:
+                words = words or str(self._console.said)
             why = self._spelling.read_failure(words)
             holder = self._ground.holder
             if why is None and begin.home is Home.INSIDE and holder is not None:
@@ -311,13 +321,13 @@ class PromptLife(ConsoleBackend):
 
     def _line_ended(self, error: DebuggerLost) -> None:
         home = self._begin.home if self._begin is not None else Home.APART
-        known = home in (Home.INSIDE, Home.SHARED, Home.BESIDE)
+        known = home in _OURS
         if self.pid is None and known:
             return  # it has not come to its prompt: whoever waits for that is told
         if known and not (self._killing or self._detached):
             self.work(self._tell_end(error))
             return
-        exit = self._spelling.read_end(str(self._console.words))
+        exit = self._spelling.read_end(str(self._console.said))
         if exit is not None and not (self._killing or self._detached):
             self.finish(exit)
         else:
@@ -331,6 +341,14 @@ class PromptLife(ConsoleBackend):
             await holder.wait(_END_S)
         except DebuggerTimeout:
             self.lost(error)
+
+    async def _tell_loss(self) -> None:
+        """The program was killed; its debugger would go on with a copy of it."""
+        words = ""
+        if self.streams is not None:
+            await self.streams.wait_end(_LAST_WORDS_S)
+            words = str(self.streams.words)
+        self.finish(Exit(how="killed") if self._killing else self._spelling.read_loss(words))
 
     def _program_ended(self, returncode: int) -> None:
         self.work(self._end_with(exit_of(returncode)))

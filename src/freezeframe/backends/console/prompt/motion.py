@@ -19,11 +19,11 @@ from freezeframe.backends.backend import (
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, Unsupported
 from freezeframe.model.stops import Exit, StopReason
 
+from .backward import Backward
 from .dialect import Said
 from .marks import Marks, Verdict
 from .spelling import At, Halt, Spelling
 from .talk import Talk
-from .travel import Journey
 from .values import Values
 
 #: deeper stacks are not counted: a step that is interrupted that deep ends where it is
@@ -41,7 +41,7 @@ class _Start:
     function: str | None = None
 
 
-class Motion:
+class Motion(Backward):
     """Whether the program runs, and everything that changes it."""
 
     def __init__(
@@ -56,6 +56,7 @@ class Motion:
         finish: Callable[[Exit], None],
         work: Callable[[Coroutine[Any, Any, None]], None],
         interrupt: Callable[[], None],
+        on_loss: Callable[[], None] = lambda: None,
     ) -> None:
         self._talk = talk
         self._marks = marks
@@ -66,6 +67,7 @@ class Motion:
         self._finish = finish
         self._work = work
         self._interrupt = interrupt
+        self._on_loss = on_loss
         #: the program was given something to read
         self.fed = False
         self.running = False
@@ -90,6 +92,8 @@ class Motion:
         self._waiter: asyncio.Future[Halt] | None = None
         #: a signal was sent, and its stop has not come
         self._signalled = False
+        #: what is said belongs to a stop that was told of
+        self._studying = False
         #: what is to be done at the next stop, before anybody is told of it
         self._postponed: list[Callable[[], Awaitable[None]]] = []
 
@@ -115,6 +119,9 @@ class Motion:
         self._kind, self._start, self._detoured = kind, start, False
         self.go(command)
 
+    def _forget_step(self, kind: StepKind | None) -> None:
+        self._kind, self._start, self._detoured = kind, None, False
+
     def go(self, command: str) -> None:
         """Send a command that lets the program run."""
         self._values.forget()
@@ -130,105 +137,20 @@ class Motion:
             self.hear(Said(text))
             return
         self._tell_output(text[self._told :])
-        halt = self._spelling.read_stop(await self._studied(text))
+        self._studying = True
+        try:
+            halt = self._spelling.read_stop(await self._studied(text))
+        finally:
+            self._studying = False
         self.running = False
         await self._came(halt or self._stayed(self._spelling.refusal(text)))
 
-    def _stayed(self, words: str | None) -> Halt:
-        """Return the stop of a program that was not let run: it stands where it stood."""
-        halt = replace(self.halt, reason=StopReason.OTHER, numbers=())
-        return replace(halt, description=words, returned=None)
-
-    async def _studied(self, text: str) -> str:
-        """Return words of a stop with all that is needed to read them."""
-        while asked := self._spelling.study(text):
-            try:
-                for command in asked:
-                    text += await self._sent(command)
-            except (DebuggerLost, DebuggerTimeout):
-                raise
-            except DebuggerError:
-                break
-        return text
-
-    async def _sent(self, command: str) -> str:
-        """Send a command beside; what the program prints on a way back it has printed before."""
-        if not self._spelling.goes_back(command):
-            return await self._talk.console.send(command)
-        self._check_input()
-        self._drain()
-        self.rewinding = True
-        try:
-            return await self._talk.console.send(command)
-        finally:
-            self._drain()
-            self.rewinding = False
-
-    # --- going back
-
-    async def back(self, kind: StepKind | None, thread: int) -> None:
-        """Undo a step; without a kind, go back to the stop before. Raises DebuggerError."""
-        spelling = self._spelling
-        self._check_input()
-        first, now = spelling.beginning, self.halt.time
-        if first is not None and now is not None and now <= first:
-            raise DebuggerError("this is the beginning of the program.", next="dbg next")
-        if kind is StepKind.OUT and await self._depth(thread) == 1:
-            raise DebuggerError(
-                "this is the outermost frame: nothing called it.", next="dbg reverse-continue"
-            )
-        self._kind, self._start, self._detoured = kind, None, False
-        self._values.forget()
-        self.failures = {}
-        self._drain()
-        self.running = self.rewinding = True
-        self._work(self._go_back(kind, thread))
-
-    def _check_input(self) -> None:
-        """Raise DebuggerError where the program would wait for input on its way back."""
-        if self.fed:
-            # It runs again from a point before, where it has not read what it has read since.
-            raise DebuggerError(
-                "the program was given input, and would have to read it again on its way back.",
-                next="dbg replay",
-            )
-
-    async def _go_back(self, kind: StepKind | None, thread: int) -> None:
-        journey = Journey(
-            self._spelling,
-            self._moved_back,
-            lambda: self._depth(thread),
-            self._wants_back,
-        )
-        try:
-            halt = await journey.back(kind, thread)
-        except (DebuggerLost, DebuggerTimeout):
-            raise
-        except DebuggerError as error:
-            halt = self._stayed(error.message)
-        finally:
-            self._drain()
-            self.rewinding = False
-        self.running = False
-        self._first = await self._marks.judge(halt, At(self.thread, 0), back=True)
-        await self._came(halt)
-
-    async def _moved_back(self, command: str) -> Halt | None:
-        text = await self._talk.console.send(command)
-        halt = self._spelling.read_stop(text)
-        if halt is None:
-            raise DebuggerError(self._spelling.refusal(text) or "it did not go back.")
-        self.stand(halt)
-        return halt
-
-    async def _wants_back(self, halt: Halt) -> bool:
-        verdict = await self._marks.judge(halt, At(self.thread, 0), back=True)
-        return bool(verdict.breakpoints) or not verdict.met
-
     def hear(self, said: Said) -> None:
         """Words that come while the program runs: of a stop, or what the program prints."""
-        if not self.running:
+        if not self.running or self._studying:
             return
+        if self._spelling.tells_loss(said.text):
+            self._on_loss()
         if said.early or not self._spelling.asynchronous:
             self._told += len(said.text) if said.early else 0
             self._tell_output(said.text)
@@ -412,7 +334,7 @@ class Motion:
             return
         told = halt.reason not in (None, StopReason.BREAKPOINT)
         silent = verdict.met and not verdict.breakpoints and not told and reason is None
-        into = self._spelling.over_is_into and self._kind is StepKind.OVER and halt.reason is None
+        into = self._spelling.over_is_into and halt.reason is None
         if silent or ((self._detoured or into) and not verdict.breakpoints):
             command = await self._resumed_step(halt)
             if command is not None or (silent and self._kind is None):

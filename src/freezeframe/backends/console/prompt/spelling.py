@@ -133,6 +133,8 @@ class Home(Enum):
     APART = "apart"
     #: in the debugger's process, which speaks through the same streams
     SHARED = "shared"
+    #: in the debugger's process, whose streams are not the program's: that opens files as above
+    FILES = "files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,8 @@ class Begin:
     program_env: Mapping[str, str] = field(default_factory=dict)
     #: commands that prepare the debugger; what they answer is of no interest
     settings: tuple[str, ...] = ()
+    #: how many of its words names are put into, where the rest is the program's
+    own: int | None = None
 
 
 class Spelling(Travels):
@@ -181,7 +185,7 @@ class Spelling(Travels):
     run_goes_on: ClassVar[bool] = False
     #: a thread is chosen by `select` before its frames are asked for
     selects_threads: ClassVar[bool] = False
-    #: its step over a call goes into it: `OVER` is made of steps into functions and out of them
+    #: its steps may end in a function that was called: they are taken on until they are back
     over_is_into: ClassVar[bool] = False
     #: the signal that brings it to its prompt while the program runs
     interrupt: ClassVar[int] = signal.SIGINT

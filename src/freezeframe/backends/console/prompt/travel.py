@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from freezeframe.backends.backend import StepKind
 from freezeframe.errors import DebuggerError
-from freezeframe.model.stops import StopReason
+from freezeframe.model.stops import Exit, StopReason
 
 if TYPE_CHECKING:
     from .spelling import Ask, Halt, Spelling
@@ -26,6 +26,8 @@ class Travels:
 
     #: its steps are smaller than lines: they are repeated until line or frame are others
     small_steps: ClassVar[bool] = False
+    #: the program complains when its debugger lets go of it, in words that are not its own
+    ends_noisily: ClassVar[bool] = False
     #: the time of the first stop, of a debugger that counts (`Halt.time`)
     beginning: int | None = None
 
@@ -40,6 +42,14 @@ class Travels:
     def depth(self, thread: int) -> Ask[int] | None:
         """Ask how many frames there are; None: they are counted."""
         return None
+
+    def tells_loss(self, text: str) -> bool:
+        """Whether words that come while the program runs tell that it is gone, unasked."""
+        return False
+
+    def read_loss(self, words: str) -> Exit:
+        """Return how a program ended that is gone, from the last words on its standard error."""
+        return Exit()
 
     def goes_back(self, command: str) -> bool:
         """Whether a command brings the program to where it has been."""

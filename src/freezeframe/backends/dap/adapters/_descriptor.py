@@ -182,6 +182,8 @@ class End:
     told_at_leave: bool = False
     #: it can leave the program running without a debugger
     leaves: Callable[[Target], bool] = lambda target: True
+    #: a program that it leaves stays as it is, halted and with breakpoints, for whoever comes next
+    stays_halted: Callable[[Target], bool] = lambda target: False
     #: evaluated without a frame before the program is left to itself
     farewell: Callable[[Target], str | None] = lambda target: None
 

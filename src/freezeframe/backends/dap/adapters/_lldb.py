@@ -136,6 +136,10 @@ def exit_question(code: int) -> str | None:
 
 
 def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
+    # LLDB's path of a member that is a pointer leads to what it points to: `*(node->next)`.
+    path = re.fullmatch(r"\*\((.+)\)", value.expression or "")
+    if path and re.search(rf"(->|\.){re.escape(value.name)}$", path[1]):
+        value = replace(value, expression=path[1])
     return lldb.enriched(value)
 
 

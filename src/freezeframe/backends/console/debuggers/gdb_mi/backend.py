@@ -53,13 +53,13 @@ _ALWAYS = frozenset(
         Feature.SINGLE_THREAD,
         Feature.RAW,
         Feature.SAVE_CORE,
+        Feature.STEP_BACK,
         Feature.PAUSE,
         Feature.DETACH,
     }
 )
 _OF_THE_DEAD = frozenset({Feature.MEMORY_READ, Feature.REGISTERS, Feature.DISASSEMBLE, Feature.RAW})
 _HINTS = {
-    Feature.STEP_BACK: "dbg raw 'record full'",
     Feature.RESTART: "dbg restart",
     Feature.LOGPOINTS: "dbg raw 'dprintf FILE:LINE,\"%d\\n\",EXPR'",
 }
@@ -140,6 +140,12 @@ class GdbMi(GdbLife):
         self._alive()
         self._frames.clear()
         await self._motion.step(kind, thread, instruction=instruction)
+
+    async def step_back(self, thread: int, kind: StepKind | None = StepKind.OVER) -> None:
+        self._alive()
+        await self._motion.check_recording()
+        self._frames.clear()
+        await self._motion.back(kind, thread)
 
     async def pause(self, thread: int | None) -> None:
         self._alive()

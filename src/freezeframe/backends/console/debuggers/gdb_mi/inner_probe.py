@@ -6,10 +6,13 @@ outside would break off a step that is under way.
 """
 
 import json
+import os
 
 import gdb
 
 _MARK = "\x1elog "
+#: of glibc's streams: what the flags of each begin with, and the one for a line at a time
+_STREAM, _BY_LINE = 0xFBAD, 0x200
 _COMPARE = {
     "==": lambda hits, n: hits == n,
     ">=": lambda hits, n: hits >= n,
@@ -111,3 +114,26 @@ def freezeframe_thrown():
                 field.type.strip_typedefs() for field in each.fields() if field.is_base_class
             ]
     _tell("\x1f".join([hex(int(value.address)), *names]))
+
+
+def freezeframe_lines(library, offset):
+    """Let C's standard output go out line by line, as it does at a terminal.
+
+    That is a flag of its stream, at *offset* in the library: set when that is loaded, before the
+    program runs a line. setvbuf would do the same, in a program that stands.
+    """
+
+    def loaded(event):
+        if os.path.realpath(event.new_objfile.filename) != library:
+            return
+        process = gdb.selected_inferior()
+        with open(f"/proc/{process.pid}/maps") as maps:
+            first = next((row for row in maps if row.rstrip().endswith(library)), None)
+        if first is None:
+            return
+        where = int(first.partition("-")[0], 16) + offset
+        flags = int.from_bytes(process.read_memory(where, 4).tobytes(), "little")
+        if flags >> 16 == _STREAM:
+            process.write_memory(where, (flags | _BY_LINE).to_bytes(4, "little"))
+
+    gdb.events.new_objfile.connect(loaded)

@@ -126,9 +126,14 @@ class GdbFamily(ConsoleBackend):
         if self.streams is not None:
             self.streams.hold()
             child.streams = self.streams
+        try:
+            # It may have become another one since it was started.
+            program: str | None = os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            program = self.target.program
         target = Attach(
             pid=pid,
-            program=self.target.program,
+            program=program,
             cwd=self.target.cwd,
             env=self.target.env,
             forks=Forks.BOTH,

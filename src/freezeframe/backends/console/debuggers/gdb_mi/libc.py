@@ -14,6 +14,9 @@ from typing import BinaryIO
 _LIBRARY = re.compile(r"/libc(?:\.so\.6|-2\.\d+\.so)$")
 _ENTRY = struct.Struct("<IBBHQQ")  # of the table of symbols that others are linked to, 64 bits
 _DYNSYM = 11
+_INTERP = 3
+#: makes glibc's standard output go out line by line: the flag that setvbuf sets
+BY_LINE = "*(unsigned*)&_IO_2_1_stdout_ |= 0x200"
 
 
 def addresses(pid: int, names: tuple[str, ...]) -> list[int] | None:
@@ -28,6 +31,43 @@ def addresses(pid: int, names: tuple[str, ...]) -> list[int] | None:
         return None
     base = int(found[0].partition("-")[0], 16)
     return None if offsets is None else [base + offset for offset in offsets]
+
+
+def of_program(path: str, name: str) -> tuple[str, int] | None:
+    """Return the C library that a program will load, and where in it a symbol lies.
+
+    Only where it is the one that we run with ourselves: whose loader is, its library is too.
+    """
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+            ours = next((row.split()[5] for row in file if _LIBRARY.search(row.strip())), None)
+        loader = _loader(path)
+        if ours is None or loader is None:
+            return None
+        if os.path.dirname(os.path.realpath(loader)) != os.path.dirname(ours):
+            return None
+        offsets = _exported(ours, os.stat(ours).st_mtime_ns, (name,))
+    except (OSError, ValueError, struct.error):
+        return None
+    return None if offsets is None else (ours, offsets[0])
+
+
+def _loader(path: str) -> str | None:
+    """Return the file that loads a program and its libraries; None where it needs none."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+        if head[:6] != b"\x7fELF\x02\x01":
+            return None
+        (start,) = struct.unpack_from("<Q", head, 32)
+        size, count = struct.unpack_from("<HH", head, 54)
+        file.seek(start)
+        table = file.read(size * count)
+        for at in range(0, len(table), size):
+            kind, offset, length = struct.unpack_from("<I4xQ16xQ", table, at)
+            if kind == _INTERP:
+                file.seek(offset)
+                return os.fsdecode(file.read(length).rstrip(b"\0"))
+    return None
 
 
 @functools.lru_cache(maxsize=8)

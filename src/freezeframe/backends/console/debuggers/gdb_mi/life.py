@@ -75,6 +75,8 @@ class GdbLife(GdbFamily):
         self._rust = False
         #: the program itself has debug information
         self._debug = False
+        #: its standard output goes out line by line from the beginning
+        self._by_line = False
         self._meanings: dict[str, list[str]] = {}
         self._group_gone = False
         self._frames: dict[int, Place] = {}
@@ -117,6 +119,8 @@ class GdbLife(GdbFamily):
     async def _prepare(self, printers: Sequence[str], further: Sequence[str] = ()) -> None:
         """Tell gdb everything at once. Raises LaunchFailed where it refuses one of *further*."""
         probes = start.load_probes(*((gdb.FORKS_PROBE,) if self._kin.followed else ()))
+        lines = self._lines()
+        probes += [lines] if lines is not None else []
         version, listed, *answers = await self._line.together(
             [
                 "-gdb-version",
@@ -132,6 +136,7 @@ class GdbLife(GdbFamily):
         if isinstance(listed, Answered):
             self._advertised = [str(f) for f in rows(listed.result.fields.get("features"))]
         python = all(isinstance(each, Answered) for each in answers[: len(probes)])
+        self._by_line = python and lines is not None
         if self._kin.followed and not python:
             raise LaunchFailed(
                 "this gdb was built without Python, which following children needs.",
@@ -144,6 +149,15 @@ class GdbLife(GdbFamily):
         self._marks.meaning = self._meaning
         self._motion.examine = self._examine
         self._motion.last_words = self._last_words
+
+    def _lines(self) -> str | None:
+        """Return the command that lets C's standard output go out line by line; see the probe."""
+        if self._rust or not isinstance(self.target, Launch):
+            return None
+        found = libc.of_program(self.target.program, "_IO_2_1_stdout_")
+        if found is None:
+            return None
+        return f"-interpreter-exec console {quote(f'python freezeframe_lines{found!r}')}"
 
     def _how_to_run(self, target: Launch) -> list[str]:
         assert self.streams is not None
@@ -165,7 +179,7 @@ class GdbLife(GdbFamily):
         await self._set_default_filters(configuration)
         # Addresses mean something once the program lies in memory.
         held = bool(late) or target.stop_on_entry
-        entry = await self._entry() if held or not self._rust else None
+        entry = await self._entry() if held or not (self._rust or self._by_line) else None
         if not held and entry is None:
             await self._run("-exec-run")
             return bound
@@ -183,7 +197,7 @@ class GdbLife(GdbFamily):
         except DebuggerLost:
             return bound  # it has ended already, and that was told
         arrived = entry is None or await self._is_gone(entry)
-        if arrived and entry is not None and not self._rust:
+        if arrived and entry is not None and not (self._rust or self._by_line):
             await self._line_buffered()
         bound = [*bound, *await self._set_all(late)]
         await self._leave_entry(first, target, arrived)
@@ -226,13 +240,16 @@ class GdbLife(GdbFamily):
         if known is not None:
             function, stream = (f"{address:#x}" for address in known)
         call = f"((int(*)(void*,char*,int,unsigned long)){function})((void*)({stream}),0,1,0)"
-        try:
-            await self._line.ask(
-                f"-data-evaluate-expression {quote(call)}",
-                timeout_s=self._config.timeouts.value_s,
-            )
-        except DebuggerError:
-            pass  # no C library, or none that can be called: its output comes when it comes
+        # In a program that brings glibc with it there may be no setvbuf, but always the flags.
+        for way in (call,) if known is not None else (libc.BY_LINE, call):
+            try:
+                await self._line.ask(
+                    f"-data-evaluate-expression {quote(way)}",
+                    timeout_s=self._config.timeouts.value_s,
+                )
+            except DebuggerError:
+                continue  # no C library, or none that can be called: its output comes when it comes
+            return
 
     async def _run(self, command: str) -> None:
         """Start the program. Raises LaunchFailed with what the shell or the loader said."""

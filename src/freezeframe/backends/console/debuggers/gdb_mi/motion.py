@@ -92,6 +92,8 @@ class Motion:
         self._ours: int | None = None
         self._locked = False
         self._function = ""
+        #: it has gone back over what it has recorded, and may come to either end of that
+        self._went_back = False
         #: by our ids: conditions that could not be evaluated at the current stop
         self.failures: dict[int, str] = {}
         #: the exception filter that the current stop is due to, and the exception
@@ -130,6 +132,23 @@ class Motion:
                 raise
             # Out of `main` means: to the end of the program.
             await self._go("-exec-continue")
+
+    async def back(self, kind: StepKind | None, thread: int) -> None:
+        """Go back as far as gdb has recorded."""
+        word = "continue" if kind is None else _STEPS[kind]
+        where = "" if kind is None else f" --thread {thread}"
+        frame = " --frame 0" if kind is StepKind.OUT else ""
+        self._step = None
+        self._went_back = True
+        await self._go(f"-exec-{word}{where}{frame} --reverse")
+
+    async def check_recording(self) -> None:
+        """Raise DebuggerError where gdb has recorded nothing to go back over."""
+        if "Active record target" not in await self._line.cli("info record"):
+            raise DebuggerError(
+                "gdb goes back over what it has recorded, and it records nothing yet.",
+                next="dbg raw 'record full'",
+            )
 
     async def _stays(self, fields: Fields, thread: int | None) -> bool:
         """Whether a step has ended where it began: the line has code in several places.
@@ -382,6 +401,9 @@ class Motion:
     async def describe(self, fields: Fields) -> str | None:
         """Return what a stop's reason does not say; of a signal its name and what is behind it."""
         words, name = stops.describe(fields), stops.signal(fields)
+        if self._went_back and not stops.reason(fields):
+            # gdb 13 does not say so.
+            return "the recording ends here"
         if name in ("SIGSEGV", "SIGBUS", "SIGFPE"):
             with contextlib.suppress(DebuggerError, ValueError):
                 code, address = [

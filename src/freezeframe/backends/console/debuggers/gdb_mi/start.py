@@ -88,19 +88,20 @@ def load_probes(*more: str) -> list[str]:
 
     As modules are loaded, so that they need not be compiled each time.
     """
-    commands = []
     here = Path(__file__)
-    paths = (here.with_name("inner_probe.py"), here.with_name("tree_probe.py"))
-    for path in (*map(str, paths), *more):
-        name = os.path.basename(path).removesuffix(".py")
-        words = (
-            "python import importlib.util; "
-            f"_s = importlib.util.spec_from_file_location('freezeframe_{name}', {path!r}); "
-            "_m = importlib.util.module_from_spec(_s); _s.loader.exec_module(_m); "
-            "globals().update((n, v) for n, v in vars(_m).items() if n.startswith('freezeframe_'))"
+    names = (str(here.with_name(f"{each}_probe.py")) for each in ("inner", "tree"))
+    words = "; ".join(
+        (
+            "python import importlib.util as _u",
+            f"_p = {[*names, *more]!r}",
+            "_s = [_u.spec_from_file_location(p[:-3].rpartition('/')[2], p) for p in _p]",
+            "_m = [(s, _u.module_from_spec(s)) for s in _s]",
+            "[s.loader.exec_module(m) for s, m in _m]",
+            "globals().update((n, v) for _, m in _m for n, v in vars(m).items()"
+            " if n.startswith('freezeframe_'))",
         )
-        commands.append(f"-interpreter-exec console {quote(words)}")
-    return commands
+    )
+    return [f"-interpreter-exec console {quote(words)}"]
 
 
 def launch(target: Launch, redirections: str, terminal: str) -> list[str]:

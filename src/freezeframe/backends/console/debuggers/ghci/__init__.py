@@ -14,7 +14,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
 from freezeframe.backends.console.prompt.backend import prompted
@@ -35,10 +35,15 @@ from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 from freezeframe.model.values import ScopeKind
 
+T = TypeVar("T")
+
 _PROBE = str(Path(__file__).with_name("main_probe.ghci"))
 #: `File.hs:20:10-33`, `File.hs:20:10`, `File.hs:(22,8)-(30,55)`
-_SPAN = r"(?P<path>[^\n]+?):(?:\((?P<from>\d+),\d+\)-\(\d+,\d+\)|(?P<line>\d+):[\d-]+)"
-_STOPPED = re.compile(rf"Stopped in (?P<function>[^\n]+?), (?:{_SPAN}|<unknown>)$", re.MULTILINE)
+_SPAN = (
+    r"(?P<path>[^\n]+?):"
+    r"(?P<span>\((?P<from>\d+),\d+\)-\(\d+,\d+\)|(?P<line>\d+):[\d-]+)"
+)
+_STOPPED = re.compile(rf"^ *Stopped in (?P<function>[^\n]+?), (?:{_SPAN}|<unknown>)$", re.MULTILINE)
 _LAST = re.compile(rf"^-1 +: (?P<function>[^\n]+?) \({_SPAN}\)$", re.MULTILINE)
 _THROWN = re.compile(r"^ffthrown = \((\".*?(?<!\\)\"),(\".*(?<!\\)\"),(-?\d+)\)$", re.M | re.S)
 _DIED = re.compile(r"^\*\*\* Exception: (.*)", re.MULTILINE | re.DOTALL)
@@ -49,7 +54,10 @@ _BINDING = re.compile(
 )
 _VALUE = re.compile(r"^ffvalue = (.*?)\n?^ffvalue :: (.*)$", re.MULTILINE | re.DOTALL)
 _SET = re.compile(rf"Breakpoint (?P<number>\d+) (?:activated|was already set) at {_SPAN}$", re.M)
-_COMPLAINT = re.compile(r"error:(.*?)(?=\n\s*•[^•]*?(?:In |Where|Perhaps|Relevant)|\n\n|\Z)", re.S)
+_COMPLAINT = re.compile(
+    r"^\S+:\d+:\d+: error:(.*?)(?=\n\s*•[^•]*?(?:In |Where|Perhaps|Relevant)|\n\n|\Z)", re.S | re.M
+)
+_LYING = re.compile(rf"^\[(?P<number>\d+)\] \S+ {_SPAN}(?: enabled)?$", re.MULTILINE)
 _MODULE = re.compile(r"^\s*module\s+([\w.]+)", re.MULTILINE)
 _MOVING = re.compile(r":(?:c(?:ontinue)?|st(?:ep(?:local|module)?)?|tr(?:ace)?|main|run)\b")
 _UNKNOWN = "<exception thrown>"
@@ -64,6 +72,12 @@ def _opens(name: str, flags: str, number: int) -> str:
     """Return the statement that makes a file one of the program's standard streams."""
     opened = f'{_POSIX}.withFilePath "{{{name}}}" (\\p -> {_POSIX}.c_open p {_POSIX}.{flags} 0)'
     return f"{opened} >>= \\fd -> {_POSIX}.c_dup2 fd {number} >> return ()"
+
+
+def _goes(main: str) -> str:
+    """Return the command that makes `ffgo` what starts the program, and then what resumes it."""
+    then = r":def! ffgo (\\_ -> return \":ffmove :continue\")"
+    return rf':def! ffgo (\_ -> return "{then}\n:ffmove :trace ({main} >> return ())")'
 
 
 _SETTINGS = (
@@ -86,6 +100,7 @@ class Ghci(Spelling):
     prompt = r"(?:\[[^\n]*\] )?ffghci> "
     marked = r'"'
     one_a_place = True
+    small_steps = True
     # It ends an evaluation: the program cannot go on after one.
     pauses = False
     interrupts_program = True
@@ -129,6 +144,7 @@ class Ghci(Spelling):
             home=Home.LAUNCHED,
             settings=(
                 *_SETTINGS,
+                _goes(f"{_module_of(target.program)}.main"),
                 f":set args {json.dumps(list(target.args), ensure_ascii=False)}",
                 f":set prog {json.dumps(Path(target.program).stem, ensure_ascii=False)}",
             ),
@@ -156,7 +172,13 @@ class Ghci(Spelling):
     # --- running
 
     def run(self, target: Launch) -> str:
-        return ":ffpid"
+        return f":ffborn {_module_of(target.program)}.main"
+
+    def explain(self, target: Target, words: str) -> tuple[str, str | None] | None:
+        wrong = _COMPLAINT.search(words)
+        if wrong is None or not isinstance(target, Launch):
+            return None
+        return f"{target.program} has no main to run.", "dbg start PROGRAM"
 
     def pid(self) -> Ask[int | None]:
         def read(text: str) -> int | None:
@@ -181,12 +203,19 @@ class Ghci(Spelling):
 
     def read_stop(self, text: str) -> Halt | None:
         if text.startswith("ffpid = "):
-            return Halt()
-        told = _last(_STOPPED, text)
+            return Halt() if _COMPLAINT.search(text) is None else None
+        # The first: behind it are values, and what they hold is the program's.
+        told = _STOPPED.search(text)
         if told is None:
             return Halt(exit=_exit(text))
         if told["function"] != _UNKNOWN:
-            return Halt(path=told["path"], line=_line(told), function=_split(told["function"])[1])
+            lying = [each["number"] for each in _LYING.finditer(text) if _same(each, told)]
+            return Halt(
+                path=told["path"],
+                line=_line(told),
+                function=_split(told["function"])[1],
+                numbers=tuple(lying),
+            )
         thrown = _THROWN.search(text)
         if thrown is not None and int(thrown[3]) >= 0:
             # Nobody will catch it: nothing of the program's runs after this.
@@ -200,7 +229,7 @@ class Ghci(Spelling):
         )
 
     def complaint_of(self, text: str) -> str:
-        died = _DIED.search(text) if _last(_STOPPED, text) is None else None
+        died = _DIED.search(text) if _STOPPED.search(text) is None else None
         if died is None or _EXIT.match(died[1].splitlines()[0].strip()):
             return ""
         return re.split(r"\n(?:Not stopped at|ffthrown = )", died[1])[0].strip() + "\n"
@@ -236,10 +265,18 @@ class Ghci(Spelling):
     def unbreak(self, number: str) -> str:
         return f":delete {number}"
 
-    def is_true(self, text: str) -> bool:
-        if text not in ("True", "False"):
-            raise EvaluationFailed(f"{text} is neither True nor False")
-        return text == "True"
+    def truth(self, condition: str, at: At) -> Ask[bool]:
+        def read(text: str) -> bool:
+            told = _evaluated(condition, text).text
+            if told not in ("True", "False"):
+                raise EvaluationFailed(f"{told} is neither True nor False")
+            return told == "True"
+
+        return _seen(f":ffeval {_one_line(condition)}", read)
+
+    def log_text(self, expression: str, at: At) -> Ask[str]:
+        command = f":ffeval {_one_line(expression)}"
+        return _seen(command, lambda text: _evaluated(expression, text).text)
 
     def set_filters(self, filters: Sequence[ExceptionFilter]) -> Sequence[str]:
         names = {each.name for each in filters}
@@ -255,9 +292,7 @@ class Ghci(Spelling):
 
     def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
         def read(text: str) -> Sequence[RawFrame]:
-            told = _last(_STOPPED, text)
-            if told is not None and told["function"] == _UNKNOWN:
-                told = _LAST.search(text)
+            told = _place(text)
             if told is None or start > 0:
                 return []
             module, function = _split(told["function"])
@@ -267,6 +302,13 @@ class Ghci(Spelling):
 
     def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
         return _seen(":show bindings", _bindings)
+
+    def arguments(self, at: At) -> Ask[Sequence[str] | None]:
+        def read(text: str) -> Sequence[str] | None:
+            told = _place(text)
+            return None if told is None else _parameters(told)
+
+        return Ask(":ffwhere", read)
 
     def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
         return _seen(f":ffeval {_one_line(expression)}", lambda text: _evaluated(expression, text))
@@ -301,10 +343,10 @@ class Ghci(Spelling):
 # --- what it says -------------------------------------------------------------------------------
 
 
-def _seen(command: str, read: Callable[[str], RawValue | Sequence[RawValue]]) -> Ask[Any]:
+def _seen(command: str, read: Callable[[str], T]) -> Ask[T]:
     """Ask something about where the program stands; of an exception, about where it was last."""
 
-    def look(text: str) -> Ask[Any]:
+    def look(text: str) -> Ask[T]:
         return Ask(f":ffback {command}" if _UNKNOWN in text else command, read)
 
     return Ask(":show context", read, then=look)
@@ -312,6 +354,30 @@ def _seen(command: str, read: Callable[[str], RawValue | Sequence[RawValue]]) ->
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return next(iter(reversed(list(pattern.finditer(text)))), None)
+
+
+def _place(text: str) -> re.Match[str] | None:
+    """Return where the program stands, or was last before an exception."""
+    told = _last(_STOPPED, text)
+    return _LAST.search(text) if told is not None and told["function"] == _UNKNOWN else told
+
+
+def _parameters(place: re.Match[str]) -> list[str]:
+    """Return the names in the head of the equation that a place lies in, by its text."""
+    name = re.split(r"[.:]", _split(place["function"])[1])[-1]
+    head = re.compile(rf"\s*{re.escape(name)}\s(.*?)(?<![=<>/])(?:=(?!=)|\|)")
+    try:
+        lines = Path(place["path"]).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    for line in reversed(lines[: _line(place)]):
+        if (found := head.match(line)) and "::" not in found[1]:
+            return re.findall(r"(?<![\w'.])[a-z_][\w']*", found[1])
+    return []
+
+
+def _same(one: re.Match[str], other: re.Match[str]) -> bool:
+    return (one["path"], one["span"]) == (other["path"], other["span"])
 
 
 def _line(found: re.Match[str]) -> int:
@@ -336,7 +402,7 @@ def _bindings(text: str) -> list[RawValue]:
     return [
         RawValue(found["name"], found["value"].strip(), found["type"])
         for found in _BINDING.finditer(text)
-        if not re.match(r"ff|it$|_exception$|_t\d+$", found["name"])
+        if not re.fullmatch(r"ff(?:told|thrown|value|pid)|it|_exception|_t\d+", found["name"])
     ]
 
 
@@ -350,13 +416,13 @@ def _evaluated(expression: str, text: str) -> RawValue:
 
 def _check(text: str) -> None:
     """Raise EvaluationFailed with GHC's own complaint, where there is one."""
-    died = _DIED.search(text)
-    if died is not None:
-        raise EvaluationFailed(died[1].strip().splitlines()[0])
     wrong = _COMPLAINT.search(text)
     if wrong is not None:
         words = re.sub(r"\s+", " ", wrong[1].replace("•", " ")).strip()
         raise EvaluationFailed(words.rstrip("."))
+    died = _DIED.search(text)
+    if died is not None:
+        raise EvaluationFailed(died[1].strip().splitlines()[0])
 
 
 def _one_line(text: str) -> str:

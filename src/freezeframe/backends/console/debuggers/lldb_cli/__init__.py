@@ -1,7 +1,7 @@
 """C, C++ and Rust through LLDB's own prompt, for machines that have it and no debug adapter.
 
 `main_probe.py` gives LLDB one more command, that takes and answers JSON; so an LLDB without Python
-is refused. Measured with LLDB 22.1.8 on Debian 12.
+is refused. Measured with LLDB 14.0.6, 19.1.7 and 22.1.8 on Debian 12.
 """
 
 from __future__ import annotations
@@ -213,6 +213,8 @@ class Lldb(Spelling):
 
     def refusal(self, text: str) -> str | None:
         told = words.heard(text) or {}
+        if told.get("bug"):
+            return f"LLDB's Python failed: {told['error'].strip().splitlines()[-1]}"
         if "error" in told:
             return lldb.brief_error(told["error"])
         said = (told.get("answer") or {}).get("said")
@@ -398,7 +400,16 @@ class Lldb(Spelling):
         return words.ff("unwatch", int(number))
 
     def save_core(self, path: str) -> Ask[None]:
-        return Ask(words.ff("save_core", path), words.done)
+        def read(text: str) -> None:
+            try:
+                words.answer(text)
+            except EvaluationFailed as error:
+                raise Unsupported(
+                    f"this LLDB writes no core file: {error.message.rstrip('.')}.",
+                    next="dbg backtrace --all-threads",
+                ) from None
+
+        return Ask(words.ff("save_core", path), read)
 
 
 # --- where it is --------------------------------------------------------------------------------

@@ -176,7 +176,9 @@ def _at_breakpoint(thread: Any, told: _Told) -> None:
 
 def _at_watchpoint(thread: Any, told: _Told) -> None:
     told["reason"] = "watchpoint"
-    told["watch"] = watches.seen(thread.GetStopReasonDataAtIndex(0), thread.GetFrameAtIndex(0))
+    seen = watches.seen(thread.GetStopReasonDataAtIndex(0), thread.GetFrameAtIndex(0))
+    told["watch"] = seen
+    told["unwanted"] = seen is not None and seen["same"]
 
 
 def _signalled(thread: Any, told: _Told) -> None:

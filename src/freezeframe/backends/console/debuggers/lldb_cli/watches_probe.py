@@ -24,6 +24,9 @@ class Watched:
         self.kind = value.GetType()
         self.text = values.text_of(value)
         self.thread = thread.GetThreadID()
+        #: a number or the like, which a write may leave as it was
+        self.plain = value.GetValue() is not None
+        self.writes = False
         #: where the stack ends when its frame has gone, and the number of our breakpoint there
         self.end: Any = None
         self.guard: Any = None
@@ -46,6 +49,7 @@ def watch(thread: int, level: int, expression: str, access: str, condition: Any)
     held.check(error)
     if condition:
         made.SetCondition(condition)
+    watched.writes = not reads
     _guard(watched, frame.GetThread())
     held.State.watched[made.GetID()] = watched
     return {"number": str(made.GetID())}
@@ -91,6 +95,8 @@ def seen(number: int, frame: Any) -> Any:
         return None
     before, watched.text = watched.text, watched.now()
     told = {"number": number, "old": before, "new": watched.text}
+    # Before LLDB 17, of what is watched for writes, those that change nothing are told as well.
+    told["same"] = watched.writes and watched.plain and before == watched.text
     entry = _before(frame)
     if entry is not None and entry.GetLine() != frame.GetLineEntry().GetLine():
         told.update(path=entry.GetFileSpec().fullpath, line=entry.GetLine())

@@ -11,43 +11,38 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from freezeframe.backends.backend import (
     Feature,
     Launch,
-    RawFrame,
     RawValue,
     StepKind,
     Target,
 )
 from freezeframe.backends.console.prompt.backend import prompted
+from freezeframe.backends.console.prompt.dialect import PromptDialect, Said
 from freezeframe.backends.console.prompt.spelling import (
     Ask,
-    At,
     Begin,
     Halt,
     Home,
     Line,
     Made,
-    Spelling,
 )
+from freezeframe.backends.console.queue import Dialect
 from freezeframe.backends.debugger import Debugger, Found, Missing
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, LaunchFailed, Unsupported
 from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
-from freezeframe.model.values import ScopeKind
 
 from . import expressions, places, stops, values
 from .bytecode import Event, Kind, Program
+from .looking import Looking, function_of
 from .marshalled import Unreadable
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 _INSTALL = ("apt install ocaml-nox", "opam install ocaml", "brew install ocaml")
 #: events between two looks at the world: for an interrupt, and for keeping a point to go back to.
@@ -66,12 +61,23 @@ _MOVES = re.compile(
     r"\s*(?:run|r|step|s|next|n|finish|f|goto|g)\b|\s*(?:reverse|backstep|bs?|prev)"
 )
 _BACKWARD = re.compile(r"\s*(?:goto|g|rev\w*|backstep|bs|prev\w*|start|last)\b")
+#: what the shell between it and the program says
+_SIGNALS = {
+    "Killed": "SIGKILL",
+    "Terminated": "SIGTERM",
+    "Segmentation fault": "SIGSEGV",
+    "Aborted": "SIGABRT",
+    "Hangup": "SIGHUP",
+    "Bus error": "SIGBUS",
+    "Floating point exception": "SIGFPE",
+    "Illegal instruction": "SIGILL",
+}
 _SET = re.compile(r"^Breakpoint (\d+) at ", re.MULTILINE)
 #: the number of our own breakpoint at `exit`; those at the program's first event follow
 _EXIT = 1
 
 
-class Ocaml(Spelling):
+class Ocaml(Looking):
     """The words of ocamldebug."""
 
     name = "ocamldebug"
@@ -79,6 +85,7 @@ class Ocaml(Spelling):
     marked = r"(?:Unknown command\.\n\(ocd\) )?Cannot find file "
     stands_at_first = True
     small_steps = True
+    ends_noisily = True
     interrupt_late = True
     filters = (ExceptionFilter("uncaught", "exceptions that nobody catches", default=True),)
     nearest = {
@@ -95,7 +102,6 @@ class Ocaml(Spelling):
     }
 
     def __init__(self) -> None:
-        self._program: Program | None = None
         self._entries: list[Event] = []
         self._exit: Event | None = None
         #: the debugger's numbers, of breakpoints with several, by ours
@@ -151,6 +157,20 @@ class Ocaml(Spelling):
                 *(f"break 0:{each.address}" for each in ours),
             ),
         )
+
+    def dialect(self, nonce: str) -> Dialect[str, Said]:
+        # Live: a program that is killed is told of in the midst of an answer that goes on.
+        return PromptDialect(
+            self.mark, prompt=self.prompt, marked=self.marked, nonce=nonce, live=True
+        )
+
+    def tells_loss(self, text: str) -> bool:
+        # It would take the last point that it has kept, and go on from there.
+        return re.search(r"^Lost connection with process \d+ \(active", text, re.M) is not None
+
+    def read_loss(self, words: str) -> Exit:
+        lines = words.strip().splitlines()
+        return Exit(signal=_SIGNALS.get(lines[-1].partition(" (")[0] if lines else ""))
 
     def read_greeting(self, text: str) -> str | None:
         found = re.search(r"version (\S+)", text)
@@ -208,7 +228,7 @@ class Ocaml(Spelling):
         leaves = self._exit is not None and _EXIT in now.breakpoints and not self._numbers(now)
         if leaves and "retcode" not in now.rest:
             return ("print retcode", "run")
-        event = self._at(now.address)
+        event = self.event_at(now.address)
         if event is not None and event.yields and not stops.has_result(now.rest):
             return ("print *",)
         return ()
@@ -218,8 +238,6 @@ class Ocaml(Spelling):
         code = re.search(r"^(?:\(ocd\) )?retcode: int = (-?\d+)", text, re.MULTILINE)
         if code is not None:
             self._code = int(code[1]) & 0xFF
-        if "Lost connection with process" in text:
-            return Halt(exit=Exit(how="ended"))
         if not told:
             return None
         now = told[-1]
@@ -240,7 +258,7 @@ class Ocaml(Spelling):
         return halt
 
     def _halt(self, now: stops.Place) -> Halt:
-        event = self._at(now.address)
+        event = self.event_at(now.address)
         reason = StopReason.PAUSE if now.interrupted else None
         if event is None or self._program is None:
             return Halt(reason, numbers=(), time=now.time)
@@ -253,16 +271,11 @@ class Ocaml(Spelling):
             reason,
             self._program.file_of(event),
             event.line,
-            _function(event),
+            function_of(event),
             numbers=self._numbers(now),
             returned=returned,
             time=now.time,
         )
-
-    def _at(self, address: int | None) -> Event | None:
-        if address is None or self._program is None:
-            return None
-        return self._program.at(address)
 
     def _numbers(self, now: stops.Place) -> tuple[str, ...]:
         return tuple(
@@ -301,22 +314,6 @@ class Ocaml(Spelling):
         self._made.discard(number)
         return "\n".join(f"delete {each}" for each in number.split(","))
 
-    def truth(self, condition: str, at: At) -> Ask[bool]:
-        def read(value: RawValue) -> bool:
-            if value.type != "bool":
-                raise EvaluationFailed(f"a condition is a bool, and {condition} is {value.type}")
-            return value.text == "true"
-
-        return _map(self.evaluate(condition, at), read)
-
-    def log_text(self, expression: str, at: At) -> Ask[str]:
-        def read(value: RawValue) -> str:
-            if value.type == "string":
-                return str(expressions.known("string", value.text).value)
-            return value.text
-
-        return _map(self.evaluate(expression, at), read)
-
     def check_condition(self, expression: str) -> str | None:
         return _problem(expression)
 
@@ -324,158 +321,8 @@ class Ocaml(Spelling):
         self._heeds_uncaught = bool(filters)
         return ()
 
-    # --- seeing
-
-    def select(self, at: At, from_: At) -> Sequence[str]:
-        return (f"frame {at.level}",)
-
-    def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
-        def read(text: str) -> Sequence[RawFrame]:
-            return [self._frame(*each) for each in stops.frames(text)[start:]]
-
-        return Ask(f"backtrace {start + count}", read)
-
-    def _frame(self, level: int, address: int) -> RawFrame:
-        event, program = self._at(address), self._program
-        if event is None or program is None:
-            return RawFrame(0, "?", library=True)
-        return RawFrame(
-            0,
-            _function(event),
-            program.file_of(event),
-            event.called if level else event.line,
-            None if level else event.column,
-            places.shown_module(event.module),
-            library=program.is_library(event.module),
-        )
-
-    def depth(self, thread: int) -> Ask[int]:
-        return Ask("backtrace -1", lambda text: sum(1 + level for level, _ in stops.frames(text)))
-
-    def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
-        def then(text: str) -> Ask[Sequence[RawValue]]:
-            event = self._here(text)
-            known = event.names() if event is not None else []
-            names = [each.name for each in reversed(known) if each.local]
-            top = event is not None and event.function == event.module
-            return _printed(names, definitions=top)
-
-        return Ask("frame", lambda text: [], then=then)
-
-    def arguments(self, at: At) -> Ask[Sequence[str] | None]:
-        def read(text: str) -> Sequence[str] | None:
-            event, program = self._here(text), self._program
-            owner = program.owner(event) if event is not None and program is not None else None
-            if owner is None:
-                return []
-            return [each.name for each in reversed(owner.names()) if each.stacked]
-
-        return Ask("frame", read)
-
-    def _here(self, text: str) -> Event | None:
-        """Return the event of the frame that `frame` shows."""
-        found = stops.frames(text)
-        return self._at(found[0][1]) if found else None
-
-    def children(
-        self, expression: str, at: At, start: int, count: int | None
-    ) -> Ask[Sequence[RawValue]]:
-        def read(value: RawValue) -> Sequence[RawValue]:
-            parts = values.split(value.text)
-            shown = parts[start : None if count is None else start + count]
-            return [
-                RawValue(
-                    part.name,
-                    part.text,
-                    ref=1 if part.access and values.split(part.text) else 0,
-                    expression=f"{expression}{part.access}" if part.access else None,
-                )
-                for part in shown
-            ]
-
-        return _map(self.evaluate(expression, at), read)
-
-    def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
-        tree = expressions.parse(expression)
-        wanted = list(dict.fromkeys(look.text for look in expressions.looks(tree)))
-        prints = "\n".join(f"print {text}" for text in wanted)
-
-        def read(text: str) -> RawValue:
-            told = values.answers(text, len(wanted))
-            if isinstance(tree, expressions.Look):
-                return values.read(told[0], expression.strip())
-            seen = {
-                name: expressions.known(value.type or "", value.text)
-                for name, value in zip(wanted, map(values.read, told), strict=True)
-            }
-            result = expressions.work(tree, seen)
-            return RawValue(expression.strip(), result.text, result.type or None)
-
-        def then(text: str) -> Ask[RawValue] | None:
-            told = values.answers(text, len(wanted))
-            if any(values.unbound(each) for each in told):
-                # The values of a module are on the stack of its own code until that is through.
-                return Ask("backtrace -1", read, then=lambda bottom: outside(bottom, text))
-            return None
-
-        def outside(bottom: str, text: str) -> Ask[RawValue]:
-            found = stops.frames(bottom)
-            event = self._at(found[0][1]) if found else None
-            level = found[0][0] if found else 0
-            if event is None or event.function != event.module or level == at.level:
-                return Ask("", lambda _: read(text))
-
-            def among(answer: str) -> RawValue:
-                here = values.answers(text, len(wanted))
-                there = values.answers(answer, len(wanted) + 2)[1:]
-                both = [
-                    second if values.unbound(first) and not values.unbound(second) else first
-                    for first, second in zip(here, there, strict=False)
-                ]
-                return read("\n(ocd) ".join(both))
-
-            return Ask(f"frame {level}\n{prints}\nframe {at.level}", among)
-
-        return Ask(prints, read, then=then if wanted else None)
-
     def exception(self, thread: int) -> Ask[ExceptionInfo | None]:
         return Ask("", lambda text: self._exception)
-
-
-def _map(asked: Ask[T], read: Callable[[T], U]) -> Ask[U]:
-    """Return an `Ask` whose answer is made into something else."""
-    then = asked.then
-    return Ask(
-        asked.command,
-        lambda text: read(asked.read(text)),
-        asked.before,
-        None if then is None else functools.partial(_mapped, then, read),
-    )
-
-
-def _mapped(
-    then: Callable[[str], Ask[T] | None], read: Callable[[T], U], text: str
-) -> Ask[U] | None:
-    following = then(text)
-    return None if following is None else _map(following, read)
-
-
-def _printed(names: Sequence[str], *, definitions: bool) -> Ask[Sequence[RawValue]]:
-    """Ask for several variables at once; one that cannot be shown says why."""
-
-    def one(name: str, text: str) -> RawValue:
-        try:
-            value = values.read(text, name)
-        except EvaluationFailed as error:
-            return RawValue(name, error.message, failed=True)
-        return replace(value, definition=definitions and value.text == "<fun>")
-
-    def read(text: str) -> Sequence[RawValue]:
-        told = values.answers(text, len(names))
-        both = zip(names, told, strict=True)
-        return [one(name, answer) for name, answer in both if not values.unbound(answer)]
-
-    return Ask("\n".join(f"print {name}" for name in names), read)
 
 
 def _result(text: str) -> RawValue | None:
@@ -483,14 +330,7 @@ def _result(text: str) -> RawValue | None:
         value = values.read(text)
     except EvaluationFailed:
         return None
-    return replace(value, name="result", expression=None, ref=0)
-
-
-def _function(event: Event) -> str:
-    """Return a function's name without that of its module, and a module's own code by its name."""
-    if event.function == event.module:
-        return places.shown_module(event.module)
-    return event.function.removeprefix(f"{event.module}.")
+    return RawValue("result", value.text, value.type)
 
 
 def _remark(found: Sequence[Event]) -> str | None:

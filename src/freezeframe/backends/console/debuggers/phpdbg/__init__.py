@@ -1,8 +1,9 @@
 """PHP through phpdbg's prompt, for machines where PHP has no Xdebug.
 
-phpdbg speaks through its standard streams, and so does the program. `main_probe.php` is what it is
-started on: that sends the program's output to descriptors of its own, and then runs it. The
-program's standard input stays phpdbg's, and is refused. Measured with PHP 8.2.
+phpdbg speaks through its standard streams, and so does the program: what looks like its words is
+taken out of the program's. `main_probe.php` is what it is started on: that sends the program's
+errors to a file of their own, and then runs it. The program's standard input stays phpdbg's, and is
+refused. Measured with PHP 8.2.
 """
 
 from __future__ import annotations
@@ -32,22 +33,19 @@ from freezeframe.backends.console.prompt.spelling import (
     nothing,
 )
 from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.php import preamble
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.places import Location
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason, WatchHit
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
 from freezeframe.model.values import ScopeKind
 
 _PROBE = str(Path(__file__).with_name("main_probe.php"))
-#: phpdbg has the pipes to us for its own streams; the program's are 4 and 5
-_SHELL = (
-    'exec 6</dev/fd/"$1" 7>/dev/fd/"$2" && exec 3<&0 4>&1 5>&2 && '
-    'exec <&6 >&7 2>&7 && shift 2 && exec "$@"'
-)
+#: names the program and its arguments to the probe
+_PROGRAM = "FREEZEFRAME_PHP_PROGRAM"
 #: characters of a command that phpdbg reads
 _LONGEST = 480
-_STEPS = {StepKind.OVER: "step", StepKind.INTO: "step", StepKind.OUT: "leave"}
 _MOVING = frozenset(
     [
         "step",
@@ -68,18 +66,28 @@ _MOVING = frozenset(
 )
 _BREAK = re.compile(r"\[Breakpoint #(\d+) (?:in [^\n]*? )?at ([^\n]*):(\d+), hits: \d+\]\n>")
 _UNCAUGHT = re.compile(r"\[Uncaught (\S+) in ([^\n]*) on line (\d+): (.*?)\]\n>", re.DOTALL)
-_WATCH = re.compile(
-    r"\[Breaking on watchpoint (.*?)\]\nOld value: ?(.*?)\nNew value: ?(.*?)\n>", re.S
-)
 _SIGNAL = re.compile(r"\[Program received signal (SIG\w+)\]\n>")
 _LEAVING = re.compile(r"\[Breaking for leave at [^\n]*\]\n>")
+#: what it says among what the program prints; what PHP says of errors, in brackets as well
+_NOTICE = re.compile(
+    r"\n?\[Program received signal \w+\]\n|\[(?:Breakpoint #\d+ [^\n]*, hits: \d+"
+    r"|Breaking for leave at [^\n]*|(?:Switched to|Already in) frame #[^\n]*|No frame #\d+"
+    r"|Script ended normally|Uncaught [\w\\]+ in [^\n]* on line \d+[^\n]*)\]\n"
+)
+_LISTING = re.compile(r">\d{5}: [^\n]*\n|^ \d{5}: [^\n]*\n", re.MULTILINE)
+_COMPLAINT = re.compile(r"^\[(PHP (?!Stack|  )[^\n]*)\]$", re.MULTILINE)
+_TRACE = re.compile(r"^\[PHP (?:Stack|  )[^\n]*\n", re.MULTILINE)
+#: the part of a trace that is the probe's
+_OURS = re.compile(rf"^#(\d+) {re.escape(_PROBE)}[^\n]*\n#\d+ (?={{main}})", re.MULTILINE)
+_FILES = frozenset({"{main}", "include", "include_once", "require", "require_once"})
 _ENDED = "[Script ended normally]"
-_HERE = re.compile(r"^>(\d{5}): ", re.MULTILINE)
+_HERE = re.compile(r">(\d{5}): [^\n]*\n(?: \d{5}: [^\n]*\n)*(?=\s*\Z|frame #\d|prompt> )")
 _ADDED = re.compile(
     r"\[(?P<pending>Pending b|B)reakpoint #(?P<number>\d+) added at (?P<place>[^\n]*)\]"
 )
 _FRAME = re.compile(
-    r"^frame #\d+: (?P<function>[^(\n]*)(?:\(.*?\))? at (?P<path>/[^\n]*?):(?P<line>\d+)$",
+    r"^(?:prompt> )*frame #(?P<number>\d+): (?P<function>[^(\n]*)(?:\(.*?\))?"
+    r" at (?P<path>/[^\n]*?):(?P<line>\d+)$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -91,6 +99,7 @@ class Phpdbg(Spelling):
     prompt = r"prompt> "
     marked = r'\[The command "'
     eager = False
+    shares_output = True
     one_a_place = True
     heedless = True
     over_is_into = True
@@ -101,6 +110,8 @@ class Phpdbg(Spelling):
         Feature.REGISTERS: "dbg locals",
         Feature.DISASSEMBLE: "dbg raw 'print exec'",
         Feature.ADDRESS_BREAKPOINTS: "dbg break FILE:LINE",
+        # It has them; but it writes what they see among what the program prints.
+        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition '$NAME !== OLD'",
         Feature.JUMP: "dbg restart",
         Feature.DETACH: "dbg continue --no-wait",
         Feature.STDIN: "apt install php-xdebug",
@@ -112,9 +123,14 @@ class Phpdbg(Spelling):
         self._command = command
         self._thrown: tuple[str, str] | None = None
         self._caught = True
-        self._functions: list[str] = []
-        #: what is watched → its number
-        self._watched: dict[str, str] = {}
+        self._shown: list[RawFrame] = []
+        #: the frame that is spoken of
+        self._level = 0
+        self._depth = 0
+        #: by number: the files of breakpoints at lines
+        self._places: dict[str, str] = {}
+        #: where the program stands
+        self._halt = Halt()
 
     # --- the line
 
@@ -131,60 +147,83 @@ class Phpdbg(Spelling):
                 next=self.nearest[Feature.STDIN],
             )
         self.stands_at_first = target.stop_on_entry
-        words = (*self._command, "-qbI", *config.args, _PROBE, target.program, *target.args)
+        program = json.dumps((target.program, *target.args))
         return Begin(
-            ("/bin/sh", "-c", _SHELL, "sh", "{read}", "{write}", *words),
+            (*self._command, "-qbI", *config.args, _PROBE),
             target.cwd,
-            target.env,
-            Line.PIPES,
-            Home.INSIDE,
+            {**target.env, _PROGRAM: program},
+            Line.STDIO,
+            Home.FILES,
             settings=("set pagination off", f"break {_PROBE}:{_entry()}"),
         )
 
     # --- running
 
     def run(self, target: Launch) -> str:
-        first = "run\nbreak del 0"
+        first = "run {stderr}\nbreak del 0"
         return f"{first}\nstep" if target.stop_on_entry else first
 
     def resume(self, thread: int | None) -> str:
-        return "continue"
+        return self._from_innermost("continue")
 
     def step(self, kind: StepKind, thread: int) -> str:
-        return _STEPS[kind]
+        # `leave` passes breakpoints of the function that it leaves.
+        near = self._halt.path in self._places.values()
+        return self._from_innermost("leave" if kind is StepKind.OUT and not near else "step")
+
+    def _from_innermost(self, command: str) -> str:
+        return f"frame 0\n{command}" if self._level else command
 
     def study(self, text: str) -> Sequence[str]:
-        if _ENDED in text:
+        if text.rstrip().endswith(_ENDED):
             # It stays at its prompt; its own end has the program's code.
             return ("quit",)
-        if _LEAVING.search(text) and len(_HERE.findall(text)) == 1:
+        leaving = _LEAVING.search(text)
+        if leaving and len(_HERE.findall(text, leaving.start())) == 1:
             # It stands before the instruction that returns.
             return ("step",)
-        return ()
+        frames = list(_FRAME.finditer(text))
+        first = [each for each in frames if each["number"] == "0"][-1:]
+        if first and first[0]["path"] == _PROBE and len(frames) > 1 and not _UNCAUGHT.search(text):
+            # In what writes for the program.
+            return ("leave", "step", "back")
+        # The line is told with a stop, the file is not.
+        return ("back",) if _HERE.search(text) and not frames else ()
+
+    def output_of(self, text: str) -> str:
+        for notice in (_NOTICE, _LISTING, _TRACE):
+            text = notice.sub("", text)
+        return _COMPLAINT.sub(r"\1", _OURS.sub(r"#\1 ", text))
 
     def read_stop(self, text: str) -> Halt | None:
-        self._thrown = None
-        here = _HERE.findall(text)
-        if not here:
+        self._thrown, self._level, self._shown = None, 0, []
+        lines = list(_HERE.finditer(text))
+        if not lines:
             return None
-        line = int(here[-1])
-        if found := _BREAK.search(text):
-            return Halt(StopReason.BREAKPOINT, None, line, numbers=(found[1],))
-        if found := _UNCAUGHT.search(text):
+        here = lines[-1]
+
+        def told(notice: re.Pattern[str]) -> re.Match[str] | None:
+            # Right before the line: anything earlier may be what the program prints.
+            return next((m for m in notice.finditer(text) if m.end() == here.start() + 1), None)
+
+        stack = list(_FRAME.finditer(text))
+        innermost = [at for at, each in enumerate(stack) if each["number"] == "0"][-1:]
+        frame = stack[innermost[0]] if innermost else None
+        before, self._depth = self._depth, len(stack) - (innermost[0] if innermost else 0)
+        halt = self._halt = Halt(path=frame["path"] if frame else None, line=int(here[1]))
+        if self._depth < before:
+            # Back in the middle of a line, whose breakpoints were met when it began.
+            halt = replace(halt, numbers=())
+        if found := told(_BREAK):
+            return replace(halt, reason=StopReason.BREAKPOINT, numbers=None, among=(found[1],))
+        if found := told(_UNCAUGHT):
             self._thrown = found[1], found[4]
             words = f"{found[1]}: {found[4]}"
-            return Halt(StopReason.EXCEPTION, None, line, numbers=(), description=words)
-        if found := _WATCH.search(text):
-            return self._watch_hit(found, line)
-        if _SIGNAL.search(text):
-            return Halt(StopReason.PAUSE, None, line, numbers=())
-        return Halt(None, None, line, numbers=())
-
-    def _watch_hit(self, found: re.Match[str], line: int) -> Halt:
-        old, new = found[2].strip() or None, found[3].strip() or None
-        number = self._watched.get(found[1], "-1")
-        hit = WatchHit(int(number), found[1], old, new)
-        return Halt(StopReason.WATCHPOINT, None, line, numbers=(), watch=hit)
+            halt = self._halt = replace(halt, path=found[2], line=int(found[3]))
+            return replace(halt, reason=StopReason.EXCEPTION, numbers=(), description=words)
+        if told(_SIGNAL):
+            return replace(halt, reason=StopReason.PAUSE, numbers=())
+        return halt
 
     def refusal(self, text: str) -> str | None:
         found = re.findall(r"\[([^\n]*)\]", text)
@@ -208,6 +247,8 @@ class Phpdbg(Spelling):
             found = _ADDED.search(text)
             if found is None:
                 raise DebuggerError(f"phpdbg: {self.refusal(text) or text.strip()}.")
+            if location.file is not None:
+                self._places[found["number"]] = location.file
             if found["pending"] != "B":
                 return Made(found["number"], verified=False)
             if location.line is None:
@@ -217,13 +258,14 @@ class Phpdbg(Spelling):
         return Ask(f"break {place}", read)
 
     def unbreak(self, number: str) -> str:
+        self._places.pop(number, None)
         return f"break del {number}"
 
     def truth(self, condition: str, at: At) -> Ask[bool]:
-        return Ask(_evaluation(condition, "truth"), lambda text: bool(_answer(text)))
+        return Ask(self._evaluation(condition, "truth", at), lambda text: bool(_answer(text)))
 
     def log_text(self, expression: str, at: At) -> Ask[str]:
-        return Ask(_evaluation(expression, "text"), lambda text: str(_answer(text)))
+        return Ask(self._evaluation(expression, "text", at), lambda text: str(_answer(text)))
 
     def set_filters(self, filters: Sequence[ExceptionFilter]) -> Sequence[str]:
         self._caught = bool(filters)
@@ -240,46 +282,47 @@ class Phpdbg(Spelling):
 
         return Ask("info break", read)
 
-    def watch(
-        self, expression: str, access: str, condition: str | None, at: At
-    ) -> Ask[Made] | None:
-        if access != "write" or condition is not None:
-            raise Unsupported(
-                "phpdbg watches for changes, without a condition.", next=f"dbg watch {expression}"
-            )
-
-        def read(text: str) -> Made:
-            found = re.search(r"\[Added (?:\w+ )?watchpoint #(\d+) for", text)
-            if found is None:
-                raise EvaluationFailed(self.refusal(text) or "it cannot be watched")
-            self._watched[expression] = found[1]
-            return Made(found[1])
-
-        return Ask(f"watch {expression}", read)
-
-    def unwatch(self, number: str) -> str:
-        return f"watch delete {number}"
-
     # --- seeing
 
     def select(self, at: At, from_: At) -> Sequence[str]:
-        return (f"frame {at.level}",)
+        # Asked for the frame of a file, and not of a function, phpdbg 8.2 dies.
+        chosen = self._level
+        self._level = 0 if self._is_outside(at) else at.level
+        return (f"frame {self._level}",) if chosen != self._level else ()
+
+    def _is_outside(self, at: At) -> bool:
+        """Whether a frame is that of a file, whose variables are the global ones. Raises."""
+        names = [each.function for each in self._shown[at.level :]]
+        if at.level == 0 or not names or names[0] not in _FILES:
+            return False
+        if set(names) <= _FILES:
+            return True
+        raise DebuggerError(
+            "phpdbg does not look into the frame of a file that a function includes.",
+            next="dbg up",
+        )
 
     def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
         def read(text: str) -> Sequence[RawFrame]:
             found = [_frame(each) for each in _FRAME.finditer(text)]
             own = [each for each in found if each.path != _PROBE]
+            if not own and self._thrown is not None:
+                # A file that could not be read has no frame.
+                own = [RawFrame(0, "{main}", self._halt.path, self._halt.line)]
             if own and own[-1].function in ("require", "{main}"):
                 own[-1] = replace(own[-1], function="{main}")
-            self._functions = [each.function for each in own]
+            self._shown = own
             return own[start : start + count]
 
-        return Ask("back", read)
+        if self._level == 0:
+            return Ask("back", read)
+        # It counts from the frame that is spoken of.
+        return Ask(f"frame 0\nback\nframe {self._level}", read)
 
     def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
         asked = (
             "globals()"
-            if kind is ScopeKind.GLOBALS
+            if kind is ScopeKind.GLOBALS or self._is_outside(at)
             else "scope(get_defined_vars() + (isset($this) ? ['this' => $this] : []))"
         )
         return Ask(
@@ -288,9 +331,11 @@ class Phpdbg(Spelling):
         )
 
     def arguments(self, at: At) -> Ask[Sequence[str] | None] | None:
-        if at.level >= len(self._functions) or "{" in self._functions[at.level]:
+        if at.level >= len(self._shown) or "{" in self._shown[at.level].function:
             return None
-        name = self._functions[at.level].replace("\\", "\\\\")
+        if self._shown[at.level].function in _FILES:
+            return None
+        name = self._shown[at.level].function.replace("\\", "\\\\")
         return Ask(_quietly(f"ev \\Freezeframe\\parameters('{name}')"), _answer_or_none)
 
     def children(
@@ -298,23 +343,35 @@ class Phpdbg(Spelling):
     ) -> Ask[Sequence[RawValue]]:
         part = (str(start), str(-1 if count is None else count))
         return Ask(
-            _evaluation(expression, "children", *part),
+            self._evaluation(expression, "children", at, *part),
             lambda text: [_value(each) for each in _answer(text)],
         )
 
     def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
-        return Ask(_evaluation(expression, "show"), lambda text: _value(_answer(text)))
+        return Ask(self._evaluation(expression, "show", at), lambda text: _value(_answer(text)))
 
     def execute(self, statement: str, at: At) -> Ask[RawValue]:
         def read(text: str) -> RawValue:
             told = _answer(text)
             return RawValue(statement, "") if told is None else _value(told)
 
-        return Ask(_evaluation(statement, "run"), read)
+        return Ask(self._evaluation(statement, "run", at), read)
 
     def assign(self, target: str, value: str, at: At) -> Ask[None]:
         asked = self.execute(f"{target} = {value}", at)
         return Ask(asked.command, lambda text: nothing(asked.read(text).text))
+
+    def _evaluation(self, expression: str, how: str, at: At, *more: str) -> str:
+        path, line = self._halt.path, self._halt.line
+        if at.level < len(self._shown):
+            path, line = self._shown[at.level].path, self._shown[at.level].line
+        before = preamble(path, line)
+        # Of a long list of imports the namespace is what counts.
+        brief = before if len(before) < _LONGEST // 4 else before.partition(";")[0] + ";"
+        words = (_encoded(expression), how, _encoded(brief), *more)
+        quoted = ", ".join(f"'{word}'" for word in words)
+        how = "\\Freezeframe\\outside" if self._is_outside(at) else "eval"
+        return _quietly(f"ev {how}(\\Freezeframe\\code({quoted}))")
 
     def raw(self, command: str) -> Ask[str]:
         def read(text: str) -> str:
@@ -348,10 +405,8 @@ def _quietly(command: str) -> str:
     return f"set breaks off\n{command}\nset breaks on"
 
 
-def _evaluation(expression: str, how: str, *more: str) -> str:
-    encoded = base64.b64encode(expression.encode("utf-8", "surrogateescape")).decode("ascii")
-    words = ", ".join(f"'{word}'" for word in (encoded, how, *more))
-    return _quietly(f"ev eval(\\Freezeframe\\code({words}))")
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode("utf-8", "surrogateescape")).decode("ascii")
 
 
 def _answer(text: str) -> Any:

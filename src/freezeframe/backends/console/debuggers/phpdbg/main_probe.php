@@ -1,34 +1,34 @@
 <?php
-// Runs the program under phpdbg: its output goes to descriptors of its own, for phpdbg speaks
-// through the standard ones. What is asked of its values is answered by the functions here.
+// Runs the program under phpdbg: what it writes to its standard error goes to a file, for phpdbg
+// would mix it with the rest. What is asked of its values is answered by the functions here.
 
 namespace Freezeframe {
     const LINE = 240;
 
-    /** What is written to a stream goes to another descriptor. */
+    /** What is written to a stream goes to the file. */
     final class Diverted extends \php_user_filter
     {
         public function filter($in, $out, &$consumed, bool $closing): int
         {
             while ($bucket = \stream_bucket_make_writeable($in)) {
-                write($this->params, $bucket->data);
+                write($bucket->data);
                 $consumed += $bucket->datalen;
             }
             return \PSFS_FEED_ME;
         }
     }
 
-    function write(int $descriptor, string $text): void
+    function write(string $text): void
     {
-        static $open = [];
-        $open[$descriptor] ??= \fopen("/dev/fd/$descriptor", 'w');
-        \fwrite($open[$descriptor], $text);
+        static $open;
+        $open ??= \fopen($GLOBALS['argv'][1], 'w');
+        \fwrite($open, $text);
     }
 
     function say($answer): string
     {
-        write(1, "\n@freezeframe " . \json_encode($answer, \JSON_INVALID_UTF8_SUBSTITUTE) . "\n");
-        return '';
+        // phpdbg shows what it evaluates.
+        return "\n@freezeframe " . \json_encode($answer, \JSON_INVALID_UTF8_SUBSTITUTE) . "\n";
     }
 
     function quoted(string $text): string
@@ -159,14 +159,15 @@ namespace Freezeframe {
     }
 
     /** The code of an evaluation: what it says, or why it cannot. */
-    function code(string $encoded, string $how, string ...$more): string
+    function code(string $encoded, string $how, string $before, string ...$more): string
     {
         $asked = \base64_decode($encoded);
+        $before = \base64_decode($before);
         if ($how === 'run') {
             try {
                 \token_get_all("<?php return $asked\n;", \TOKEN_PARSE);
             } catch (\ParseError $problem) {
-                return guarded("$asked\n; return \\Freezeframe\\say(null);");
+                return guarded("$before $asked\n; return \\Freezeframe\\say(null);");
             }
             $how = 'show';
         }
@@ -177,7 +178,19 @@ namespace Freezeframe {
             'text' => "plain($asked\n)",
             'children' => "children(($asked\n), $expression, " . \implode(', ', $more) . ')',
         ][$how];
-        return guarded("return \\Freezeframe\\say(\\Freezeframe\\$saying);");
+        return guarded("$before return \\Freezeframe\\say(\\Freezeframe\\$saying);");
+    }
+
+    /** Evaluates with the global variables. */
+    function outside(string $__code)
+    {
+        foreach (\array_keys($GLOBALS) as $__name) {
+            if ($__name !== '__code' && $__name !== '__name') {
+                $$__name = &$GLOBALS[$__name];
+            }
+        }
+        unset($__name);
+        return eval($__code);
     }
 
     function truth($value): bool
@@ -213,16 +226,14 @@ namespace Freezeframe {
     }
 
     \stream_filter_register('freezeframe', Diverted::class);
-    \stream_filter_append(\STDOUT, 'freezeframe', \STREAM_FILTER_WRITE, 4);
-    \stream_filter_append(\STDERR, 'freezeframe', \STREAM_FILTER_WRITE, 5);
-    \ob_start(static function ($text) {
-        write(4, $text);
-        return '';
-    }, 1);
+    write('');
+    \stream_filter_append(\STDERR, 'freezeframe', \STREAM_FILTER_WRITE);
 }
 
 namespace {
-    \array_shift($GLOBALS['argv']);
+    $GLOBALS['argv'] = \json_decode(\getenv('FREEZEFRAME_PHP_PROGRAM'), true);
+    \putenv('FREEZEFRAME_PHP_PROGRAM');
+    unset($_SERVER['FREEZEFRAME_PHP_PROGRAM'], $_ENV['FREEZEFRAME_PHP_PROGRAM']);
     $GLOBALS['argc'] = \count($GLOBALS['argv']);
     $_SERVER['argv'] = $GLOBALS['argv'];
     $_SERVER['argc'] = $GLOBALS['argc'];

@@ -37,6 +37,7 @@ from freezeframe.backends.console.prompt.spelling import (
 )
 from freezeframe.backends.console.queue import Dialect
 from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.php import catchers, preamble
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import DebuggerError, DebuggerMissing, EvaluationFailed, Unsupported
@@ -45,7 +46,6 @@ from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
 from freezeframe.model.values import ScopeKind
 
 from . import dbgp, php
-from .catching import catchers, preamble
 from .errors import FATAL, MILD, Thrown, read_thrown
 from .looking import Looking, is_true, place_of
 from .values import value_of
@@ -60,6 +60,7 @@ _COMMANDS = (
     *("feature_set", "property_get", "property_set", "property_value", "source", "stack_depth"),
     *("stack_get", "status", "stop", "typemap_get", "xcmd_get_executable_lines"),
 )
+_OLDEST = 3
 _INSTALL = ("apt install php-cli php-xdebug", "pecl install xdebug")
 _FEATURES = {
     "show_hidden": 1,
@@ -96,6 +97,8 @@ class Xdebug(Looking, Spelling):
         Feature.WATCHPOINTS: "dbg break FILE:LINE --condition '$NAME !== OLD'",
         Feature.ADDRESS_BREAKPOINTS: "dbg break FILE:LINE",
         Feature.JUMP: "dbg restart",
+        # Without pcntl.
+        Feature.PAUSE: "dbg break FILE:LINE",
     }
     scopes = ((ScopeKind.LOCALS, "Locals"), (ScopeKind.GLOBALS, "Globals"))
 
@@ -124,10 +127,7 @@ class Xdebug(Looking, Spelling):
             dbgp.command("feature_set", "-n", name, "-v", value)
             for name, value in _FEATURES.items()
         )
-        settings = (
-            dbgp.joined([*features, self.depths()]),
-            dbgp.command("eval", data=php.HOLDING),
-        )
+        settings = dbgp.joined([*features, self.depths()])
         options = {
             "mode": "debug",
             "start_with_request": "yes",
@@ -145,7 +145,8 @@ class Xdebug(Looking, Spelling):
             _environment(target.env),
             Line.CALL,
             Home.INSIDE,
-            settings=settings,
+            settings=(settings,),
+            own=len(runtime) + len(words),
         )
 
     def read_greeting(self, text: str) -> str | None:
@@ -261,7 +262,9 @@ class Xdebug(Looking, Spelling):
             return "uncaught" in self._wanted and not (told and thrown.repeats(told))
         candidates = [name for name in ("raised", "uncaught") if name in self._wanted]
         waiting = catchers(frames)
-        if any(name.lower() == "throwable" for name in waiting):
+        # Who resumes a fiber is not on its stack; if nobody catches there, a fatal error follows.
+        in_fiber = any(frame.function.startswith("{fiber") for frame in frames)
+        if in_fiber or any(name.lower() == "throwable" for name in waiting):
             candidates = [name for name in candidates if name == "raised"]
         if not candidates:
             return False
@@ -313,8 +316,19 @@ class XdebugBackend(PromptBackend):
     def __init__(self, found: Found, config: Config) -> None:
         super().__init__(Xdebug(found.command), found, config)
         self._exceptions: str | None = None
+        #: a running program can be held; None: not tried yet
+        self._holds: bool | None = None
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return super().features - ({Feature.PAUSE} if self._holds is False else set())
 
     async def _set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
+        if self._holds is None:
+            asked = dbgp.command("eval", data=php.HOLDING)
+            self._holds = await self._talk.ask(
+                Ask(asked, lambda text: is_true(dbgp.response(text)))
+            )
         await super()._set_filters(filters)
         if filters and self._exceptions is None:
             asked = dbgp.command("breakpoint_set", "-t", "exception", "-x", "*")
@@ -371,6 +385,8 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
         version, options = _version(path, os.stat(path).st_mtime_ns)
     except LookupError:
         return Missing(f"{path} has no Xdebug")
+    if int(version.partition(".")[0]) < _OLDEST:
+        return Missing(f"{path} has Xdebug {version}, and {_OLDEST} is needed")
     return Found(path, version, (path, *options))
 
 

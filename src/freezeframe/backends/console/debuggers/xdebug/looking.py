@@ -10,11 +10,11 @@ from xml.etree.ElementTree import Element
 
 from freezeframe.backends.backend import RawFrame, RawValue
 from freezeframe.backends.console.prompt.spelling import Ask, At
+from freezeframe.backends.php import preamble
 from freezeframe.errors import EvaluationFailed
 from freezeframe.model.values import ScopeKind
 
 from . import dbgp, php
-from .catching import preamble
 from .values import inner_values, literal, name_of, text, value_of
 
 T = TypeVar("T")

@@ -26,6 +26,8 @@ from freezeframe.backends.backend import (
 from freezeframe.backends.dap.adapters._descriptor import (
     Adapter,
     Breakpoints,
+    Children,
+    Dial,
     End,
     Exceptions,
     Expressions,
@@ -43,11 +45,11 @@ from freezeframe.backends.dap.adapters._descriptor import (
     as_dap,
 )
 from freezeframe.backends.debugger import Found, Missing
+from freezeframe.backends.forks import STAYS
 from freezeframe.backends.native import check_program, explain_failure, go_flags
 from freezeframe.backends.transport.ask import answer
 from freezeframe.backends.transport.process import signal_name
 from freezeframe.config import AdapterConfig
-from freezeframe.errors import Unsupported
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, TracebackLine
 
 from . import places, values
@@ -103,7 +105,16 @@ _COMMON: dict[str, Any] = {
 }
 
 
+def _is_served(target: Target) -> bool:
+    """Whether the program is that of a `dlv --headless` somewhere."""
+    return isinstance(target, Attach) and target.port is not None
+
+
 def _plan(target: Target, around: Surroundings) -> Plan:
+    if isinstance(target, Attach) and target.host is not None and target.port is not None:
+        # A `dlv --headless` understands this protocol too, on the port that it listens at.
+        remote = {**_COMMON, "mode": "remote", **target.options}
+        return Plan(Dial(target.host, target.port), "attach", remote)
     assert around.endpoint is not None
     where = f"--client-addr={around.endpoint.host}:{around.endpoint.port}"
     # Whether it knows a Go version well enough is for it to say when it cannot read something.
@@ -115,8 +126,6 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         what["stopOnEntry"] = True
         return Plan(Reverse(), "launch", {**_COMMON, "mode": "core", **what}, spawn)
     if isinstance(target, Attach):
-        if target.pid is None:
-            raise Unsupported("delve joins processes here, not servers.", next="dbg attach PID")
         what = {"mode": "local", "processId": target.pid, **target.options}
         return Plan(Reverse(), "attach", {**_COMMON, **what}, spawn)
     check_program(target)
@@ -258,8 +267,8 @@ def _alias(target: Target, name: str) -> str:
 
 
 _CHATTER = re.compile(
-    r"> \[Go \d+\]: $|Type 'dlv help'|Process \d+ has exited|Detaching|detaching"
-    r"|Step interrupted by a breakpoint|\s*$"
+    r"> \[Go \d+\]: $|Closing client session|Type 'dlv help'|Process \d+ has exited"
+    r"|Detaching|detaching|Step interrupted by a breakpoint|\s*$"
 )
 
 
@@ -298,7 +307,7 @@ ADAPTER = Adapter(
         Feature.MEMORY_WRITE: "dbg set NAME VALUE",
     },
     start=Start(
-        reverse=lambda target: True,
+        reverse=lambda target: not _is_served(target),
         entry_function=lambda target: "main.main",
         explain_failure=explain_failure,
     ),
@@ -308,6 +317,7 @@ ADAPTER = Adapter(
         told_at_leave=True,
         # It ends what it started when it is left.
         leaves=lambda target: not isinstance(target, Launch),
+        stays_halted=_is_served,
     ),
     stops=Stops(
         read=_read_stop,
@@ -357,4 +367,5 @@ ADAPTER = Adapter(
         chatter=lambda text: _CHATTER.match(text) is not None,
         log_marks=_MARKS,
     ),
+    children=Children(ways=STAYS),
 )

@@ -1,6 +1,6 @@
-"""Who would catch an exception: the `try` blocks of PHP's source around a line.
+"""What everyone who debugs PHP reads in its source: `try` blocks, namespaces and imports.
 
-Xdebug stops where an exception is thrown and does not say whether anybody waits for it. The
+A debugger that stops where an exception is thrown may not say whether anybody waits for it. The
 frames' files say: a line that lies in a `try` of its own function is caught by that one's types.
 """
 

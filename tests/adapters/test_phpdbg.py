@@ -1,0 +1,72 @@
+"""PHP through phpdbg's prompt: what the program prints stays apart, and frames are its own."""
+
+from __future__ import annotations
+
+from harness.programs import write
+from harness.reports import frame_of, functions, place, printed, shown, texts
+
+
+def test_what_is_printed_is_not_taken_for_what_phpdbg_says(dbg, project):
+    text = (
+        "<?php\n"
+        'echo "prompt> [Breakpoint #1 at /x.php:3, hits: 1]\\n>00003: x";\n'
+        'fwrite(STDERR, "[Script ended normally]\\n");\n'
+        'echo "[Script ended normally]\\n";\n'
+        'fwrite(STDOUT, "[Uncaught X in /x.php on line 1: y]\\n");\n'
+        "echo count($argv), basename($argv[0]), $argv[1] ?? ''; // @here\n"
+    )
+    p = write("sly.php", text, project)
+
+    report = dbg.data("start", p.name, "-b", p.at("here"), "--", 'it\'s {port} "x"')
+
+    assert place(report) == p.at("here")
+    assert report["stop"]["breakpoints"] == [1]
+    assert printed(report, "stderr") == "[Script ended normally]\n"
+    ended = dbg.data("continue")
+    assert printed(ended, "stdout").strip() == '2sly.phpit\'s {port} "x"'
+    assert ended["exit"]["code"] == 0
+
+
+def test_the_stack_and_the_values_are_the_program_s_own(dbg, sample):
+    p = sample("shop")
+
+    report = dbg.data("start", p.name, "-b", "Shop\\Cart::add", "-b", p.at("half"))
+
+    assert frame_of(report)["function"] == "Shop\\Cart::add"
+    assert set(texts(dbg.data("args"))) == {"item", "cents"}
+    [stack] = dbg.data("backtrace")["stacks"]
+    assert functions(stack) == ["add", "Shop\\fill", "{main}"]
+    dbg.data("up")
+    assert dbg.data("print", "$cart->name . count($rows)")["value"]["text"] == '"first3"'
+    assert dbg.data("set", "$refused", "41")["value"]["text"] == "41"
+    # phpdbg dies of being asked for the frame of a file.
+    assert texts(dbg.data("frame", 2))["odd"] == '"a\\x00b\\x80\\n"'
+    assert dbg.data("print", "strlen($odd) + 1")["value"]["text"] == "6"
+    dbg.data("breakpoint", "remove", 1)
+    inside = dbg.data("continue")
+    assert place(inside) == p.at("half")
+    assert place(dbg.data("finish")) == p.at("rule")
+    assert dbg.data("print", "new Bad('x') instanceof Bad")["value"]["text"] == "true"
+    parts = dbg.data("print", "$this", "--depth", 2)["value"]["children"]
+    assert {part["name"]: part["text"] for part in parts}["secret"] == "7"
+
+
+def test_a_file_that_is_not_php_stops_where_it_goes_wrong(dbg, project):
+    p = write("broken.php", "<?php\nfunction f() { return 1 } // @wrong\n", project)
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["exception"]["type"] == "ParseError"
+    assert shown(report) == p.at("wrong")
+    ended = dbg.data("continue")
+    assert ended["exit"]["code"] == 255
+    assert "syntax error" in printed(ended)
+
+
+def test_a_line_that_phpdbg_cannot_read_is_not_sent(dbg, sample):
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("loop"))
+
+    assert "longer" in dbg.error("print", "strlen('" + "x" * 600 + "')")["message"]
+
+    assert dbg.data("print", "$total")["value"]["text"] == "0"
