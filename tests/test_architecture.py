@@ -372,8 +372,9 @@ def test_a_debugger_s_name_stands_in_its_own_file_only():
                 parts = (file.stem, *file.parts)
                 if owner in parts or file.stem.startswith(f"{owner}_"):
                     continue
-                # In an address or a path it is where another project's files are.
-                if re.search(rf"(?<![\w/-]){re.escape(name)}(?![\w-])", text):
+                # In an address or a path it is where another project's files are; in a prompt,
+                # what somebody else's program prints.
+                if re.search(rf"(?<![\w/-]){re.escape(name)}(?![\w>-])", text):
                     wrong.append(f"{file.relative_to(ROOT)}:{line} has {name!r} in {text[:60]!r}")
     assert not wrong, "\n".join(wrong)
 

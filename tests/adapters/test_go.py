@@ -543,9 +543,8 @@ def test_a_headless_server_is_joined_and_its_program_left_running(dbg, sample, p
         dbg.data("detach")
         dbg.data("breakpoint", "remove", "--all")
 
-        again = dbg("attach", where, "--adapter", "delve", "--timeout", "0.2")
-
-        assert again.code == 124, str(again)  # it runs, and no old breakpoint stops it
+        # It runs, and no old breakpoint stops it.
+        assert dbg.data("attach", where, "--adapter", "delve")["state"] == "running"
     finally:
         server.kill()
         for pid, command in dbg.processes().items():  # it leaves its program behind

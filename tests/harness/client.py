@@ -118,8 +118,9 @@ class Dbg:
     In a *home* of an earlier test, with its daemon, the log and the messages begin anew.
     """
 
-    def __init__(self, project: Path, home: Path | None = None) -> None:
+    def __init__(self, project: Path, home: Path | None = None, *, lent: bool = False) -> None:
         self.project = project
+        self._lent = lent
         self.id = uuid.uuid4().hex[:12]
         self.home = home or new_home()
         self.tap = self.home / "tap.jsonl"
@@ -161,8 +162,8 @@ class Dbg:
         self.env["PATH"] = str(bin) + os.pathsep + os.environ.get("PATH", "")
 
     def configure(self, text: str) -> None:
-        """Write config.toml; before the first command."""
-        assert not self.daemon_lives(), "mark the test own_daemon"
+        """Write config.toml. A daemon that other tests share must not see it."""
+        assert not self._lent, "mark the test own_daemon"
         (self.home / "config.toml").write_text(text)
 
     # --- commands ---
@@ -377,7 +378,7 @@ class Daemons:
 
     def lend(self, project: Path) -> Dbg:
         home, self._idle = self._idle, None
-        return Dbg(project, home)
+        return Dbg(project, home, lent=True)
 
     def take_back(self, client: Dbg, *, sound: bool) -> list[str]:
         """End the test's sessions and keep the daemon; return what was not as it must be."""

@@ -171,11 +171,28 @@ def _hearing(heard: Any) -> Any:
     return hear
 
 
+def _going_along(heard: Any) -> Any:
+    """Tell of the child instead of an end, where the parent was left for it."""
+
+    def hear(event: Any) -> None:
+        child = next((each for each in gdb.inferiors() if each.pid), None)
+        if child is None or child.num == event.inferior.num:
+            heard(event)
+            return
+        body = {"name": child.progspace.filename or "", "systemProcessId": child.pid}
+        server.send_event("process", {**body, "isLocalProcess": True, "startMethod": "attach"})
+
+    return hear
+
+
 def _behind(execute: Any) -> Any:
     """Let the program run in the background: in the foreground GDB refuses to go on after vfork."""
     return lambda command, *args: execute(f"{command.rstrip(' &')} &", *args)
 
 
+if gdb.parameter("follow-fork-mode") == "child":
+    gdb.events.exited.disconnect(events._on_exit)
+    gdb.events.exited.connect(_going_along(events._on_exit))
 if not gdb.parameter("detach-on-fork"):
     events.exec_and_log = _behind(events.exec_and_log)
     for _registry, _name in (

@@ -14,7 +14,7 @@ def _launch(target: Launch, path: str) -> dict[str, Any]:
     root = upwards(target, "stack.yaml", "cabal.project", "package.yaml")
     ghci = "ghci-dap --interactive -i"
     if os.path.exists(os.path.join(root, "stack.yaml")):
-        ghci = "stack ghci --with-ghc=ghci-dap --test --no-load --no-build --main-is TARGET"
+        ghci = "stack repl --with-ghc=ghci-dap --test --no-load --no-build --main-is TARGET"
     elif os.path.exists(os.path.join(root, "cabal.project")):
         ghci = "cabal exec -- ghci-dap --interactive -i"
     return {

@@ -229,9 +229,16 @@ class Ocaml(Looking):
         if leaves and "retcode" not in now.rest:
             return ("print retcode", "run")
         event = self.event_at(now.address)
+        if event is not None and self._is_over(event) and not now.breakpoints:
+            return ("run",)
         if event is not None and event.yields and not stops.has_result(now.rest):
             return ("print *",)
         return ()
+
+    def _is_over(self, event: Event) -> bool:
+        """Whether the user's code is through, and a library's own code runs at the end."""
+        library = self._program is not None and self._program.is_library(event.module)
+        return library and event.function == event.module
 
     def read_stop(self, text: str) -> Halt | None:
         told = stops.places(text)

@@ -7,7 +7,6 @@ place in the code each, with its lines, its function and the variables that live
 from __future__ import annotations
 
 import os
-import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from enum import Enum
 
 from . import marshalled
 from .marshalled import Block, Unreadable, Value
+from .source import Source
 
 _MAGIC = b"Caml1999X"
 _TRAILER = 16
@@ -24,11 +24,6 @@ _POSITION, _MODULE, _PLACE, _KIND, _FUNCTION = range(5)
 _INFO, _TYPES, _, _VARIABLES = range(4)
 #: the constructor of a name in a typing environment; a name's that belongs to one module
 _NAMED, _LOCAL = 0, 0
-#: from the end of a statement to the next one; comments may lie between
-_GAP = rb"(?:\s|\(\*(?:[^*]|\*(?!\)))*\*\))*"
-_NEXT = re.compile(_GAP + rb";(?!;)" + _GAP)
-#: no statement follows
-_CLOSING = re.compile(rb"(?:done|end|then|else|with)\b|[])}|;]|\Z")
 #: folders that builds put copies of sources into, and programs beside them
 _BUILDS = (os.path.join("_build", "default"), "_build")
 
@@ -111,7 +106,7 @@ class Program:
         self._units = list(_units(self._data))
         self._read: dict[str, list[Event]] = {}
         self._files: dict[tuple[str, str], str] = {}
-        self._sources: dict[str, bytes] = {}
+        self._sources: dict[str, Source] = {}
         self._libraries = {
             folder
             for unit in self._units
@@ -147,22 +142,22 @@ class Program:
         """
         if event.kind is not Kind.AFTER:
             return event
-        text = self._source(self.file_of(event))
-        found = _NEXT.match(text, event.end) if event.end <= len(text) else None
-        if found is None or _CLOSING.match(text, found.end()):
+        source = self._source(self.file_of(event))
+        found = source.following(event.end)
+        if found is None:
             return event
-        at = found.end()
-        line = event.line + text.count(b"\n", event.start, at)
-        column = at - text.rfind(b"\n", 0, at)
+        at, column = found
+        line = event.line + source.lines(event.start, at)
         return replace(event, line=line, column=column, start=at, end=at, kind=Kind.BEFORE)
 
-    def _source(self, path: str) -> bytes:
+    def _source(self, path: str) -> Source:
         if path not in self._sources:
             try:
                 with open(path, "rb") as file:
-                    self._sources[path] = file.read()
+                    text = file.read()
             except OSError:
-                self._sources[path] = b""
+                text = b""
+            self._sources[path] = Source(text)
         return self._sources[path]
 
     def at(self, address: int) -> Event | None:

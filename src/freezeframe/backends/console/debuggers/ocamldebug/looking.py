@@ -59,7 +59,8 @@ class Looking(Spelling):
         def then(text: str) -> Ask[Sequence[RawValue]]:
             event = self._here(text)
             known = event.names() if event is not None else []
-            shown = [each for each in reversed(known) if each.local]
+            # Names with a dash are the compiler's own.
+            shown = [each for each in reversed(known) if each.local and "-" not in each.name]
             top = event is not None and event.function == event.module
             # Functions of the module, which its own code has on its stack and others take along.
             around = {each.name for each in shown if top or not each.stacked}

@@ -97,12 +97,25 @@ def _of_function(program: Program, location: Location) -> list[Event]:
         found = [
             event
             for module in modules
-            for event in program.events(module)
-            if event.enters and event.kind is not Kind.NEVER and _is_called(event, wanted)
+            for start in program.events(module)
+            if start.enters and _is_called(start, wanted)
+            for event in _beginnings(program, start)
         ]
         if found:
             return found
     return []
+
+
+def _beginnings(program: Program, start: Event) -> list[Event]:
+    """Return where a function begins; one that begins with a match does so in each of its cases."""
+    if start.kind is not Kind.NEVER:
+        return [start]
+    inside = [
+        event
+        for event in program.events(start.module)
+        if event.kind is Kind.BEFORE and program.owner(event) is start
+    ]
+    return _first(inside) if inside else []
 
 
 def _named(program: Program, function: str) -> list[str]:

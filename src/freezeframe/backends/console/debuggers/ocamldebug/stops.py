@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from freezeframe.model.stops import ExceptionInfo
 
 _TIME = re.compile(
-    r"^(?:\(ocd\) )*Time: (?P<time>\d+)(?: - pc: (?:\d+:)?(?P<address>\d+) - module (?P<module>\S+))?[ \t]*$",
+    r"^(?:\(ocd\) )*Time: (?P<time>\d+)"
+    r"(?: - pc: (?:\d+:)?(?P<address>\d+) - module (?P<module>\S+))?[ \t]*$",
     re.MULTILINE,
 )
 _HIT = re.compile(r"^Breakpoints?: (?P<numbers>[\d ,]+)$", re.MULTILINE)

@@ -397,12 +397,17 @@ sub ff_count { my ($hash) = @_; return B::svref_2object($hash)->KEYS }
 
 # The keys of a hash. The program may be in the middle of an `each` over it, and will go on there.
 sub ff_keys {
-    my ($hash) = @_;
+    my ($hash, $most) = @_;
     my ($left, @keys) = (0);
     my $under_way = B::svref_2object($hash)->RITER >= 0;
     if ($under_way) { $left++ while defined each %$hash }
-    @keys = keys %$hash;
-    if ($under_way) { each %$hash for 1 .. @keys - $left }
+    if (defined $most && ff_count($hash) > $most) {
+        keys %$hash;
+        while (@keys < $most) { push @keys, scalar each %$hash }
+    }
+    else { @keys = keys %$hash }
+    keys %$hash;
+    if ($under_way) { each %$hash for 1 .. ff_count($hash) - $left }
     return sort { $a <=> $b } @keys if !grep { !/\A-?\d{1,15}\z/ } @keys;
     return sort @keys;
 }
@@ -466,7 +471,7 @@ sub ff_listed {
     my $is_hash = Scalar::Util::reftype($value) eq 'HASH';
     return "$open$close" if !($is_hash ? ff_count($value) : @$value);
     return "$open…$close" if keys %$seen > $ff_deep;
-    my @keys = $is_hash ? ff_keys($value) : (0 .. ($#$value > $ff_many ? $ff_many : $#$value));
+    my @keys = $is_hash ? ff_keys($value, $ff_many) : (0 .. ($#$value > $ff_many ? $ff_many : $#$value));
     my $text = '';
     for my $key (@keys) {
         my $left = $room - length $text;
