@@ -18,11 +18,17 @@ from freezeframe.session.parts import changed_parts
         ("[1, 2]", "[1, 2, 3]", {"x[2]": (None, "3")}),
         ("[1, [2, 5]]", "[1, [2, 6]]", {"x[1][1]": ("5", "6")}),
         ("Map(1) {'a' => 1}", "Map(2) {'a' => 1, 'b' => 2}", {"x['b']": (None, "2")}),
+        ("{n = 1; at = (1, 2)}", "{n = 1; at = (1, 3)}", {"x.at[1]": ("2", "3")}),
         ("*T {n: 1, s: nil}", "*T {n: 1, s: []int [4]}", {"x.s": ("nil", "[]int [4]")}),
     ],
 )
 def test_the_parts_that_differ_are_named(before, now, told):
     assert {v.name: (v.was, v.text) for v in changed_parts("x", before, now)} == told
+
+
+def test_entries_are_reached_as_a_language_with_sigils_writes_it():
+    [part] = changed_parts("$h", "Cart {log => [{n => 1}]}", "Cart {log => [{n => 2}]}")
+    assert part.name == "$h->{log}[0]{n}"
 
 
 @pytest.mark.parametrize(

@@ -82,11 +82,19 @@ def _items(path: str, text: str) -> tuple[str, list[_Item]] | None:
             continue
         field = key["field"]
         named = field is not None and not field[0].isdigit()
-        part = f"{path}.{field}" if named else f"{path}[{field or key['entry']}]"
+        part = f"{path}.{field}" if named else _entry(path, text[opening], key["entry"] or field)
         items.append(_Item(part, piece[key.end() :]))
     # A count in front (`Map(2) `, `[2] `) changes with the items and says nothing more.
     head = re.sub(r"\d+", "", text[:opening])
     return f"{head}{text[opening]}", items
+
+
+def _entry(path: str, bracket: str, key: str) -> str:
+    """Return the path of an entry, as languages with sigils write it where the name has one."""
+    if bracket == "{" and path[0] in "$%" and key[0] not in _QUOTES:
+        within = path[-1] in "}]"
+        return f"${path[1:]}{'' if within or path[0] == '%' else '->'}{{{key}}}"
+    return f"{path}[{key}]"
 
 
 def _opening(text: str) -> int | None:
@@ -137,6 +145,12 @@ def _quoted(text: str, start: int) -> int | None:
 
 def _split(inner: str) -> Iterator[str | None]:
     """Yield the items between brackets; None for what cannot be taken apart."""
+    pieces = list(_pieces(inner, ";"))
+    # What separates items by semicolons may have commas within one.
+    yield from pieces if len(pieces) > 1 else _pieces(inner, ",")
+
+
+def _pieces(inner: str, separator: str) -> Iterator[str | None]:
     start = index = 0
     while index < len(inner):
         char = inner[index]
@@ -146,7 +160,7 @@ def _split(inner: str) -> Iterator[str | None]:
                 yield None
                 return
             index = over
-        elif char == ",":
+        elif char == separator:
             yield inner[start:index].strip()
             start = index + 1
         index += 1

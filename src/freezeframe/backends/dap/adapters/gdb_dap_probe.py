@@ -175,8 +175,9 @@ def _going_along(heard: Any) -> Any:
     """Tell of the child instead of an end, where the parent was left for it."""
 
     def hear(event: Any) -> None:
-        child = next((each for each in gdb.inferiors() if each.pid), None)
-        if child is None or child.num == event.inferior.num:
+        others = (each for each in gdb.inferiors() if each.num != event.inferior.num)
+        child = next((each for each in others if each.pid), None)
+        if child is None:
             heard(event)
             return
         body = {"name": child.progspace.filename or "", "systemProcessId": child.pid}

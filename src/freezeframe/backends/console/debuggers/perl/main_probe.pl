@@ -38,7 +38,8 @@ BEGIN {
 }
 
 sub ff_begin {
-    my ($read, $write) = split / /, delete $ENV{FREEZEFRAME_PIPES};
+    # Through a match, so that a program with taint checks (-T) trusts them, here and in `ff_hear`.
+    my ($read, $write) = delete($ENV{FREEZEFRAME_PIPES}) =~ /\A(\d+) (\d+)\z/;
     my $before = delete $ENV{FREEZEFRAME_PERL5DB};
     if (defined $before) { $ENV{PERL5DB} = $before } else { delete $ENV{PERL5DB} }
     $^P |= 0x80;    # tell of `goto &function`
@@ -81,7 +82,7 @@ sub ff_hear {
     my $line = substr $ff_buffer, 0, $end;
     substr $ff_buffer, 0, $end + 1, '';
     my @words = split / /, $line;
-    return map { /\Ax(.*)/s ? pack('H*', $1) : $_ } @words ? @words : '';
+    return map { /\A(x?)(.*)\z/s && $1 ? pack('H*', $2) : $2 } @words ? @words : '';
 }
 
 # Nobody is there any more, or this is a child: the program goes on as if it were alone.
@@ -136,6 +137,7 @@ sub ff_returned {
     return if $ff_busy || $ff_gone || $$ != $ff_pid;
     my $name = $ff_called[$ff_calls];
     local $ff_calls = $ff_calls - 1;
+    $ff_args = undef;
     local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
     @ff_saved = ($@, $!);
     ff_stand({reason => 'step', value => $value, from => $name});
@@ -431,7 +433,7 @@ sub ff_place_function {
     return scalar @places;
 }
 
-sub ff_is_library { my ($path) = @_; return $path =~ m{\A/usr/.*/perl5?/|/lib/perl5/|/(?:site|vendor)_perl/|/perls/perl-|\A\(eval} }
+sub ff_is_library { my ($path) = @_; return $path =~ m{\A/usr/.*/perl(?:5|-base)?/|/lib/perl5/|/(?:site|vendor)_perl/|/perls/perl-|\A\(eval} }
 
 # The line of the first statement behind a signature.
 sub ff_body {
