@@ -32,6 +32,7 @@ need ruby
 # All of Perl, which has prove in it: many systems come with a part.
 need prove perl
 need ghci ghc
+need ocamldebug ocaml-nox
 # Java's compiler and debug interface are in its development kit, not in what only runs programs.
 need jdb openjdk-17-jdk-headless
 install_php

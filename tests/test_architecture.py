@@ -110,6 +110,8 @@ SLEEPS = {
     "src/freezeframe/backends/transport/unix.py": "a socket that is not there yet tells nobody",
     "src/freezeframe/daemon/lifecycle.py": "flock can be waited for, but not with an end",
     "src/freezeframe/daemon/server.py": "the idle clock",
+    "src/freezeframe/frontends/mcp/watching.py": "a client is told this often at most, however "
+    "often a program prints",
     "tests/harness/facts.py": "the bounded loop in which tests wait for a fact",
     "tests/backends/aio.py": "the same loop, for tests on an event loop",
     "tests/fake_adapter.py": "it plays a slow adapter: time between two halves of a message",

@@ -484,9 +484,9 @@ HASKELL = (
         ),
         failure=Failure(
             reason="exception",
-            type="ArithException",
-            message="divide by zero",
-            words="divide by zero",
+            type="ErrorCall",
+            message="division by zero",
+            words="division by zero",
             exit_code=1,
         ),
         entered="entered",

@@ -9,16 +9,17 @@ from harness.reports import changed, frame_of, place, printed, texts, values
 def test_a_step_back_undoes_a_step_and_tells_what_changed_back(dbg, sample):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("loop"))
-    there = dbg.data("next")
-    assert texts(there)["sum"] == "{contents = 6}"
+    assert texts(dbg.data("next"))["total"] == "6"
+    assert texts(dbg.data("next"))["sum"] == "{contents = 6}"
 
+    dbg.data("back")
     back = dbg.data("back")
 
     assert place(back) == p.at("loop")
-    assert values(back)["sum"]["was"] == "{contents = 6}"
-    assert changed(back) == {"sum"}
+    assert (values(back)["total"]["text"], values(back)["total"]["was"]) == ("0", "6")
+    assert changed(back) == {"total"}
     assert "back at time" in back["stop"]["description"]
-    assert texts(dbg.data("next"))["sum"] == "{contents = 6}"
+    assert texts(dbg.data("next", "--count", 2))["sum"] == "{contents = 6}"
 
 
 def test_running_backwards_ends_at_the_breakpoint_that_was_passed_last(dbg, sample):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness import facts
 from harness.reports import frame_of, functions, place, printed, texts, values
 
 _SHAPES = r"""
@@ -150,6 +151,34 @@ def test_children_signals_and_handlers_of_the_program_s_own(dbg, write_program):
     assert place(failed) == p.at("uncaught")
     assert failed["stop"]["exception"]["message"] == "{code => 7}"
     assert dbg.data("continue")["exit"]["code"] != 0
+
+
+def test_what_runs_at_the_end_ends_with_the_program_s_code(dbg, write_program):
+    p = write_program("ends.pl", "END {\n  my $n = 1; # @end\n}\n$! = 2;\nexit 3;\n")
+
+    report = dbg.data("start", p.name, "-b", p.at("end"))
+
+    assert frame_of(report)["function"] == "END"
+    assert dbg.data("print", "$?")["value"]["text"] == "3"
+    assert dbg.data("finish")["exit"]["code"] == 3
+
+
+def test_a_breakpoint_does_not_cut_short_what_the_program_waits_for(dbg, write_program):
+    p = write_program(
+        "waits.pl",
+        "$| = 1;\nprint qq(ready\\n);\n"
+        "my $got = sysread STDIN, my $text, 100;\n"
+        "$got //= qq(nothing: $!); # @got\nprint qq(got $got\\n);\n",
+    )
+    dbg.data("start", p.name, "--no-wait", code=0)
+    facts.wait_until(lambda: "ready" in printed(dbg.data("output", "--all")), "it waits")
+
+    added = dbg.data("break", p.at("got"))["breakpoint"]
+    dbg.data("input", "1234")
+
+    assert added["state"] == "pending"
+    assert texts(dbg.data("await"))["got"] == "5"
+    assert dbg.data("continue")["exit"]["code"] == 0
 
 
 def test_a_watched_variable_stops_where_it_changes_and_when_it_is_gone(dbg, sample):

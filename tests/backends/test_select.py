@@ -49,3 +49,12 @@ def test_an_unknown_name_lists_debuggers_and_kinds(script, given):
 
     for word in ("'gdbx'", "debugpy", "lldb-cli", "console, dap, inspector"):
         assert word in refused.value.message
+
+
+def test_a_runtime_s_command_line_is_read_as_the_program_that_it_runs():
+    assert select.behind_runtime("java", ("-jar", "x.jar", "a")) == ("x.jar", "a")
+    assert select.behind_runtime("java", ("Main.java", "-jar")) == ("Main.java", "-jar")
+    assert select.behind_runtime("python3.12", ("app.py",)) == ("app.py",)
+    with pytest.raises(UsageError) as told:
+        select.behind_runtime("java", ("-cp", "out", "Main", "a b"))
+    assert told.value.next == "dbg start --classpath out -m Main -- 'a b'"

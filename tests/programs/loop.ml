@@ -12,9 +12,9 @@ let total_of items =
     let item = items.(number) in
     let total = !sum in
     let amount = line_amount item.price item.count in (* @call *)
-    sum := total + amount; (* total += amount @loop *)
-    item.ready <- true; (* @done *)
-    assert (item.name <> "")
+    let total = total + amount in (* total += amount @loop *)
+    sum := total; (* @done *)
+    item.ready <- item.name <> ""
   done;
   let total = !sum in
   total (* @last *)

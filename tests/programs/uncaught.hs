@@ -2,11 +2,12 @@
 module Main where
 
 divide :: Int -> Int -> Int
+divide _ 0 =
+  error "division by zero" -- @uncaught
 divide left right = left `div` right
 
 average :: [Int] -> Int
-average numbers =
-  divide (sum numbers) (length numbers) -- @uncaught @caller
+average numbers = divide (sum numbers) (length numbers) -- @caller
 
 main :: IO ()
 main = do

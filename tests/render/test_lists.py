@@ -133,6 +133,10 @@ def test_no_breakpoints_is_an_answer():
 
 def test_removed_breakpoints_are_named():
     assert shown(BreakpointList((), removed=(BOUND,))) == "removed breakpoint 1 at app.py:22\n"
+    waiting = Breakpoint(2, "app.py:9", BreakpointState.WANTED, condition="n > 3")
+    assert shown(BreakpointList((), removed=(waiting,))) == (
+        "removed breakpoint 2 at app.py:9 if n > 3\n"
+    )
 
 
 def test_watchpoints_are_listed():

@@ -34,6 +34,10 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "  answer <- evaluate (6 * 7 :: Int)\n"
         "  exitWith (ExitFailure (if answer == 42 then 3 else 4)) -- @stop\n",
     ),
+    "OCaml": (
+        ".ml",
+        "let () =\n  let answer = 6 * 7 in\n  exit (if answer = 42 then 3 else 4) (* @stop *)\n",
+    ),
     "Java": (
         ".java",
         "public class Probe {\n    public static void main(String[] words) {\n"

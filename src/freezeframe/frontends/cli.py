@@ -68,7 +68,7 @@ class Front:
     # --- the server's side
 
     def busy(self) -> bool:
-        return self.hub.busy
+        return self.hub.busy or self.hub.working
 
     async def close(self) -> None:
         if self._recording is not None:

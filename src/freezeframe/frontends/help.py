@@ -25,7 +25,6 @@ COMMON = (
     "pause",
     "await",
     "print",
-    "set",
     "locals",
     "backtrace",
     "output",

@@ -18,12 +18,16 @@ class Journal:
         self._events: deque[SessionEvent] = deque(maxlen=_KEPT)
         #: cursor of the next event
         self.end = 0
+        #: events before this cursor were told to somebody, and stay as they are
+        self._told = 0
         self.bell = Bell()
 
     def add(self, session: str, kind: str, text: str) -> None:
         last = self._events[-1] if self._events else None
-        if kind == "output" and last and (last.kind, last.session) == (kind, session):
-            # A program that prints in small pieces is one event, until something else happens.
+        grows = last is not None and last.cursor >= self._told
+        if kind == "output" and last and grows and (last.kind, last.session) == (kind, session):
+            # A program that prints in small pieces is one event, until something else happens
+            # or somebody has been told of it: who goes on from there must learn of the rest.
             count = int(last.text.partition(" ")[0]) + int(text.partition(" ")[0])
             text = f"{count} characters"
             self._events.pop()
@@ -34,11 +38,14 @@ class Journal:
 
     def since(self, cursor: int, kinds: frozenset[str] | None = None) -> list[SessionEvent]:
         """Return the events from *cursor* on."""
-        return [
+        found = [
             event
             for event in self._events
             if event.cursor >= cursor and (kinds is None or event.kind in kinds)
         ]
+        if found:
+            self._told = max(self._told, found[-1].cursor + 1)
+        return found
 
     @property
     def start(self) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import os
-import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from freezeframe.backends import select
 from freezeframe.backends.builds import find
@@ -16,6 +15,7 @@ from freezeframe.backends.builds.recipe import Command, Recipe, Toolchain, Wish,
 from freezeframe.errors import NotFound, UsageError, UserError
 
 from ._context import Context
+from ._lasting import lasting
 
 #: `-m test PACKAGE`: the tests of a package, in languages whose tests are compiled
 _TESTS = "test"
@@ -83,41 +83,19 @@ async def built(ctx: Context, recipe: Recipe, env: Mapping[str, str]) -> Built:
     A caller whose patience ends before the build is told so, and finds it under way, or done,
     when he asks again.
     """
-    making = make(
-        recipe,
-        env=env,
-        cwd=ctx.caller.cwd,
-        timeout_s=ctx.config.timeouts.build_s,
-    )
-    if ctx.caller.until is None:
-        return await making
-    builds, key = ctx.hub.builds, (recipe.cwd, *recipe.argv)
-    if key in builds:
-        making.close()
-    else:
-        builds[key] = asyncio.ensure_future(making)
-        builds[key].add_done_callback(lambda task: _forget(builds, key, task))
-    task: asyncio.Task[Built] = builds[key]
-    began = time.monotonic()
-    await asyncio.wait({task}, timeout=max(0.0, ctx.caller.until - began))
-    if task.done():
-        return task.result()
-    raise UserError(
-        f"{os.path.basename(recipe.source)} is still being built with {recipe.words} after "
-        f"{time.monotonic() - began:.0f} s; the build goes on, and the same command waits for it.",
-        code="building",
-        next=f"dbg start {shown_path(recipe.source, ctx.caller.cwd)}",
-    )
 
+    def making() -> Coroutine[Any, Any, Built]:
+        return make(recipe, env=env, cwd=ctx.caller.cwd, timeout_s=ctx.config.timeouts.build_s)
 
-def _forget(
-    builds: dict[tuple[str, ...], asyncio.Task[Built]],
-    key: tuple[str, ...],
-    task: asyncio.Task[Built],
-) -> None:
-    builds.pop(key, None)
-    if not task.cancelled():
-        task.exception()  # told to who waits; to nobody, when nobody does
+    def late(waited_s: float) -> UserError:
+        return UserError(
+            f"{os.path.basename(recipe.source)} is still being built with {recipe.words} after "
+            f"{waited_s:.0f} s; the build goes on, and the same command waits for it.",
+            code="building",
+            next=f"dbg start {shown_path(recipe.source, ctx.caller.cwd)}",
+        )
+
+    return await lasting(ctx, ("build", recipe.cwd, *recipe.argv), making, late=late)
 
 
 def _wish(ctx: Context, path: str, *, tests: bool = False) -> Wish:
@@ -233,6 +211,7 @@ def _without_runtime(
     is_file = os.sep not in program and os.path.exists(os.path.join(ctx.caller.cwd, program))
     if is_file or not args or not select.is_runtime(program):
         return program, args, interpreter
+    args = select.behind_runtime(program, args)
     return args[0], args[1:], interpreter or program
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from freezeframe.backends import select
 from freezeframe.config import load, settings
-from freezeframe.errors import BadConfig, NotFound, UsageError
+from freezeframe.errors import BadConfig, NotFound, UsageError, UserError
 from freezeframe.model.answers import (
     AdapterList,
     Checkup,
@@ -26,6 +26,7 @@ from ._checks import checks
 from ._context import Context
 from ._hosts import HOSTS
 from ._installing import installed, shown, targets
+from ._lasting import lasting
 from ._registry import Arg, Effect, op
 from ._trying import remembered, trial
 
@@ -51,7 +52,13 @@ async def doctor(
     Each debugger that is here starts a program of three lines, stops it at a breakpoint, reads a
     variable and lets it end. What needs root or a package is shown as a command, and never run.
     """
-    found = await checks(ctx, name, fix=fix)
+    found = await lasting(
+        ctx,
+        ("doctor", name, fix),
+        lambda: checks(ctx, name, fix=fix),
+        late=lambda waited_s: _late("the checkup", waited_s, "doctor", name, fix and "--fix"),
+        keep=True,
+    )
     mendable = any(check.fix == "dbg doctor --fix" for check in found)
     return Checkup(found, next=("doctor --fix",) if mendable and not fix else ())
 
@@ -135,8 +142,25 @@ async def setup(
     if target.here or not run or dry_run:
         answer = shown(ctx, target, sudo=sudo)
         return Setups((answer,), next=_after(answer, ran=False))
-    answer = await installed(ctx, target, sudo=sudo)
+    answer = await lasting(
+        ctx,
+        ("setup", name, sudo),
+        lambda: installed(ctx, target, sudo=sudo),
+        late=lambda waited_s: _late(
+            f"setting up {name}", waited_s, "setup", name, "--run", sudo and "--sudo"
+        ),
+        keep=True,
+    )
     return Setups((answer,), next=_after(answer, ran=True))
+
+
+def _late(what: str, waited_s: float, *words: str | bool | None) -> UserError:
+    return UserError(
+        f"{what} is not done after {waited_s:.0f} s; it goes on, and the same command waits for "
+        "its end.",
+        code="under-way",
+        next=" ".join(["dbg", *(str(word) for word in words if word)]),
+    )
 
 
 def _after(answer: Setup, *, ran: bool) -> tuple[str, ...]:

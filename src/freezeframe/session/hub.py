@@ -76,8 +76,8 @@ class Hub:
     witness: Witness = lambda session, event: None
     #: backends of programs that were detached from
     left: list[Backend] = field(default_factory=list)
-    #: programs that are being built, by their commands; they outlive those who wait for them
-    builds: dict[tuple[str, ...], asyncio.Task[Any]] = field(default_factory=dict)
+    #: what takes longer than a caller may wait: builds, installations; they outlive who waits
+    works: dict[tuple[object, ...], asyncio.Task[Any]] = field(default_factory=dict)
 
     def workspace(self, cwd: str) -> Workspace:
         """Return the workspace of a directory: its repository's root, or itself.
@@ -191,10 +191,15 @@ class Hub:
         self.left = [backend for backend in self.left if backend.lingering]
         return bool(self.left) or any(root.tree_live for root in self.roots())
 
+    @property
+    def working(self) -> bool:
+        """There is work under way whose caller will ask for it again."""
+        return any(not work.done() for work in self.works.values())
+
     async def close(self) -> None:
         """End every session. Bounded; never raises."""
-        for build in self.builds.values():
-            build.cancel()
+        for work in list(self.works.values()):
+            work.cancel()
         for root in list(self.roots()):
             await root.dispose()
         self.workspaces.clear()

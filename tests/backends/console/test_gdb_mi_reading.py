@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from freezeframe.backends.console.debuggers.gdb_mi import libc, names, stops
+from freezeframe.backends.console.debuggers.gdb_mi import libc, names, start, stops
 from freezeframe.backends.console.debuggers.gdb_mi.marks import bound
 from freezeframe.backends.counting import read_hits, read_log
 from freezeframe.model.stops import Exit, StopReason
@@ -206,3 +206,20 @@ def test_the_c_library_that_a_program_will_load_is_known_before_it_does(tmp_path
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
     assert libc.of_program(str(script), "setvbuf") is None
+
+
+def test_what_gdb_found_in_libraries_is_kept_within_bounds(tmp_path, monkeypatch):
+    monkeypatch.setenv("FREEZEFRAME_HOME", str(tmp_path))
+    folder = tmp_path / "cache" / "symbols"
+    first, _ = start.keep_indexes()
+    assert str(folder) in first
+    for age in range(500):
+        (folder / f"{age}.gdb-index").touch()
+        os.utime(folder / f"{age}.gdb-index", (1000 - age, 1000 - age))
+
+    assert len(start.keep_indexes()) == 2
+
+    assert {entry.name for entry in folder.iterdir()} == {f"{age}.gdb-index" for age in range(250)}
+    # Where nothing can be kept gdb reads everything each time.
+    monkeypatch.setenv("FREEZEFRAME_HOME", str(folder / "1.gdb-index"))
+    assert start.keep_indexes() == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -415,11 +414,9 @@ def test_the_configured_one_is_taken_and_no_other(tmp_path):
     assert "gone" in gone.reason
 
 
-def test_xcode_s_own_is_asked_for_on_macos(tmp_path, monkeypatch):
+def test_xcode_s_own_is_asked_for_where_there_is_xcode(tmp_path, monkeypatch):
     theirs = _stand_in(tmp_path / "Xcode.app/usr/bin/lldb-dap", "LLVM version 17.0.0")
     _stand_in(tmp_path / "bin/xcrun", str(theirs))
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(lldb_dap.sys, "platform", "darwin")
     monkeypatch.setattr(lldb_dap.glob, "glob", lambda pattern: [])
 
-    assert _found(tmp_path / "empty").path == str(theirs)
+    assert _found(tmp_path / "bin").path == str(theirs)

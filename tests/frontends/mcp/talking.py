@@ -36,7 +36,9 @@ def on_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 
 @asynccontextmanager
-async def connected(dbg: Dbg, *words: str, mode: str = HANDSHAKE) -> AsyncIterator[Client]:
+async def connected(
+    dbg: Dbg, *words: str, mode: str = HANDSHAKE, **options: Any
+) -> AsyncIterator[Client]:
     """Connect to a server that was started in the test's project."""
     server = StdioServerParameters(
         command=sys.executable,
@@ -44,7 +46,7 @@ async def connected(dbg: Dbg, *words: str, mode: str = HANDSHAKE) -> AsyncIterat
         cwd=str(dbg.project),
         env=dbg.env,
     )
-    async with Client(stdio_client(server), mode=mode) as client:
+    async with Client(stdio_client(server), mode=mode, **options) as client:
         yield client
 
 

@@ -278,6 +278,33 @@ async def test_a_build_that_outlasts_the_host_s_patience_goes_on_and_is_waited_f
     patient.close()
 
 
+@on_loop
+async def test_an_installation_that_outlasts_the_host_s_patience_is_told_to_who_asks_again(dbg):
+    command = "sh -c 'echo begun >>begun; cat go; echo done >ended; exit 3'"
+    dbg.configure(
+        "[adapters.mine]\n"
+        'command = ["no-such-adapter"]\n'
+        'languages = ["Python"]\n'
+        f'install = ["{command}"]\n'
+    )
+    os.mkfifo(dbg.project / "go")
+    impatient = Bridge(str(dbg.project), dbg.env, limit_s=2, budget=None)
+    setup = {"command": "setup", "args": {"name": "mine", "run": True}}
+    await impatient.ask({"command": "status"})
+
+    with pytest.raises(FreezeframeError, match="setting up mine is not done after") as caught:
+        await impatient.ask(setup)
+    assert caught.value.error_code == "under-way"
+    assert caught.value.next == "dbg setup mine --run"
+    await asyncio.to_thread((dbg.project / "go").write_text, "")
+    await asyncio.to_thread(facts.wait_for_file, dbg.project / "ended")
+
+    [told] = (await impatient.ask(setup))["result"]["setups"]
+    assert told["steps"][0]["why"] == "it ended with status 3"
+    assert (dbg.project / "begun").read_text() == "begun\n", "run once"
+    impatient.close()
+
+
 def test_malformed_messages_are_refused_and_the_next_one_is_answered(dbg):
     raw = Raw(dbg)
     raw.greet()

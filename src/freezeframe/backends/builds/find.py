@@ -28,6 +28,8 @@ _ELSEWHERE = {
     ),
     "Makefile": ("a folder with a Makefile", "make CFLAGS=-g && dbg start ./NAME"),
     "makefile": ("a folder with a Makefile", "make CFLAGS=-g && dbg start ./NAME"),
+    "build.zig": ("a Zig project", "zig build && dbg start zig-out/bin/NAME"),
+    "Package.swift": ("a Swift package", "swift build && dbg start .build/debug/NAME"),
     "pyproject.toml": ("a Python project", "dbg start -m PACKAGE"),
 }
 

@@ -115,9 +115,11 @@ def read_errors(ran: Ran) -> list[Complaint]:
         )
         for match in _ERROR.finditer(words)
     ]
-    return found or [
+    found = found or [
         Complaint(" ".join(match["text"].split())) for match in _BARE_ERROR.finditer(words)
     ]
+    # Both tools complain about what neither can read.
+    return list(dict.fromkeys(found))
 
 
 def _advice(folder: str, file: str, words: str) -> str | None:

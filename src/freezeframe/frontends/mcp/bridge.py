@@ -18,6 +18,7 @@ from typing import Any
 from freezeframe import __version__
 from freezeframe.daemon import ipc, lifecycle
 from freezeframe.errors import DaemonError, FreezeframeError, UserError
+from freezeframe.session.bell import Bell
 
 #: waits of a program's next stop end by then: hosts give a call up after about 60 s
 PATIENCE_S = 45.0
@@ -43,6 +44,8 @@ class Bridge:
         self._limit_s = limit_s
         self._patience_s = min(PATIENCE_S, limit_s * PATIENCE_S / LIMIT_S)
         self._idle: list[Connection] = []
+        #: rings when the daemon has answered
+        self.met = Bell()
         # Some hosts start their servers in no project: there a root of the client's is better.
         self.astray = os.path.realpath(cwd) in ("/", os.path.realpath(env.get("HOME") or "/"))
         # A connection is made in the daemon's directory, and a process is in one at a time.
@@ -95,6 +98,7 @@ class Bridge:
             writer.write(json.dumps(asked).encode() + b"\n")
             answer = await _answer(reader, writer)
             answered = True
+            self.met.ring()
         finally:
             if answered and len(self._idle) < MAX_IDLE:
                 self._idle.append((reader, writer))

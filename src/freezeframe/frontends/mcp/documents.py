@@ -52,6 +52,23 @@ TEMPLATES = (
 )
 
 
+def address(session: str, part: str) -> str:
+    """Return the address of a part of a session."""
+    return f"{SCHEME}session/{quote(session, safe='')}/{part}"
+
+
+def check(uri: str) -> None:
+    """Refuse an address of ours that nothing can have. Raises NotFound."""
+    if uri == SKILL or not uri.startswith(SCHEME):
+        return
+    kind, _, rest = uri.removeprefix(SCHEME).partition("/")
+    if kind != "schema" and (kind != "session" or rest.rpartition("/")[2] not in _PARTS):
+        raise NotFound(
+            f"there is no resource {uri}; of a session there are {', '.join(_PARTS)}.",
+            next="dbg sessions",
+        )
+
+
 async def documents(bridge: Bridge) -> list[Document]:
     """Return what can be read now: the skill, and the parts of each session of the workspace."""
     found = [Document(SKILL, "skill", "How to debug with these tools", "text/markdown")]
@@ -59,8 +76,7 @@ async def documents(bridge: Bridge) -> list[Document]:
     for session in answer["result"].get("sessions", []):
         name = session["name"]
         found += [
-            Document(f"{SCHEME}session/{quote(name, safe='')}/{part}", f"{name} {part}", what)
-            for part, what in _PARTS.items()
+            Document(address(name, part), f"{name} {part}", what) for part, what in _PARTS.items()
         ]
     return found
 

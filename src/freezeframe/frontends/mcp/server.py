@@ -1,4 +1,4 @@
-"""The server itself, on the low-level server of the package `mcp`, which no other file knows.
+"""The server itself, on the low-level server of the package `mcp`.
 
 Serves the versions of the protocol with a handshake and the one without, whichever the first
 request speaks. It holds no debug session: those are the daemon's, so a client may come and go, and
@@ -22,12 +22,14 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from freezeframe import __version__
-from freezeframe.errors import FreezeframeError, NotFound
+from freezeframe.errors import FreezeframeError
 from freezeframe.render import PLAIN, render_error
 
 from . import documents
 from .bridge import Bridge
+from .refusals import protocol_errors
 from .shrink import fit
+from .telling import HonestServer, Telling
 from .tools import Tool
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ ROOTS_S = 3.0
 
 def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None) -> Server[Any]:
     """Return the server of *tools*; each call is a request to the daemon."""
+    telling = Telling(bridge, _settle)
 
     async def list_tools(
         ctx: Asked, params: types.PaginatedRequestParams | None
@@ -70,9 +73,12 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
 
         await _settle(ctx, bridge)
         try:
-            answer = await bridge.ask(tool.request(params.arguments or {}), progress)
+            async with telling.logged(ctx):
+                answer = await bridge.ask(tool.request(params.arguments or {}), progress)
         except FreezeframeError as error:
+            await telling.warn(ctx, getattr(error, "__notes__", ()))
             return _refused(error)
+        await telling.warn(ctx, answer.get("notes", ()))
         return types.CallToolResult(
             content=[_text(answer["text"], answer.get("notes", ()))],
             structured_content=fit(answer["result"], budget or DATA_TOKENS),
@@ -82,10 +88,8 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
         ctx: Asked, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         await _settle(ctx, bridge)
-        try:
+        with protocol_errors():
             found = await documents.documents(bridge)
-        except FreezeframeError as error:
-            raise _protocol_error(error) from None
         return types.ListResourcesResult.model_validate(
             {"resources": [_listed(each, "uri") for each in found]}
         )
@@ -102,10 +106,8 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         await _settle(ctx, bridge)
-        try:
+        with protocol_errors(uri):
             text, mime = await documents.read(bridge, uri)
-        except FreezeframeError as error:
-            raise _protocol_error(error, uri) from None
         return types.ReadResourceResult.model_validate(
             {"contents": [{"uri": uri, "mimeType": mime, "text": text}]}
         )
@@ -131,10 +133,8 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
         prompt = documents.PROMPTS.get(params.name)
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name}")
-        try:
+        with protocol_errors():
             text = prompt.filled(params.arguments or {})
-        except FreezeframeError as error:
-            raise _protocol_error(error) from None
         message = types.PromptMessage(
             role="user", content=types.TextContent(type="text", text=text)
         )
@@ -143,14 +143,12 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
     async def complete(ctx: Asked, params: types.CompleteRequestParams) -> types.CompleteResult:
         argument = params.argument
         await _settle(ctx, bridge)
-        try:
+        with protocol_errors():
             if isinstance(params.ref, types.PromptReference):
                 values = documents.of_prompt(params.ref.name, argument.name)
             else:
                 uri = str(params.ref.uri)
                 values = await documents.of_template(bridge, uri, argument.name)
-        except FreezeframeError as error:
-            raise _protocol_error(error) from None
         near = [value for value in values if value.startswith(argument.value)]
         shown = near[:MOST_COMPLETIONS]
         return types.CompleteResult(
@@ -159,7 +157,7 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
             )
         )
 
-    return Server(
+    server = HonestServer(
         "freezeframe",
         version=__version__,
         title="Freezeframe",
@@ -173,6 +171,8 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
         on_get_prompt=get_prompt,
         on_completion=complete,
     )
+    telling.join(server)
+    return server
 
 
 async def _settle(ctx: Asked, bridge: Bridge) -> None:
@@ -216,12 +216,6 @@ def _refused(error: FreezeframeError) -> types.CallToolResult:
         },
         is_error=True,
     )
-
-
-def _protocol_error(error: FreezeframeError, uri: str | None = None) -> MCPError:
-    data = {"code": error.error_code, "next": error.next, **({"uri": uri} if uri else {})}
-    wrong = isinstance(error, NotFound) or error.error_code in ("usage", "no-session", "not-found")
-    return MCPError(types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR, str(error), data)
 
 
 # --- transports ---------------------------------------------------------------------------------

@@ -54,10 +54,13 @@ def _state(breakpoint: Breakpoint) -> str:
 
 def breakpoint_words(breakpoint: Breakpoint, cwd: str | None) -> str:
     """Return `breakpoint 1 at app.py:22 if n > 3`, and what is wrong with it."""
-    where = f"breakpoint {breakpoint.id} at {_where(breakpoint, cwd)}"
-    words = f"{where} {_terms(breakpoint)}".rstrip()
-    state = _state(breakpoint)
+    words, state = _what_it_is(breakpoint, cwd), _state(breakpoint)
     return f"{words}, {state}" if state else words
+
+
+def _what_it_is(breakpoint: Breakpoint, cwd: str | None) -> str:
+    where = f"breakpoint {breakpoint.id} at {_where(breakpoint, cwd)}"
+    return f"{where} {_terms(breakpoint)}".rstrip()
 
 
 _DONE = {"exists": "exists already: "}
@@ -93,7 +96,8 @@ def _breakpoints(answer: BreakpointList, view: View) -> list[Section]:
         removed = answer.removed
 
         def gone(index: int, width: int) -> list[Line]:
-            return [Line(f"removed {breakpoint_words(removed[index], view.cwd)}")]
+            # What was wrong with it, or what it waited for, is no more.
+            return [Line(f"removed {_what_it_is(removed[index], view.cwd)}")]
 
         sections.append(
             Listing(

@@ -76,7 +76,8 @@ class PromptBackend(PromptLife):
     ) -> Sequence[BoundBreakpoint]:
         if self._motion.running and not self._spelling.pauses:
             return self._set_later(group, wanted)
-        if not (self._spelling.interrupt_late and self._motion.running):
+        late = self._spelling.interrupt_late or self._spelling.gentle is not None
+        if not (late and self._motion.running):
             async with self._motion.standing(self._config.timeouts.request_s):
                 return await self._marks.set(group, wanted)
         try:
@@ -95,7 +96,9 @@ class PromptBackend(PromptLife):
                 self.emit(events.BreakpointMoved(bound))
 
         self._motion.postpone(set_now)
-        why = "the program cannot be held now; it is set as soon as it stops"
+        why = "the program waits for something; it is set as soon as that comes"
+        if not self._spelling.pauses:
+            why = f"{self._name} holds no running program; it is set at the next stop"
         return [BoundBreakpoint(want.id, False, message=why) for want in wanted]
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:

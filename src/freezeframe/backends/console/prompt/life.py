@@ -411,8 +411,8 @@ class PromptLife(ConsoleBackend):
         for command in self._spelling.set_filters(filters):
             await self._talk.tell(command)
 
-    def _interrupt(self) -> None:
-        number = self._spelling.interrupt
+    def _interrupt(self, gently: bool = False) -> None:
+        number = (self._spelling.gentle if gently else None) or self._spelling.interrupt
         if self._spelling.interrupts_program and self.pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.pid, number)

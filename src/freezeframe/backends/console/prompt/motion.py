@@ -55,7 +55,7 @@ class Motion(Backward):
         drain: Callable[[], None],
         finish: Callable[[Exit], None],
         work: Callable[[Coroutine[Any, Any, None]], None],
-        interrupt: Callable[[], None],
+        interrupt: Callable[[bool], None],
         on_loss: Callable[[], None] = lambda: None,
     ) -> None:
         self._talk = talk
@@ -84,6 +84,8 @@ class Motion(Backward):
         self._pausing = False
         #: an interrupt was sent and another stop came first: its own may still come
         self._late = False
+        #: an interrupt was not heard in time: its stop is yet to come
+        self._unheard = False
         self._heard = ""
         #: characters of the answer to come that were told early
         self._told = 0
@@ -198,7 +200,7 @@ class Motion(Backward):
         command = self._spelling.pause()
         if command is None:
             self._signalled = True
-            self._interrupt()
+            self._interrupt(not self._pausing)
             return
         text = await self._talk.tell(command)
         if self.running:
@@ -241,6 +243,7 @@ class Motion(Backward):
                 return await waiter
         except TimeoutError:
             self._waiter = None
+            self._unheard = True
             raise DebuggerTimeout("the program could not be held.", next="dbg stop") from None
 
     def next_stop(self) -> asyncio.Future[Halt]:
@@ -277,6 +280,7 @@ class Motion(Backward):
         for each in postponed:
             await each()
         if postponed and halt.reason is StopReason.PAUSE and not self._pausing:
+            self._unheard = False
             self._take_up()
             return
         waiter, self._waiter = self._waiter, None
@@ -315,7 +319,8 @@ class Motion(Backward):
             self._late = False
             self._take_up()
             return
-        self._late = asked and not mine
+        self._late = asked and (not mine or self._unheard)
+        self._unheard = self._unheard and not mine
         verdict, self._first = self._first, None
         if verdict is None:
             verdict = await self._marks.judge(halt, At(self.thread, 0))

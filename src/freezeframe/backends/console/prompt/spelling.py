@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from freezeframe.backends.backend import (
@@ -36,6 +35,9 @@ from freezeframe.model.stops import (
 )
 from freezeframe.model.values import ScopeKind
 
+from .begin import Begin as Begin
+from .begin import Home as Home
+from .begin import Line as Line
 from .dialect import PromptDialect, Said
 from .travel import Travels
 
@@ -106,55 +108,6 @@ class Made:
     message: str | None = None
 
 
-class Line(Enum):
-    """How the debugger is reached."""
-
-    #: its standard input and output
-    STDIO = "stdio"
-    #: two pipes; `{read}` and `{write}` in its words are their numbers
-    PIPES = "pipes"
-    #: a terminal of its own; `{terminal}` in its words and environment is its name
-    TERMINAL = "terminal"
-    #: it connects to a port of ours; `{host}` and `{port}` in its words
-    CALL = "call"
-
-
-class Home(Enum):
-    """Where the program runs, and so whose its standard streams are."""
-
-    #: in the debugger's process, whose standard streams are the program's
-    INSIDE = "inside"
-    #: in a process that the debugger starts; `{stdin}`, `{stdout}` and `{stderr}` in a `run`
-    #: command are files for it to open
-    LAUNCHED = "launched"
-    #: in a process that we start (`Begin.program`) before the debugger, which joins it
-    BESIDE = "beside"
-    #: it was there before us, or has none
-    APART = "apart"
-    #: in the debugger's process, which speaks through the same streams
-    SHARED = "shared"
-    #: in the debugger's process, whose streams are not the program's: that opens files as above
-    FILES = "files"
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """How a debugger is started on a target."""
-
-    argv: tuple[str, ...]
-    cwd: str
-    env: Mapping[str, str]
-    line: Line = Line.STDIO
-    home: Home = Home.LAUNCHED
-    #: the program's own command, where it runs beside its debugger
-    program: tuple[str, ...] = ()
-    program_env: Mapping[str, str] = field(default_factory=dict)
-    #: commands that prepare the debugger; what they answer is of no interest
-    settings: tuple[str, ...] = ()
-    #: how many of its words names are put into, where the rest is the program's
-    own: int | None = None
-
-
 class Spelling(Travels):
     """How one debugger with a prompt is spoken to. Override what it can do.
 
@@ -193,6 +146,8 @@ class Spelling(Travels):
     interrupt_unnamed: ClassVar[bool] = False
     #: that signal is heard when the program runs its language again, not while it waits for input
     interrupt_late: ClassVar[bool] = False
+    #: the signal that holds it for a moment, where that one cuts short what the program waits for
+    gentle: ClassVar[int | None] = None
     #: that signal goes to the program's process, not to the debugger's
     interrupts_program: ClassVar[bool] = False
     #: a running program can be held and goes on afterwards; else that signal ends what it does

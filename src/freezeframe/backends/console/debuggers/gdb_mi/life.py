@@ -121,6 +121,7 @@ class GdbLife(GdbFamily):
         probes = start.load_probes(*((gdb.FORKS_PROBE,) if self._kin.followed else ()))
         lines = self._lines()
         probes += [lines] if lines is not None else []
+        keeping = start.keep_indexes() if isinstance(self.target, Launch) else []
         version, listed, *answers = await self._line.together(
             [
                 "-gdb-version",
@@ -129,8 +130,10 @@ class GdbLife(GdbFamily):
                 "-enable-pretty-printing",
                 *printers,
                 *further,
+                *keeping,
             ]
         )
+        del answers[len(answers) - len(keeping) :]  # one that is refused costs time, no more
         if isinstance(version, Answered) and (match := _VERSION.search(version.said)):
             self._found = replace(self._found, version=match[1])
         if isinstance(listed, Answered):

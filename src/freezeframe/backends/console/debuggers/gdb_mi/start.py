@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from freezeframe import paths
 from freezeframe.backends import gdb
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.console.reader import quote
@@ -81,6 +82,31 @@ def settings(forks: Forks) -> list[str]:
         _SIGNALS,
     ]
     return [word for command in commands for word in ("-iex", command)]
+
+
+#: indexes that are kept; beyond that the oldest half goes
+_MOST_KEPT = 400
+
+
+def keep_indexes() -> list[str]:
+    """Return the commands that let gdb keep what it found in the libraries of programs.
+
+    It reads all debug information of the C library for each start, half of the time that one
+    takes. To be told once the program itself was read: that is built again and again. Before
+    gdb 12 the setting has another name, and nothing is kept.
+    """
+    folder = os.path.join(paths.cache_dir(), "symbols")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        kept = sorted(os.scandir(folder), key=lambda entry: entry.stat().st_mtime)
+        for entry in kept[: len(kept) // 2] if len(kept) > _MOST_KEPT else ():
+            os.unlink(entry.path)
+    except OSError:
+        return []
+    return [
+        f"-interpreter-exec console {quote(f'set index-cache directory {folder}')}",
+        '-interpreter-exec console "set index-cache enabled on"',
+    ]
 
 
 def load_probes(*more: str) -> list[str]:

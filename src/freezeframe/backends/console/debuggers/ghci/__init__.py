@@ -32,7 +32,13 @@ from freezeframe.backends.transport.process import exit_of
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.places import Location
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
+from freezeframe.model.stops import (
+    ExceptionFilter,
+    ExceptionInfo,
+    Exit,
+    StopReason,
+    TracebackLine,
+)
 from freezeframe.model.values import ScopeKind
 
 T = TypeVar("T")
@@ -45,6 +51,7 @@ _SPAN = (
 )
 _STOPPED = re.compile(rf"^ *Stopped in (?P<function>[^\n]+?), (?:{_SPAN}|<unknown>)$", re.MULTILINE)
 _LAST = re.compile(rf"^-1 +: (?P<function>[^\n]+?) \({_SPAN}\)$", re.MULTILINE)
+_CALLED = re.compile(r"^ +\S+, called at (?P<path>[^\n]+?):(?P<line>\d+):\d+ in ", re.MULTILINE)
 _THROWN = re.compile(r"^ffthrown = \((\".*?(?<!\\)\"),(\".*(?<!\\)\"),(-?\d+)\)$", re.M | re.S)
 _DIED = re.compile(r"^\*\*\* Exception: (.*)", re.MULTILINE | re.DOTALL)
 _EXIT = re.compile(r"Exit(?:Failure (\d+)|Success)\Z")
@@ -76,8 +83,8 @@ def _opens(name: str, flags: str, number: int) -> str:
 
 def _goes(main: str) -> str:
     """Return the command that makes `ffgo` what starts the program, and then what resumes it."""
-    then = r":def! ffgo (\\_ -> return \":ffmove :continue\")"
-    return rf':def! ffgo (\_ -> return "{then}\n:ffmove :trace ({main} >> return ())")'
+    then = r":def! ffgo (\\_ -> return \":ffmove :ffcontinue\")"
+    return rf':def! ffgo (\_ -> return "{then}\n:ffmove :ffrun ({main} >> return ())")'
 
 
 _SETTINGS = (
@@ -107,6 +114,7 @@ class Ghci(Spelling):
     filters = (
         ExceptionFilter("uncaught", "exceptions that nobody catches", default=True),
         ExceptionFilter("raised", "every exception where it is thrown"),
+        ExceptionFilter("traced", "uncaught ones with the last place before them: very slow"),
     )
     nearest = {
         Feature.MEMORY_READ: "dbg print EXPR",
@@ -220,13 +228,8 @@ class Ghci(Spelling):
         if thrown is not None and int(thrown[3]) >= 0:
             # Nobody will catch it: nothing of the program's runs after this.
             return Halt(exit=Exit(code=int(thrown[3])))
-        near = _LAST.search(text)
-        return Halt(
-            StopReason.EXCEPTION,
-            near["path"] if near else None,
-            _line(near) if near else None,
-            near["function"] if near else None,
-        )
+        place = _place(text)
+        return Halt(StopReason.EXCEPTION, *place) if place else Halt(StopReason.EXCEPTION)
 
     def complaint_of(self, text: str) -> str:
         died = _DIED.search(text) if _STOPPED.search(text) is None else None
@@ -282,7 +285,12 @@ class Ghci(Spelling):
         names = {each.name for each in filters}
         raised = "raised" in names
         thrown = f"let ffthrown = fftold {not raised} _exception\\n:force ffthrown"
+        run, on = (
+            (':trace " ++ main', ":trace") if "traced" in names else ('" ++ main', ":continue")
+        )
         return (
+            f':def! ffrun (\\main -> return ("{run}))',
+            f':def! ffcontinue (\\_ -> return "{on}")',
             f":set -f{'' if names else 'no-'}break-on-error",
             f":set -f{'' if raised else 'no-'}break-on-exception",
             f':def! ffexception (\\_ -> return "{thrown}")',
@@ -292,11 +300,11 @@ class Ghci(Spelling):
 
     def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
         def read(text: str) -> Sequence[RawFrame]:
-            told = _place(text)
-            if told is None or start > 0:
+            place = _place(text)
+            if place is None or start > 0:
                 return []
-            module, function = _split(told["function"])
-            return [RawFrame(0, function, told["path"], _line(told), module=module)]
+            path, line, function = place
+            return [RawFrame(0, function, path, line, module=_module_of(path))]
 
         return Ask(":ffwhere", read)
 
@@ -305,8 +313,8 @@ class Ghci(Spelling):
 
     def arguments(self, at: At) -> Ask[Sequence[str] | None]:
         def read(text: str) -> Sequence[str] | None:
-            told = _place(text)
-            return None if told is None else _parameters(told)
+            place = _place(text)
+            return None if place is None else _parameters(*place)
 
         return Ask(":ffwhere", read)
 
@@ -335,7 +343,12 @@ class Ghci(Spelling):
             if thrown is None:
                 return None
             mode = "uncaught" if thrown[3] == "-1" else "raised"
-            return ExceptionInfo(_text(thrown[1]), _text(thrown[2]), mode=mode)
+            words, _, calls = _text(thrown[2]).partition("\nCallStack (from HasCallStack):")
+            lines = [
+                TracebackLine(found["path"], int(found["line"]), _function_at(*_at(found)))
+                for found in _CALLED.finditer(calls)
+            ]
+            return ExceptionInfo(_text(thrown[1]), words, tuple(reversed(lines)), mode=mode)
 
         return Ask(":ffexception", read)
 
@@ -356,22 +369,47 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return next(iter(reversed(list(pattern.finditer(text)))), None)
 
 
-def _place(text: str) -> re.Match[str] | None:
-    """Return where the program stands, or was last before an exception."""
+def _place(text: str) -> tuple[str, int, str] | None:
+    """Return path, line and function where the program stands; of an exception, as far as known.
+
+    That is where the exception says that it was made, or else where the program was last.
+    """
     told = _last(_STOPPED, text)
-    return _LAST.search(text) if told is not None and told["function"] == _UNKNOWN else told
+    if told is not None and told["function"] == _UNKNOWN:
+        thrown = _THROWN.search(text)
+        called = _CALLED.search(_text(thrown[2])) if thrown else None
+        if called is not None:
+            path, line = _at(called)
+            return path, line, _function_at(path, line)
+        told = _LAST.search(text)
+    return None if told is None else (told["path"], _line(told), _split(told["function"])[1])
 
 
-def _parameters(place: re.Match[str]) -> list[str]:
-    """Return the names in the head of the equation that a place lies in, by its text."""
-    name = re.split(r"[.:]", _split(place["function"])[1])[-1]
-    head = re.compile(rf"\s*{re.escape(name)}\s(.*?)(?<![=<>/])(?:=(?!=)|\|)")
+def _at(found: re.Match[str]) -> tuple[str, int]:
+    return found["path"], int(found["line"])
+
+
+def _function_at(path: str, line: int) -> str:
+    """Return the function whose text a line is in."""
+    for text in reversed(_lines_of(path)[:line]):
+        if found := re.match(r"([a-z_][\w']*)(?!.*::)", text):
+            return found[1]
+    return "<unknown>"
+
+
+def _lines_of(path: str) -> list[str]:
     try:
-        lines = Path(place["path"]).read_text(encoding="utf-8", errors="replace").splitlines()
+        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
-    for line in reversed(lines[: _line(place)]):
-        if (found := head.match(line)) and "::" not in found[1]:
+
+
+def _parameters(path: str, line: int, function: str) -> list[str]:
+    """Return the names in the head of the equation that a place lies in, by its text."""
+    name = re.split(r"[.:]", function)[-1]
+    head = re.compile(rf"\s*{re.escape(name)}\s(.*?)(?<![=<>/])(?:=(?!=)|\|)")
+    for text in reversed(_lines_of(path)[:line]):
+        if (found := head.match(text)) and "::" not in found[1]:
             return re.findall(r"(?<![\w'.])[a-z_][\w']*", found[1])
     return []
 
@@ -438,10 +476,7 @@ def _text(literal: str) -> str:
 
 
 def _module_of(path: str) -> str:
-    try:
-        found = _MODULE.search(Path(path).read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        found = None
+    found = _MODULE.search("\n".join(_lines_of(path)))
     return found[1] if found else "Main"
 
 

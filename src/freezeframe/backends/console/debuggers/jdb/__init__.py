@@ -57,6 +57,8 @@ _STEPS = {StepKind.OVER: "over", StepKind.INTO: "into", StepKind.OUT: "out"}
 _SIGNALS = {134: "SIGABRT", 137: "SIGKILL", 139: "SIGSEGV"}
 _INSTALL = ("apt install openjdk-17-jdk-headless", "brew install openjdk")
 _AGENT = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:5005"
+#: variables that Kotlin's compiler makes to tell debuggers what it has inlined; always 0
+_MARKERS = ("$i$f$", "$i$a$")
 #: the address in the words of a machine that listens
 _ADDRESS = re.compile(r"jdwp[=:]\S*?address=(?P<address>[^,\s]+)")
 
@@ -231,7 +233,11 @@ class Jdb(Spelling):
     def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
         return Ask(
             f"ff_scope {at.thread} {at.level}",
-            lambda text: [_value(each) for each in _answer(text)["values"]],
+            lambda text: [
+                _value(each)
+                for each in _answer(text)["values"]
+                if not each["name"].startswith(_MARKERS)
+            ],
         )
 
     def arguments(self, at: At) -> Ask[Sequence[str] | None]:
@@ -410,6 +416,7 @@ DEBUGGER = Debugger(
     make=JdbBackend,
     modules=True,
     has_module=programs.has_class,
+    behind_runtime=programs.behind_runtime,
     rank=60,
     servers=("java",),
 )

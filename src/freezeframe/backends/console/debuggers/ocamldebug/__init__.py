@@ -48,6 +48,8 @@ _INSTALL = ("apt install ocaml-nox", "opam install ocaml", "brew install ocaml")
 #: events between two looks at the world: for an interrupt, and for keeping a point to go back to.
 #: With its own 10,000 it is busy keeping points most of the time, and an interrupt there kills it.
 _BIG_STEP = 1_000_000
+#: the same on a way back; with its own 1,000 it gets lost on a long one
+_SMALL_STEP = 100_000
 #: of a program that dies of an exception
 _UNCAUGHT_CODE = 2
 _STEPS = {StepKind.OVER: "next", StepKind.INTO: "step", StepKind.OUT: "finish"}
@@ -60,6 +62,7 @@ _BACK = {
 _MOVES = re.compile(
     r"\s*(?:run|r|step|s|next|n|finish|f|goto|g)\b|\s*(?:reverse|backstep|bs?|prev)"
 )
+_LOOKS = re.compile(r"\s*(?:p|pr\w*|d|di\w*)\s+([^*].*)")
 _BACKWARD = re.compile(r"\s*(?:goto|g|rev\w*|backstep|bs|prev\w*|start|last)\b")
 #: what the shell between it and the program says
 _SIGNALS = {
@@ -96,7 +99,7 @@ class Ocaml(Looking):
         Feature.REGISTERS: "dbg locals",
         Feature.DISASSEMBLE: "dbg raw 'info events MODULE'",
         Feature.INSTRUCTION_STEP: "dbg raw step",
-        Feature.WATCHPOINTS: "dbg break FILE:LINE --if 'NAME <> OLD'",
+        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition 'NAME <> OLD'",
         Feature.ADDRESS_BREAKPOINTS: "dbg break FILE:LINE",
         Feature.DETACH: "dbg stop",
     }
@@ -152,6 +155,7 @@ class Ocaml(Looking):
             Home.LAUNCHED,
             settings=(
                 f"set bigstep {_BIG_STEP}",
+                f"set smallstep {_SMALL_STEP}",
                 f"set arguments {words}",
                 "goto 0",
                 *(f"break 0:{each.address}" for each in ours),
@@ -328,6 +332,12 @@ class Ocaml(Looking):
         self._heeds_uncaught = bool(filters)
         return ()
 
+    def raw(self, command: str) -> Ask[str]:
+        looked_at = _LOOKS.match(command)
+        if looked_at is not None:
+            expressions.parse(looked_at[1])  # of some words it dies
+        return super().raw(command)
+
     def exception(self, thread: int) -> Ask[ExceptionInfo | None]:
         return Ask("", lambda text: self._exception)
 
@@ -372,7 +382,7 @@ DEBUGGER = Debugger(
     kind="console",
     languages=("OCaml",),
     patterns=("*.bc", "*.byte"),
-    shebangs=("ocamlrun",),
+    shebangs=("ocamlrun", "ocaml"),
     binaries=("ocaml",),
     install=_INSTALL,
     find=_find,

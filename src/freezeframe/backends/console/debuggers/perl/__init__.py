@@ -57,8 +57,9 @@ class Perl(Spelling):
     own_conditions = True
     stands_at_first = True
     typed_filters = True
-    # SIGINT is the program's own: it may have a handler for it.
-    interrupt = signal.SIGURG
+    # SIGINT is the program's own: it may have a handler for it. These do nothing by themselves.
+    interrupt = signal.SIGWINCH
+    gentle = signal.SIGURG
     filters = (
         ExceptionFilter("uncaught", "a die that no eval catches", default=True),
         ExceptionFilter("raised", "every die where it happens"),
@@ -88,7 +89,7 @@ class Perl(Spelling):
             env["FREEZEFRAME_PERL5DB"] = env["PERL5DB"]
         quoted = _PROBE.replace("\\", "\\\\").replace("'", "\\'")
         env["PERL5DB"] = f"BEGIN {{ require '{quoted}' }}"
-        env["FREEZEFRAME_PIPES"] = "{read} {write}"
+        env["FREEZEFRAME_PIPES"] = f"{{read}} {{write}} {int(self.gentle)}"
         words = (perl, "-d", *_taint(target.program), *config.args, target.program, *target.args)
         return Begin(words, target.cwd, env, Line.PIPES, Home.INSIDE)
 

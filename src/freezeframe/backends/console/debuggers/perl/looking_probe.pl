@@ -140,7 +140,7 @@ sub ff_evaluate {
         my $ours = join ' ', map { "our $_->[0];" } grep { $_->[2] } ff_names($frame);
         $head = "use feature 'refaliasing'; no warnings; $aliases $head $ours";
     }
-    $ff_code = "$head(\$\@, \$!) = \@DB::ff_saved;\n#line 1 \"(expression)\"\n$expression\n;";
+    $ff_code = "$head(\$\@, \$!, \$?) = \@DB::ff_saved;\n#line 1 \"(expression)\"\n$expression\n;";
     my ($failed, @result);
     # Level 0 always stands on what `DB` was given: a call of it has that as its own.
     my @given = $level ? @{$frame->{args}} : ();

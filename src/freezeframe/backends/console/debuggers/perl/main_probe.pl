@@ -39,19 +39,24 @@ BEGIN {
 
 sub ff_begin {
     # Through a match, so that a program with taint checks (-T) trusts them, here and in `ff_hear`.
-    my ($read, $write) = delete($ENV{FREEZEFRAME_PIPES}) =~ /\A(\d+) (\d+)\z/;
+    my ($read, $write, $gentle) = delete($ENV{FREEZEFRAME_PIPES}) =~ /\A(\d+) (\d+) (\d+)\z/;
     my $before = delete $ENV{FREEZEFRAME_PERL5DB};
     if (defined $before) { $ENV{PERL5DB} = $before } else { delete $ENV{PERL5DB} }
     $^P |= 0x80;    # tell of `goto &function`
     require Cwd;
     require Fcntl;
+    require POSIX;
     open $ff_in, '<&=', $read or die "freezeframe: no pipe to read from: $!\n";
     open $ff_out, '>&=', $write or die "freezeframe: no pipe to write to: $!\n";
     for my $pipe ($ff_in, $ff_out) {
         binmode $pipe;
         fcntl $pipe, Fcntl::F_SETFD(), Fcntl::FD_CLOEXEC();
     }
-    $SIG{URG} = \&ff_pause;
+    $SIG{WINCH} = \&ff_pause;
+    # What the program waits for goes on after this one, and is not told that it was interrupted.
+    my $action = POSIX::SigAction->new(\&ff_pause, POSIX::SigSet->new, POSIX::SA_RESTART());
+    $action->safe(1);
+    POSIX::sigaction($gentle, $action);
     $SIG{__DIE__} = \&ff_die;
     ff_send("\@hello $]\n");
 }
@@ -90,7 +95,7 @@ sub ff_leave {
     ($ff_gone, $single) = (1, 0);
     for my $break (values %ff_breaks) { ff_mark(@$_, 0) for @{$break->{places}} }
     $SIG{__DIE__} = 'DEFAULT' if ref $SIG{__DIE__} && $SIG{__DIE__} == \&ff_die;
-    $SIG{URG} = 'DEFAULT' if ref $SIG{URG} && $SIG{URG} == \&ff_pause;
+    for my $name ('URG', 'WINCH') { $SIG{$name} = 'DEFAULT' if ref $SIG{$name} && $SIG{$name} == \&ff_pause }
     close $ff_in;
     close $ff_out;
 }
@@ -138,9 +143,9 @@ sub ff_returned {
     my $name = $ff_called[$ff_calls];
     local $ff_calls = $ff_calls - 1;
     $ff_args = undef;
-    local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
-    @ff_saved = ($@, $!);
-    ff_stand({reason => 'step', value => $value, from => $name});
+    my @kept = ff_keep();
+    ff_stand({reason => 'step', value => $value, from => $name}) if ff_top()->{line};
+    ($@, $!, $?, $^E) = @kept;
 }
 
 # --- stops --------------------------------------------------------------------------------------
@@ -156,8 +161,20 @@ sub DB {
     }
     if ($$ != $ff_pid) { ff_leave(); return }
     $ff_args = \@_;
-    local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
-    @ff_saved = ($@, $!);
+    my @kept = ff_keep();
+    ff_look($file, $line, $marked);
+    ($@, $!, $?, $^E) = @kept;
+}
+
+# What the program's variables for errors hold. They are magic: `local` would set them to nothing.
+sub ff_keep {
+    @ff_saved = ($@, $!, $?);
+    return ($@, $! + 0, $?, $^E + 0);
+}
+
+# Stand before a statement, if a breakpoint, a watchpoint or a step wants it.
+sub ff_look {
+    my ($file, $line, $marked) = @_;
     if ($ff_first) {
         $ff_first = 0;
         ff_loaded($_) for ff_files();
@@ -180,9 +197,9 @@ sub ff_pause {
     if ($ff_evaluating) { $ff_evaluating = 0; die "it was interrupted\n" }
     if ($ff_busy || $ff_first) { $ff_pending = 1; return }
     $ff_args = undef;
-    local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
-    @ff_saved = ($@, $!);
+    my @kept = ff_keep();
     ff_stand({reason => 'pause'});
+    ($@, $!, $?, $^E) = @kept;
 }
 
 sub ff_die {
@@ -192,11 +209,11 @@ sub ff_die {
     return if !grep { ff_is_one_of($error, @$_) } @wanted;
     my $caught = $^S;
     $ff_args = undef;
-    local ($@, $!, $?, $^E) = ($@, $!, $?, $^E);
-    @ff_saved = ($@, $!);
+    my @kept = ff_keep();
     $ff_error = {object => $error, caught => $caught};
     ff_stand({reason => 'exception'});
     $ff_error = undef;
+    ($@, $!, $?, $^E) = @kept;
 }
 
 # The program has a handler of its own in the place of ours, and this may be a call of it.
@@ -238,7 +255,7 @@ sub ff_stand {
     kill $_ => $$ for grep { delete $ff_late{$_} } sort keys %ff_late;
 }
 
-sub ff_signals { return grep { !/\A(?:URG|PIPE|__\w+__)\z/ } keys %SIG }
+sub ff_signals { return grep { !/\A(?:URG|WINCH|PIPE|__\w+__)\z/ } keys %SIG }
 
 sub ff_is_handler { my ($set) = @_; return ref $set || $set !~ /\A(?:|DEFAULT|IGNORE)\z/ }
 
@@ -306,7 +323,8 @@ sub ff_stack {
     my ($level, @stack) = (0);
     my (@at, @args);
     while (@at = caller $level) { last if $at[0] ne 'DB'; $level++ }
-    while (@at) {
+    # Nobody's line has called what runs at the end.
+    while (@at && $at[2]) {
         my $frame = {file => $at[1], line => $at[2], package => $at[0], hints => $at[8]};
         my @of;
         while (@of = caller ++$level) { last if $of[3] ne '(eval)' || defined $of[6] || $of[7] }
@@ -382,13 +400,14 @@ sub ff_loaded {
 sub postponed {
     my ($what) = @_;
     return if ref \$what ne 'GLOB' || $ff_gone;
-    local ($@, $!);
+    my @kept = ($@, $! + 0);
     my $file = "$what";
     $file =~ s/\A\*main::_<//;
     ff_loaded($file);
     for my $break (grep { defined $_->{function} && !@{$_->{places}} } values %ff_breaks) {
         push @ff_bound, ff_made($break) if eval { ff_place_function($break) };
     }
+    ($@, $!) = @kept;
 }
 
 sub ff_mark {

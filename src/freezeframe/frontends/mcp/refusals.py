@@ -1,0 +1,27 @@
+"""Errors of ours as errors of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from freezeframe.errors import FreezeframeError, NotFound
+
+
+def protocol_error(error: FreezeframeError, uri: str | None = None) -> MCPError:
+    """Return *error* with its code and next step; *uri* is what was asked for."""
+    data = {"code": error.error_code, "next": error.next, **({"uri": uri} if uri else {})}
+    wrong = isinstance(error, NotFound) or error.error_code in ("usage", "no-session", "not-found")
+    return MCPError(types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR, str(error), data)
+
+
+@contextmanager
+def protocol_errors(uri: str | None = None) -> Iterator[None]:
+    """Raise our errors as those of the protocol."""
+    try:
+        yield
+    except FreezeframeError as error:
+        raise protocol_error(error, uri) from None
