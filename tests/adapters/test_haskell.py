@@ -68,9 +68,15 @@ def test_an_exception_is_shown_where_the_program_was_last(dbg, write_program):
     shop = write_program("Shop.hs", _SHOP)
     p = write_program("Main.hs", _MAIN)
 
-    report = dbg.data("start", p.name)
+    # Without a trace nobody knows where, and the answer says how to find out.
+    silent = dbg.data("start", p.name)
+    assert silent["stop"]["exception"]["type"] == "ArithException"
+    assert silent["stop"]["frame"] is None
+    assert "dbg catch traced" in silent["stop"]["exception"]["raw_traceback"]
+    dbg.data("catch", "traced")
 
-    assert report["stop"]["exception"]["type"] == "ArithException"
+    report = dbg.data("restart")
+
     assert place(report) == shop.at("ratio")
     assert texts(report)["right"] == "0"
     assert dbg.data("print", "left + 1")["value"]["text"] == "8"
@@ -80,6 +86,7 @@ def test_an_exception_is_shown_where_the_program_was_last(dbg, write_program):
     assert ended["exit"]["code"] == 1
     assert "divide by zero" in printed(ended, "stderr")
     # Every one of them, on request: the first is caught.
+    dbg.data("catch", "remove", "traced")
     dbg.data("catch", "raised")
     assert dbg.data("restart")["stop"]["exception"]["message"] == "ExitFailure 9"
     assert dbg.data("continue")["stop"]["exception"]["message"] == "divide by zero"

@@ -20,6 +20,11 @@ from freezeframe.session.parts import changed_parts
         ("Map(1) {'a' => 1}", "Map(2) {'a' => 1, 'b' => 2}", {"x['b']": (None, "2")}),
         ("{n = 1; at = (1, 2)}", "{n = 1; at = (1, 3)}", {"x.at[1]": ("2", "3")}),
         ("*T {n: 1, s: nil}", "*T {n: 1, s: []int [4]}", {"x.s": ("nil", "[]int [4]")}),
+        (
+            '[|{name = "pen"; ready = false}; {name = "ink"; ready = false}|]',
+            '[|{name = "pen"; ready = true}; {name = "ink"; ready = false}|]',
+            {"x[0].ready": ("false", "true")},
+        ),
     ],
 )
 def test_the_parts_that_differ_are_named(before, now, told):

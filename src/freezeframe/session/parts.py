@@ -72,6 +72,8 @@ def _items(path: str, text: str) -> tuple[str, list[_Item]] | None:
     if opening is None:
         return None
     inner = text[opening + 1 : -1]
+    if len(inner) > 1 and text[opening] == "[" and inner[0] == inner[-1] == "|":
+        inner = inner[1:-1]  # an array of OCaml's
     items: list[_Item] = []
     for index, piece in enumerate(_split(inner)):
         if piece is None:

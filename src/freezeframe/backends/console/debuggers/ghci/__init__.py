@@ -68,6 +68,7 @@ _LYING = re.compile(rf"^\[(?P<number>\d+)\] \S+ {_SPAN}(?: enabled)?$", re.MULTI
 _MODULE = re.compile(r"^\s*module\s+([\w.]+)", re.MULTILINE)
 _MOVING = re.compile(r":(?:c(?:ontinue)?|st(?:ep(?:local|module)?)?|tr(?:ace)?|main|run)\b")
 _UNKNOWN = "<exception thrown>"
+_NOWHERE = "it does not say where; `dbg catch traced` and `dbg restart` show the last place before"
 _STEPS = {StepKind.OVER: ":steplocal", StepKind.INTO: ":step"}
 #: where programs keep their modules, seen from where they lie
 _FOLDERS = (".", "src", "lib", "app")
@@ -235,7 +236,12 @@ class Ghci(Spelling):
         died = _DIED.search(text) if _STOPPED.search(text) is None else None
         if died is None or _EXIT.match(died[1].splitlines()[0].strip()):
             return ""
-        return re.split(r"\n(?:Not stopped at|ffthrown = )", died[1])[0].strip() + "\n"
+        return (
+            re.split(r"\n(?:Not stopped|No active|Empty history|ffthrown = |\[\d+\] )", died[1])[
+                0
+            ].strip()
+            + "\n"
+        )
 
     def moves(self, command: str) -> bool:
         return _MOVING.match(command.strip()) is not None
@@ -348,9 +354,11 @@ class Ghci(Spelling):
                 TracebackLine(found["path"], int(found["line"]), _function_at(*_at(found)))
                 for found in _CALLED.finditer(calls)
             ]
-            return ExceptionInfo(_text(thrown[1]), words, tuple(reversed(lines)), mode=mode)
+            nowhere = "" if _place(text) else _NOWHERE
+            kind = _text(thrown[1])
+            return ExceptionInfo(kind, words, tuple(reversed(lines)), nowhere, mode=mode)
 
-        return Ask(":ffexception", read)
+        return Ask(":ffwhere", read)
 
 
 # --- what it says -------------------------------------------------------------------------------
