@@ -2,7 +2,7 @@
 
 The conformance suite and the inspector of the Model Context Protocol come from npm and need
 Node 22. The suite speaks HTTP and knows no token, so a proxy in here adds it. What may fail is in
-conformance.yml: scenarios about tools, prompts and resources of the suite's own, which a server
+conformance.yml: checks that need tools, prompts and resources of the suite's own, which a server
 that is no toy does not have. Exit status 1 when anything else does, or when one of them passes.
 """
 

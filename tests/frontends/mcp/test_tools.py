@@ -118,4 +118,4 @@ def test_the_package_mcp_is_known_in_one_place():
                 names = [node.module or ""]
             if any(name.split(".")[0] in ("mcp", "mcp_types") for name in names):
                 knows.add(file.relative_to(PACKAGE).as_posix())
-    assert knows == {"frontends/mcp/server.py"}
+    assert knows == {f"frontends/mcp/{name}.py" for name in ("refusals", "server", "telling")}

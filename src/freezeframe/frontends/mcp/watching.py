@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,13 +95,15 @@ class Watch:
         """Watch no more; first tell what happened up to now, if that is wanted."""
         if self._task is None:
             return
-        async with self._telling:
+        try:
+            if tell_rest:  # after what is being told just now
+                await self._telling.acquire()
+                self._telling.release()
+        finally:  # also when we are cancelled while we wait for that
             self._task.cancel()
         if tell_rest:
-            try:
+            with suppress(FreezeframeError):
                 await self._take(await self._events(wait=False))
-            except FreezeframeError:
-                return
 
     async def _follow(self) -> None:
         while True:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 
 from freezeframe.backends.backend import Launch, Target
@@ -30,6 +32,8 @@ class Ground:
         self.program: Process | None = None
         self.streams: ProgramStreams | None = None
         self._terminal: Terminal | None = None
+        #: for a socket between the debugger and its program
+        self._folder: str | None = None
 
     @property
     def holder(self) -> Process | None:
@@ -138,6 +142,9 @@ class Ground:
     def fill(self, command: str) -> str:
         """Put the names of the program's files into a command."""
         files = self.streams.files if isinstance(self.streams, Streams) else {}
+        if "{socket}" in command:
+            self._folder = self._folder or tempfile.mkdtemp(prefix="freezeframe-")
+            files = {**files, "socket": os.path.join(self._folder, "socket")}
         return _filled(command, files)
 
     def started(self) -> None:
@@ -149,6 +156,8 @@ class Ground:
         """Let go of the line's terminal and the program's process. The streams stay."""
         if self._terminal is not None:
             self._terminal.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
         for process in (self.program, self.process):
             if process is not None:
                 process.close()

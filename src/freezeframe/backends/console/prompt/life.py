@@ -362,6 +362,8 @@ class PromptLife(ConsoleBackend):
 
     async def _end_program(self) -> None:
         command = self._spelling.kill()
+        if self._spelling.multiplies and self._motion.running:
+            await self._motion.held(_LEAVE_S)
         if command is not None and not self._motion.running:
             await self._console.ask(command, timeout_s=1.0)
 

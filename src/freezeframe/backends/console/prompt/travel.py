@@ -28,6 +28,8 @@ class Travels:
     small_steps: ClassVar[bool] = False
     #: the program complains when its debugger lets go of it, in words that are not its own
     ends_noisily: ClassVar[bool] = False
+    #: it copies the program while that runs, to go back to: it is held before it is ended
+    multiplies: ClassVar[bool] = False
     #: the time of the first stop, of a debugger that counts (`Halt.time`)
     beginning: int | None = None
 

@@ -2,19 +2,18 @@
 
 The program runs in a process of its own (`-fexternal-interpreter`), whose streams are opened anew
 before it begins: what it prints is never among GHCi's words. Nothing is evaluated because it is
-looked at: what the program has not needed yet is shown as `_`. Measured with GHC 9.0.
+looked at: what the program has not needed yet is shown as `_`. There is no stack, no pause, and a
+step over a call runs through breakpoints in it (`:steplocal`). Measured with GHC 9.0.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
 from freezeframe.backends.console.prompt.backend import prompted
@@ -41,34 +40,10 @@ from freezeframe.model.stops import (
 )
 from freezeframe.model.values import ScopeKind
 
-T = TypeVar("T")
+from . import reading
 
 _PROBE = str(Path(__file__).with_name("main_probe.ghci"))
-#: `File.hs:20:10-33`, `File.hs:20:10`, `File.hs:(22,8)-(30,55)`
-_SPAN = (
-    r"(?P<path>[^\n]+?):"
-    r"(?P<span>\((?P<from>\d+),\d+\)-\(\d+,\d+\)|(?P<line>\d+):[\d-]+)"
-)
-_STOPPED = re.compile(rf"^ *Stopped in (?P<function>[^\n]+?), (?:{_SPAN}|<unknown>)$", re.MULTILINE)
-_LAST = re.compile(rf"^-1 +: (?P<function>[^\n]+?) \({_SPAN}\)$", re.MULTILINE)
-_CALLED = re.compile(r"^ +\S+, called at (?P<path>[^\n]+?):(?P<line>\d+):\d+ in ", re.MULTILINE)
-_THROWN = re.compile(r"^ffthrown = \((\".*?(?<!\\)\"),(\".*(?<!\\)\"),(-?\d+)\)$", re.M | re.S)
-_DIED = re.compile(r"^\*\*\* Exception: (.*)", re.MULTILINE | re.DOTALL)
-_EXIT = re.compile(r"Exit(?:Failure (\d+)|Success)\Z")
-_BINDING = re.compile(
-    r"^(?P<name>[\w']+) :: (?P<type>[^\n]*?) = (?P<value>.*?)(?=^[\w']+ :: |^Stopped at |\Z)",
-    re.MULTILINE | re.DOTALL,
-)
-_VALUE = re.compile(r"^ffvalue = (.*?)\n?^ffvalue :: (.*)$", re.MULTILINE | re.DOTALL)
-_SET = re.compile(rf"Breakpoint (?P<number>\d+) (?:activated|was already set) at {_SPAN}$", re.M)
-_COMPLAINT = re.compile(
-    r"^\S+:\d+:\d+: error:(.*?)(?=\n\s*•[^•]*?(?:In |Where|Perhaps|Relevant)|\n\n|\Z)", re.S | re.M
-)
-_LYING = re.compile(rf"^\[(?P<number>\d+)\] \S+ {_SPAN}(?: enabled)?$", re.MULTILINE)
-_MODULE = re.compile(r"^\s*module\s+([\w.]+)", re.MULTILINE)
 _MOVING = re.compile(r":(?:c(?:ontinue)?|st(?:ep(?:local|module)?)?|tr(?:ace)?|main|run)\b")
-_UNKNOWN = "<exception thrown>"
-_NOWHERE = "it does not say where; `dbg catch traced` and `dbg restart` show the last place before"
 _STEPS = {StepKind.OVER: ":steplocal", StepKind.INTO: ":step"}
 #: where programs keep their modules, seen from where they lie
 _FOLDERS = (".", "src", "lib", "app")
@@ -153,7 +128,7 @@ class Ghci(Spelling):
             home=Home.LAUNCHED,
             settings=(
                 *_SETTINGS,
-                _goes(f"{_module_of(target.program)}.main"),
+                _goes(f"{reading.module_of(target.program)}.main"),
                 f":set args {json.dumps(list(target.args), ensure_ascii=False)}",
                 f":set prog {json.dumps(Path(target.program).stem, ensure_ascii=False)}",
             ),
@@ -181,10 +156,10 @@ class Ghci(Spelling):
     # --- running
 
     def run(self, target: Launch) -> str:
-        return f":ffborn {_module_of(target.program)}.main"
+        return f":ffborn {reading.module_of(target.program)}.main"
 
     def explain(self, target: Target, words: str) -> tuple[str, str | None] | None:
-        wrong = _COMPLAINT.search(words)
+        wrong = reading.COMPLAINT.search(words)
         if wrong is None or not isinstance(target, Launch):
             return None
         return f"{target.program} has no main to run.", "dbg start PROGRAM"
@@ -212,29 +187,31 @@ class Ghci(Spelling):
 
     def read_stop(self, text: str) -> Halt | None:
         if text.startswith("ffpid = "):
-            return Halt() if _COMPLAINT.search(text) is None else None
+            return Halt() if reading.COMPLAINT.search(text) is None else None
         # The first: behind it are values, and what they hold is the program's.
-        told = _STOPPED.search(text)
+        told = reading.STOPPED.search(text)
         if told is None:
-            return Halt(exit=_exit(text))
-        if told["function"] != _UNKNOWN:
-            lying = [each["number"] for each in _LYING.finditer(text) if _same(each, told)]
+            return Halt(exit=reading.end_of(text))
+        if told["function"] != reading.UNKNOWN:
+            lying = [
+                each["number"] for each in reading.LYING.finditer(text) if reading.same(each, told)
+            ]
             return Halt(
                 path=told["path"],
-                line=_line(told),
-                function=_split(told["function"])[1],
+                line=reading.line_of(told),
+                function=reading.split(told["function"])[1],
                 numbers=tuple(lying),
             )
-        thrown = _THROWN.search(text)
+        thrown = reading.THROWN.search(text)
         if thrown is not None and int(thrown[3]) >= 0:
             # Nobody will catch it: nothing of the program's runs after this.
             return Halt(exit=Exit(code=int(thrown[3])))
-        place = _place(text)
+        place = reading.place(text)
         return Halt(StopReason.EXCEPTION, *place) if place else Halt(StopReason.EXCEPTION)
 
     def complaint_of(self, text: str) -> str:
-        died = _DIED.search(text) if _STOPPED.search(text) is None else None
-        if died is None or _EXIT.match(died[1].splitlines()[0].strip()):
+        died = reading.DIED.search(text) if reading.STOPPED.search(text) is None else None
+        if died is None or reading.EXIT.match(died[1].splitlines()[0].strip()):
             return ""
         return (
             re.split(r"\n(?:Not stopped|No active|Empty history|ffthrown = |\[\d+\] )", died[1])[
@@ -259,12 +236,12 @@ class Ghci(Spelling):
             module = f"{location.module}." if location.module else ""
             place = module + location.function
         else:
-            place = f"{_module_of(location.file or '')} {location.line}"
+            place = f"{reading.module_of(location.file or '')} {location.line}"
 
         def read(text: str) -> Made:
-            made = _SET.search(text)
+            made = reading.SET.search(text)
             if made is not None:
-                return Made(made["number"], made["path"], _line(made))
+                return Made(made["number"], made["path"], reading.line_of(made))
             if location.function is not None:
                 raise DebuggerError(f"there is no function {place} in what is loaded.")
             raise DebuggerError(f"no expression begins in line {location.line}.")
@@ -276,16 +253,16 @@ class Ghci(Spelling):
 
     def truth(self, condition: str, at: At) -> Ask[bool]:
         def read(text: str) -> bool:
-            told = _evaluated(condition, text).text
+            told = reading.evaluated(condition, text).text
             if told not in ("True", "False"):
                 raise EvaluationFailed(f"{told} is neither True nor False")
             return told == "True"
 
-        return _seen(f":ffeval {_one_line(condition)}", read)
+        return reading.seen(f":ffeval {reading.one_line(condition)}", read)
 
     def log_text(self, expression: str, at: At) -> Ask[str]:
-        command = f":ffeval {_one_line(expression)}"
-        return _seen(command, lambda text: _evaluated(expression, text).text)
+        command = f":ffeval {reading.one_line(expression)}"
+        return reading.seen(command, lambda text: reading.evaluated(expression, text).text)
 
     def set_filters(self, filters: Sequence[ExceptionFilter]) -> Sequence[str]:
         names = {each.name for each in filters}
@@ -306,186 +283,66 @@ class Ghci(Spelling):
 
     def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
         def read(text: str) -> Sequence[RawFrame]:
-            place = _place(text)
+            place = reading.place(text)
             if place is None or start > 0:
                 return []
             path, line, function = place
-            return [RawFrame(0, function, path, line, module=_module_of(path))]
+            return [RawFrame(0, function, path, line, module=reading.module_of(path))]
 
         return Ask(":ffwhere", read)
 
     def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
-        return _seen(":show bindings", _bindings)
+        return reading.seen(":show bindings", reading.bindings)
 
     def arguments(self, at: At) -> Ask[Sequence[str] | None]:
         def read(text: str) -> Sequence[str] | None:
-            place = _place(text)
-            return None if place is None else _parameters(*place)
+            place = reading.place(text)
+            return None if place is None else reading.parameters(*place)
 
         return Ask(":ffwhere", read)
 
     def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
-        return _seen(f":ffeval {_one_line(expression)}", lambda text: _evaluated(expression, text))
+        return reading.seen(
+            f":ffeval {reading.one_line(expression)}",
+            lambda text: reading.evaluated(expression, text),
+        )
 
     def execute(self, statement: str, at: At) -> Ask[RawValue]:
         """Run a statement: what is no expression, and an expression that does something."""
 
         def read(text: str) -> RawValue:
-            _check(text)
+            reading.check(text)
             return RawValue(statement, text.strip() or "()")
 
         def run(text: str) -> Ask[RawValue] | None:
             acts = re.search(r"^ffvalue :: (?:GHC\.Types\.)?IO\b", text, re.MULTILINE)
             if acts or "parse error" in text:
-                return Ask(_one_line(statement), read)
+                return Ask(reading.one_line(statement), read)
             return None
 
         asked = self.evaluate(statement, at)
-        return Ask(f":ffeval {_one_line(statement)}", asked.read, then=run)
+        return Ask(f":ffeval {reading.one_line(statement)}", asked.read, then=run)
 
     def exception(self, thread: int) -> Ask[ExceptionInfo | None]:
         def read(text: str) -> ExceptionInfo | None:
-            thrown = _THROWN.search(text)
+            thrown = reading.THROWN.search(text)
             if thrown is None:
                 return None
             mode = "uncaught" if thrown[3] == "-1" else "raised"
-            words, _, calls = _text(thrown[2]).partition("\nCallStack (from HasCallStack):")
+            words, _, calls = reading.unquoted(thrown[2]).partition(
+                "\nCallStack (from HasCallStack):"
+            )
             lines = [
-                TracebackLine(found["path"], int(found["line"]), _function_at(*_at(found)))
-                for found in _CALLED.finditer(calls)
+                TracebackLine(
+                    found["path"], int(found["line"]), reading.function_at(*reading.at(found))
+                )
+                for found in reading.CALLED.finditer(calls)
             ]
-            nowhere = "" if _place(text) else _NOWHERE
-            kind = _text(thrown[1])
+            nowhere = "" if reading.place(text) else reading.NOWHERE
+            kind = reading.unquoted(thrown[1])
             return ExceptionInfo(kind, words, tuple(reversed(lines)), nowhere, mode=mode)
 
         return Ask(":ffwhere", read)
-
-
-# --- what it says -------------------------------------------------------------------------------
-
-
-def _seen(command: str, read: Callable[[str], T]) -> Ask[T]:
-    """Ask something about where the program stands; of an exception, about where it was last."""
-
-    def look(text: str) -> Ask[T]:
-        return Ask(f":ffback {command}" if _UNKNOWN in text else command, read)
-
-    return Ask(":show context", read, then=look)
-
-
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    return next(iter(reversed(list(pattern.finditer(text)))), None)
-
-
-def _place(text: str) -> tuple[str, int, str] | None:
-    """Return path, line and function where the program stands; of an exception, as far as known.
-
-    That is where the exception says that it was made, or else where the program was last.
-    """
-    told = _last(_STOPPED, text)
-    if told is not None and told["function"] == _UNKNOWN:
-        thrown = _THROWN.search(text)
-        called = _CALLED.search(_text(thrown[2])) if thrown else None
-        if called is not None:
-            path, line = _at(called)
-            return path, line, _function_at(path, line)
-        told = _LAST.search(text)
-    return None if told is None else (told["path"], _line(told), _split(told["function"])[1])
-
-
-def _at(found: re.Match[str]) -> tuple[str, int]:
-    return found["path"], int(found["line"])
-
-
-def _function_at(path: str, line: int) -> str:
-    """Return the function whose text a line is in."""
-    for text in reversed(_lines_of(path)[:line]):
-        if found := re.match(r"([a-z_][\w']*)(?!.*::)", text):
-            return found[1]
-    return "<unknown>"
-
-
-def _lines_of(path: str) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-
-
-def _parameters(path: str, line: int, function: str) -> list[str]:
-    """Return the names in the head of the equation that a place lies in, by its text."""
-    name = re.split(r"[.:]", function)[-1]
-    head = re.compile(rf"\s*{re.escape(name)}\s(.*?)(?<![=<>/])(?:=(?!=)|\|)")
-    for text in reversed(_lines_of(path)[:line]):
-        if (found := head.match(text)) and "::" not in found[1]:
-            return re.findall(r"(?<![\w'.])[a-z_][\w']*", found[1])
-    return []
-
-
-def _same(one: re.Match[str], other: re.Match[str]) -> bool:
-    return (one["path"], one["span"]) == (other["path"], other["span"])
-
-
-def _line(found: re.Match[str]) -> int:
-    return int(found["line"] or found["from"])
-
-
-def _split(name: str) -> tuple[str | None, str]:
-    """Return module and function: `Shop.Cart.total.go` is `total.go` in `Shop.Cart`."""
-    found = re.fullmatch(r"((?:[A-Z]\w*\.)+)(.+)", name)
-    return (found[1].rstrip("."), found[2]) if found else (None, name)
-
-
-def _exit(text: str) -> Exit:
-    died = _DIED.search(text)
-    if died is None:
-        return Exit(code=0)
-    wanted = _EXIT.match(died[1].splitlines()[0].strip())
-    return Exit(code=1 if wanted is None else int(wanted[1] or 0))
-
-
-def _bindings(text: str) -> list[RawValue]:
-    return [
-        RawValue(found["name"], found["value"].strip(), found["type"])
-        for found in _BINDING.finditer(text)
-        if not re.fullmatch(r"ff(?:told|thrown|value|pid)|it|_exception|_t\d+", found["name"])
-    ]
-
-
-def _evaluated(expression: str, text: str) -> RawValue:
-    _check(text)
-    value = _VALUE.search(text)
-    if value is None:
-        raise DebuggerError(f"ghci answered {text.strip()[:200]!r}.", next="dbg logs")
-    return RawValue(expression, value[1], value[2])
-
-
-def _check(text: str) -> None:
-    """Raise EvaluationFailed with GHC's own complaint, where there is one."""
-    wrong = _COMPLAINT.search(text)
-    if wrong is not None:
-        words = re.sub(r"\s+", " ", wrong[1].replace("•", " ")).strip()
-        raise EvaluationFailed(words.rstrip("."))
-    died = _DIED.search(text)
-    if died is not None:
-        raise EvaluationFailed(died[1].strip().splitlines()[0])
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split("\n"))
-
-
-def _text(literal: str) -> str:
-    """Return a string as GHC writes it: raw, but for its quotes and what is escaped."""
-    try:
-        return str(ast.literal_eval(literal.replace("\n", "\\n")))
-    except (ValueError, SyntaxError):
-        return literal[1:-1]
-
-
-def _module_of(path: str) -> str:
-    found = _MODULE.search("\n".join(_lines_of(path)))
-    return found[1] if found else "Main"
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:

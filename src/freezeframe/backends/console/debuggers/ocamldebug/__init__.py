@@ -89,6 +89,7 @@ class Ocaml(Looking):
     stands_at_first = True
     small_steps = True
     ends_noisily = True
+    multiplies = True
     interrupt_late = True
     filters = (ExceptionFilter("uncaught", "exceptions that nobody catches", default=True),)
     nearest = {
@@ -154,6 +155,8 @@ class Ocaml(Looking):
             Line.STDIO,
             Home.LAUNCHED,
             settings=(
+                # Its own choice is a name that another may have left behind.
+                "set socket {socket}",
                 f"set bigstep {_BIG_STEP}",
                 f"set smallstep {_SMALL_STEP}",
                 f"set arguments {words}",

@@ -2,7 +2,8 @@
 
 `main_probe.pl` is the debugger that the interpreter loads instead of its own: it speaks through
 descriptors of its own, so that the standard streams are the program's alone. Measured with Perl
-5.36; variables of callers need 5.22.
+5.36; variables of callers need 5.22. A pause in the middle of a system call ends that call, as a
+signal with a handler does in Perl; a breakpoint that is set meanwhile waits for its end instead.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ sub ff_message {
 sub ff_words {
     my ($error) = @_;
     $error = "$error";
-    $error =~ s/ at (?:\(eval \d+\)(?:\[[^\]]*\])?|\(expression\)|\S*(?:main|looking)_probe\.pl) line \d+(?:, <\S*> (?:line|chunk) \d+)?//g;
+    $error =~ s/ at (?:\(eval \d+\)(?:\[[^\]]*\])?|\(expression\)|\S*_probe\.pl) line \d+(?:, <\S*> (?:line|chunk) \d+)?//g;
     $error =~ s/\s*\n\s*/ /g;
     $error =~ s/ \(did you forget to declare "(?:my|our|state) [^)]*\)//g;
     $error =~ s/[.\s]+\z//;
