@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters._debuggers import give_up
+from harness.needs import give_up
 from harness.reports import place, printed, texts
 
 _FOLDER = Path(__file__).parents[1] / ".cache" / "js-debug"

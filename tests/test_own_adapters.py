@@ -87,7 +87,7 @@ def test_a_real_adapter_by_its_command_line(dbg, program):
     dbg.data("breakpoint", "remove", "--all")
     ended = dbg.data("continue")
     assert ended["exit"]["code"] == 3
-    assert "total 19" in printed(dbg.data("output", "--all"))
+    assert "total 19" in printed(dbg.data("output", "--all"), "stdout")
 
 
 def test_it_is_listed_as_yours(dbg, tree):

@@ -9,13 +9,9 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
 import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
-
-import pytest
 
 from freezeframe.backends.select import known, survey
 from freezeframe.config import Config
@@ -23,20 +19,8 @@ from harness import compilers, programs
 from harness.client import REPOSITORY, Dbg
 from harness.compilers import Language
 from harness.interpreters import Interpreter, interpreters
+from harness.needs import give_up
 from harness.programs import Program
-
-
-def give_up(why: str) -> NoReturn:
-    """Skip a test that needs what is not installed; in CI, which installs it, that is a failure."""
-    if os.environ.get("CI"):
-        pytest.fail(why, pytrace=False)
-    pytest.skip(why)
-
-
-def need(tool: str, install: str) -> None:
-    """Give up where a program that a test runs itself is not there."""
-    if shutil.which(tool) is None:
-        give_up(f"there is no {tool}: {install}")
 
 
 @dataclass(frozen=True)

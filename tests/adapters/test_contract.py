@@ -237,6 +237,18 @@ def test_next_steps_over_a_call(dbg, sample):
     assert place(report) == p.at("loop")
 
 
+def test_next_steps_over_a_call_of_the_same_function(dbg, sample, debugger):
+    p = sample("recursion")
+    dbg.data("start", p.name, "-b", f"{p.source.name}:{p.line('up') - 1}")
+    dbg.data("breakpoint", "remove", "--all")
+
+    report = dbg.data("next")
+
+    if debugger.stacked:
+        assert place(report) == p.at("up")
+        assert texts(report)["depth"] == "9"
+
+
 def test_step_goes_into_a_call_and_finish_comes_back_with_its_value(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("call"))
@@ -290,6 +302,10 @@ def test_steps_that_meet_a_breakpoint_end_there(dbg, sample, debugger):
 
     assert report["stop"]["reason"] == "breakpoint"
     assert place(report) == p.at("callee")
+
+    # The step is over with that: it does not come to its end by itself later on.
+    dbg.data("breakpoint", "remove", "--all")
+    assert dbg.data("continue")["state"] == "terminated"
 
 
 def test_steps_go_on_over_a_breakpoint_on_their_own_way(dbg, sample):

@@ -324,6 +324,13 @@ def test_a_cause_is_told(dbg, sample):
 # --- moving -------------------------------------------------------------------------------------
 
 
+def test_a_collection_that_is_returned_is_shown_by_what_is_in_it(dbg, sample):
+    p = sample("store")
+    dbg.data("start", p.name, "-b", p.at("all"))
+
+    assert dbg.data("finish")["returned"]["text"] == "ArrayList(2) [2, 5]"
+
+
 def test_a_step_goes_through_the_library_into_a_lambda(dbg, sample):
     p = sample("store")
     dbg.data("start", p.name, "-b", p.at("values"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from harness.reports import bare, frame_of, functions, own, place, printed, shown, texts, unreadable
@@ -82,6 +84,7 @@ static double area(double radius) { return radius * 3; }  // @area2
 
 int main() {
     std::vector<int> numbers{1, 2, 3};
+    const std::vector<int> &alias = numbers;
     std::string text = "hello";
     std::map<std::string, int> ages{{"ann", 30}, {"bob", 41}};
     std::unordered_map<int, std::string> words{{1, "one"}};
@@ -97,7 +100,8 @@ int main() {
     };
     int sum = add(1);  // @here
     std::printf("%d %d %d %.0f %d\n", sum, larger(1, 2), area(2), area(1.0), shape->sides());
-    return 0;  // @end
+    numbers[1] = 5;
+    return alias[1] - 5;  // @end
 }
 """
 
@@ -165,6 +169,7 @@ def values(dbg, native):
 
 READABLE = {
     "numbers": r"1, 2, 3",
+    "alias": r"1, 2, 3",
     "text": r"\"?hello\"?",
     "ages": r"ann.*30.*bob.*41",
     "words": r"1.*one",
@@ -209,9 +214,10 @@ def test_a_frame_full_of_objects_shows_what_is_in_each(dbg, native):
     assert unreadable(told, wanted) == []
 
 
-def test_elements_are_reached_by_index(dbg, values):
+def test_elements_are_reached_by_index_and_told_by_it(dbg, values):
     assert dbg.data("print", "numbers[1]")["value"]["text"] == "2"
     assert dbg.data("print", "pair.first")["value"]["text"] == "7"
+    assert "* numbers[1] = 5 (was 2)" in dbg("until", values.at("end")).out
 
 
 # --- functions ----------------------------------------------------------------------------------
@@ -223,6 +229,7 @@ def test_a_method_can_be_broken_at_and_sees_its_object(dbg, values):
     report = dbg.data("continue")
 
     assert place(report) == values.at("method")
+    assert re.search(r"this = 0x\w+ Account\(balance_=9\)", dbg("context").out)
     assert bare(frame_of(report)["function"]) == "deposit"
     assert dbg.data("print", "balance_")["value"]["text"] == "9"
     assert dbg.data("print", "this->balance_ + amount")["value"]["text"] == "10"

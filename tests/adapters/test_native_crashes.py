@@ -7,9 +7,9 @@ import signal
 import subprocess
 
 import pytest
-from _debuggers import need
 
 from harness import facts
+from harness.needs import need
 from harness.reports import bare, frame_of, own, place, printed, shown, texts
 
 NULL = r"""

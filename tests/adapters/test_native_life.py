@@ -7,9 +7,9 @@ import shutil
 import subprocess
 
 import pytest
-from _debuggers import need
 
 from harness import facts
+from harness.needs import need
 from harness.reports import bare, frame_of, functions, own, place, printed, texts
 
 # --- streams, arguments, environment ------------------------------------------------------------

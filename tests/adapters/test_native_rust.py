@@ -6,9 +6,9 @@ import re
 import subprocess
 
 import pytest
-from _debuggers import need
 
 from harness import programs
+from harness.needs import need
 from harness.reports import bare, frame_of, functions, place, printed, shown, texts, unreadable
 
 VALUES = r"""

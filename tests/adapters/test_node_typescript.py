@@ -7,10 +7,10 @@ import shutil
 import subprocess
 
 import pytest
-from _debuggers import give_up
 
 from harness import programs
 from harness.compilers import TYPESCRIPT_MODULES
+from harness.needs import give_up
 from harness.reports import frame_of, place, printed, shown, texts
 
 LIB = """export interface Item { name: string; price: number }

@@ -309,10 +309,11 @@ def test_of_two_breakpoints_on_one_name_the_one_that_is_meant_is_named(dbg, writ
 def test_a_function_that_was_never_called_is_told_at_the_end(dbg, write_program):
     p = write_program("bank.py", FUNCTIONS)
 
-    ended = dbg.data("start", p.name, "-b", "withdraw")
+    ended = dbg.data("start", p.name, "-b", "Acount")
 
     assert ended["exit"]["code"] == 0
-    assert any("withdraw" in note for note in ended["notes"])
+    assert any("Acount" in note for note in ended["notes"])
+    assert ended["next"] == ["break Account"]
 
 
 def test_a_jump_that_cannot_be_made_is_refused_with_a_next_step(dbg, write_program):

@@ -184,7 +184,7 @@ def test_what_a_value_holds_can_be_printed_and_set_by_its_path(dbg, sample):
     whole = dbg.data("print", "cart", "--depth", 3)["value"]
 
     [items, _] = whole["children"]
-    assert items["name"] == "@items"
+    assert (items["name"], items["expression"]) == ("@items", "cart.items")
     pen = items["children"][0]
     assert [child["name"] for child in pen["children"]] == ["name", "price", "count"]
     dbg.data("set", "cart.items[0].price", "10")

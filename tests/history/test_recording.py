@@ -10,6 +10,8 @@ import sqlite3
 import pytest
 
 from harness import compilers, facts, programs, reports
+from harness.client import REPOSITORY
+from harness.needs import give_up
 
 
 def walk(dbg, *words):
@@ -33,15 +35,17 @@ def cells(dbg, *words):
 
 
 @pytest.fixture(params=[".py", ".c", ".go", ".js"])
-def ackermann(request, project, program):
+def ackermann(request, dbg, program):
     source = program(f"ackermann{request.param}")
+    if request.param == ".go":
+        dbg.env["PATH"] = f"{REPOSITORY / '.cache/go/bin'}{os.pathsep}{dbg.env['PATH']}"
     debugger = {".go": "dlv", ".js": "node"}.get(request.param)
-    if debugger is not None and shutil.which(debugger) is None:
-        pytest.skip(f"there is no {debugger}")
+    if debugger is not None and shutil.which(debugger, path=dbg.env["PATH"]) is None:
+        give_up(f"there is no {debugger}")
     if request.param in (".py", ".js"):
         return source
     if why := compilers.missing(compilers.language_of(source.path)):
-        pytest.skip(why)
+        give_up(why)
     return programs.compiled(source)
 
 

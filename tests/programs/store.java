@@ -31,6 +31,10 @@ final class Store {
         return price(name) * count; // @byCount
     }
 
+    List<Integer> all() {
+        return new ArrayList<>(prices.values()); // @all
+    }
+
     void refuse() {
         throw new IllegalStateException("closed", new RuntimeException("night")); // @refuse
     }
@@ -76,6 +80,7 @@ final class Store {
         } catch (IllegalStateException error) {
             System.out.println("refused");
         }
+        System.out.println(store.all());
         Thread worker = new Thread(() -> {
             String nothing = null;
             System.out.println(nothing.length()); // @worker

@@ -36,6 +36,11 @@ def test_entries_are_reached_as_a_language_with_sigils_writes_it():
     assert part.name == "$h->{log}[0]{n}"
 
 
+def test_fields_are_joined_as_the_language_writes_it():
+    [part] = changed_parts("$this", "Cart {log: [{n: 1}]}", "Cart {log: [{n: 2}]}", "->")
+    assert part.name == "$this->log[0]->n"
+
+
 @pytest.mark.parametrize(
     ("before", "now"),
     [

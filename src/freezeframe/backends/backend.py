@@ -134,6 +134,7 @@ class ToolInfo:
     kind: str  # dap, console, inspector
     command: tuple[str, ...] = ()
     interpreter: str | None = None
+    joint: str = "."  # between a value and a field of it, as its language writes that
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from freezeframe.model.history import Difference
+from freezeframe.session.parts import changed_parts
 
 from . import plain
 from .codec import RawValue, children_of, is_opaque
@@ -77,6 +78,12 @@ def _inside(path: str, a: RawValue, b: RawValue) -> list[Difference]:
         return whole
     read = plain.read(a), plain.read(b)
     parts = list(_literal(path, *read))
+    if [part.path for part in parts] == [path]:
+        parts = [
+            Difference(part.name, part.was, None if part.gone else part.text)
+            for part in changed_parts(path, str(a[1]), str(b[1]))
+            if _ADDRESS.sub("", part.was or "") != _ADDRESS.sub("", part.text)
+        ]
     return parts if 0 < len(parts) <= _PARTS else whole
 
 

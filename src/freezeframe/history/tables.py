@@ -87,11 +87,15 @@ def columns(rows: Sequence[HitRow], chosen: Sequence[str]) -> Columns:
     names: dict[str, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row.values))
-    changing, constant = [], []
+    changing: list[str] = []
+    moving: list[str] = []
+    constant: list[str] = []
     for name in names:
         raws = [row.values.get(name) for row in rows]
         if len(rows) > 1 and len({settled(raw) for raw in raws}) == 1:
-            constant.append(name)
+            # Addresses make poor columns, but within one run they are values.
+            same = len({str(raw[1]) for raw in raws if raw is not None}) == 1
+            (constant if same else moving).append(name)
         else:
             changing.append(name)
     narrow = [name for name in changing if _is_narrow(name, rows)]
@@ -103,7 +107,7 @@ def columns(rows: Sequence[HitRow], chosen: Sequence[str]) -> Columns:
         tuple(taken),
         [_of_name(name) for name in taken],
         tuple(codec.value(rows[0].values[name]) for name in constant if name in rows[0].values),
-        tuple(name for name in changing if name not in taken),
+        tuple(name for name in (*changing, *moving) if name not in taken),
     )
 
 

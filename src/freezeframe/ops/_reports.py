@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from freezeframe.backends import select
 from freezeframe.backends.backend import Launch
@@ -19,10 +20,13 @@ from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 
 from ._context import Context
+from ._guesses import nearest
 from ._machine import machine_level
 
 #: Output carried in a stop report; the rest stays in the ring.
 _OUTPUT_LIMIT = 20_000
+#: Characters of a program that are searched for a name that was misspelt.
+_LONGEST_SOURCE = 1_000_000
 #: Frames of the user's own that are named below a library's.
 _CALLERS = 3
 
@@ -152,9 +156,35 @@ def running_report(
         waited_s=None if ended else waited_s,
         pid=session.pid,
         via=str(session.backend.tool) if first and session.backend is not None else None,
-        next=() if ended else ("await", "pause"),
+        next=_meant(session) if ended else ("await", "pause"),
         several=several(ctx, session),
     )
+
+
+def _meant(session: Session) -> tuple[str, ...]:
+    """Return the breakpoint that was probably meant by one on a function that is nowhere."""
+    target = session.root.target
+    if not isinstance(target, Launch):
+        return ()
+    source = target.recipe.source if target.recipe is not None else target.program
+    words: set[str] | None = None
+    for entry in session.book:
+        name = (entry.location.function or "").rpartition(".")[2]
+        if not name or entry.hits or not entry.enabled:
+            continue
+        words = words if words is not None else _words_of(source)
+        near = nearest(name, words) if name not in words else []
+        if near:
+            return (f"break {near[0]}",)
+    return ()
+
+
+def _words_of(path: str) -> set[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return set(re.findall(r"[^\W\d]\w+", file.read(_LONGEST_SOURCE)))
+    except (OSError, UnicodeDecodeError):
+        return set()
 
 
 def _uncalled(ctx: Context, session: Session) -> tuple[str, ...]:

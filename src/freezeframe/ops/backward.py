@@ -62,7 +62,8 @@ async def _back(
 async def back(ctx: Context, count: _Count = 1, *, timeout: Timeout = None) -> StopReport:
     """Undo a `next`: go back to the line before, over calls.
 
-    In a recording (`replay`), and live where the debugger runs programs backwards.
+    In a recording (`replay`), and live where the debugger runs programs backwards. One that keeps
+    checkpoints runs the program again from one of them: what it does to files, it does again.
     """
     return await _back(ctx, StepKind.OVER, count, timeout)
 

@@ -192,8 +192,13 @@ async def breakpoint_add(
         described,
         done,
         source=text.strip() if text is not None else None,
-        next=() if ctx.workspace.live_sessions() else ("start PROGRAM",),
+        next=() if ctx.workspace.live_sessions() else _to_start(ctx),
     )
+
+
+def _to_start(ctx: Context) -> tuple[str, ...]:
+    ended = ctx.workspace.sessions.get(ctx.workspace.current or "")
+    return ("start PROGRAM",) if ended is None else ("restart",)
 
 
 @op(
@@ -245,7 +250,11 @@ def _chosen(ctx: Context, text: str) -> list[Wanted]:
     location = resolve(Location.parse(text), ctx.caller.cwd, ctx.workspace.root)
     found = [entry for entry in book if entry.location == location]
     if not found:
-        raise NotFound(f"there is no breakpoint at {text}.", next="dbg breakpoint list")
+        every = text in ("all", "*")
+        raise NotFound(
+            f"there is no breakpoint at `{text}`.",
+            next="dbg breakpoint remove --all" if every else "dbg breakpoint list",
+        )
     return found
 
 

@@ -300,6 +300,12 @@ async def _variables(
             if returned is not None:
                 scope = replace(scope, values=(*scope.values, returned))
             scopes.append(scope)
+    if not scopes and not await moment.scopes(frame.index):
+        thrown = moment.exception
+        raise NotFound(
+            f"the debugger knows no variables of {frame.function}.",
+            next=f"dbg catch raised {thrown.type}" if thrown is not None else "dbg backtrace",
+        )
     if not scopes:
         raise NotFound(
             f"the debugger tells no {'/'.join(sorted(kinds))} of {frame.function} apart.",

@@ -14,14 +14,17 @@ from freezeframe.model.values import Value
 from .parts import changed_parts
 
 
-def mark(now: Iterable[Value], before: Mapping[str, Value] | None) -> tuple[Value, ...]:
+def mark(
+    now: Iterable[Value], before: Mapping[str, Value] | None, joint: str = "."
+) -> tuple[Value, ...]:
     """Return *now* with the values marked that differ from *before*.
 
-    Without a *before* nothing is marked: at the first look everything is new.
+    Without a *before* nothing is marked: at the first look everything is new. *joint* stands
+    between a value and a field of it.
     """
     if before is None:
         return tuple(now)
-    return tuple(_marked(value, before.get(value.name)) for value in now)
+    return tuple(_marked(value, before.get(value.name), value.name, joint) for value in now)
 
 
 def gone(now: Iterable[Value], before: Mapping[str, Value] | None) -> tuple[Value, ...]:
@@ -34,12 +37,16 @@ def gone(now: Iterable[Value], before: Mapping[str, Value] | None) -> tuple[Valu
     )
 
 
-def _marked(now: Value, before: Value | None) -> Value:
+def _marked(now: Value, before: Value | None, path: str, joint: str) -> Value:
     if before is None:
         return replace(now, changed=True, was=None)
     if now.children and before.children and now.type == before.type:
-        children = mark(now.children, by_name(before.children))
-        lost = gone(now.children, by_name(before.children))
+        then = by_name(before.children)
+        children = tuple(
+            _marked(child, then.get(child.name), child.expression or child.name, joint)
+            for child in now.children
+        )
+        lost = gone(now.children, then)
         if lost or any(child.changed for child in children):
             return replace(now, children=children, changed=True, was=before.text)
         if now.opaque or now.text == before.text:
@@ -47,7 +54,9 @@ def _marked(now: Value, before: Value | None) -> Value:
     if now.type != before.type:
         return replace(now, changed=True, was=before.text)
     if now.text != before.text:
-        inside = changed_parts(now.name, before.text, now.text) if now.has_children else ()
+        inside: tuple[Value, ...] = ()
+        if now.has_children:
+            inside = changed_parts(path, before.text, now.text, joint)
         return replace(now, changed=True, was=before.text, parts=inside)
     return now
 

@@ -68,6 +68,10 @@ async def _ask(session: Session, moment: Moment) -> None:
         if not session.finishing or event.reason is not StopReason.STEP:
             # Debuggers keep what any function returned with in view, long after.
             moment.view.returned = None
+        if event.reason is StopReason.EXCEPTION and not await moment.scopes(moment.selected):
+            kind = f" {moment.exception.type}" if moment.exception is not None else ""
+            remark = f"the stack has unwound and its variables are gone: dbg catch raised{kind}"
+            moment.remarks += (remark,)
         if event.reason is StopReason.SIGNAL and moment.exception is None:
             at = moment.view.frame
             line = session.sources.line(at.path, at.line) if at.path and at.line else None
@@ -90,7 +94,7 @@ async def _tell_passed(moment: Moment) -> None:
     passed = await moment.backend.passed(event.breakpoints)
     moment.event = replace(event, breakpoints=passed.breakpoints)
     moment.remarks = tuple(
-        f"the condition of breakpoint {id} raised {why}" for id, why in passed.failures.items()
+        f"the condition of breakpoint {id} fails: {why}" for id, why in passed.failures.items()
     )
 
 

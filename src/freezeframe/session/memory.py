@@ -40,7 +40,7 @@ class FrameMemory:
             view.frame.function,
             depth - view.frame.index if depth is not None else None,
             *(
-                (f.function, f.line)
+                (f.function, f.line, f.column, f.address)
                 for f in moment.known_frames()[view.frame.index + 1 :][:_CALLERS]
             ),
         )
@@ -49,8 +49,10 @@ class FrameMemory:
         self._seen[key] = changes.by_name(values)
         while len(self._seen) > _KEPT:
             self._seen.pop(next(iter(self._seen)))
+        joint = moment.backend.tool.joint
         view.scopes = tuple(
-            replace(scope, values=changes.mark(scope.values, before)) for scope in view.scopes
+            replace(scope, values=changes.mark(scope.values, before, joint))
+            for scope in view.scopes
         )
         if view.scopes:
             lost = changes.gone(values, before)

@@ -17,6 +17,8 @@ from freezeframe.model.values import Value
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _QUOTES = "\"'`"
 _CUT = "…"
+#: a structure within one that was not looked into, which is not to say that anything is cut off
+_CLOSED = re.compile(r"\[\.\.\.\]|\{\.\.\.\}")
 _KEY = re.compile(
     r"(?:\.?(?P<field>[#$\w]+)\s*(?::|=(?!>))|(?P<entry>[^\s{\[(].*?)\s*(?:=>|:|=))\s+"
 )
@@ -33,17 +35,24 @@ class _Item:
     text: str
 
 
-def changed_parts(name: str, before: str, now: str) -> tuple[Value, ...]:
-    """Return the parts that differ, named by their paths; nothing where the texts do not tell."""
-    if _CUT in before or _CUT in now or "..." in before or "..." in now:
+def changed_parts(name: str, before: str, now: str, joint: str = ".") -> tuple[Value, ...]:
+    """Return the parts that differ, named by their paths; nothing where the texts do not tell.
+
+    *joint* stands between a structure and a field of it: `cart.total`, `$cart->total`.
+    """
+    if _is_cut(before) or _is_cut(now):
         return ()
-    found = _compare(name, before, now, _DEPTH)
+    found = _compare(name, before, now, joint, _DEPTH)
     return tuple(found) if found else ()
 
 
-def _compare(path: str, before: str, now: str, depth: int) -> list[Value] | None:
+def _is_cut(text: str) -> bool:
+    return _CUT in text or "..." in _CLOSED.sub("", text)
+
+
+def _compare(path: str, before: str, now: str, joint: str, depth: int) -> list[Value] | None:
     """Return what differs between two structures; None where they have no parts to compare."""
-    old, new = _items(path, before), _items(path, now)
+    old, new = _items(path, before, joint), _items(path, now, joint)
     if old is None or new is None or old[0] != new[0] or depth == 0:
         return None
     then, today = ({item.path: item.text for item in side[1]} for side in (old, new))
@@ -55,7 +64,7 @@ def _compare(path: str, before: str, now: str, depth: int) -> list[Value] | None
         if was is None:
             found.append(Value(key, text, changed=True))
         elif was != text:
-            found += _compare(key, was, text, depth - 1) or [
+            found += _compare(key, was, text, joint, depth - 1) or [
                 Value(key, text, changed=True, was=was)
             ]
     found += [
@@ -66,7 +75,7 @@ def _compare(path: str, before: str, now: str, depth: int) -> list[Value] | None
     return found
 
 
-def _items(path: str, text: str) -> tuple[str, list[_Item]] | None:
+def _items(path: str, text: str, joint: str) -> tuple[str, list[_Item]] | None:
     """Return what stands around the items of a structure, and the items by their paths."""
     opening = _opening(text)
     if opening is None:
@@ -84,7 +93,9 @@ def _items(path: str, text: str) -> tuple[str, list[_Item]] | None:
             continue
         field = key["field"]
         named = field is not None and not field[0].isdigit()
-        part = f"{path}.{field}" if named else _entry(path, text[opening], key["entry"] or field)
+        part = (
+            f"{path}{joint}{field}" if named else _entry(path, text[opening], key["entry"] or field)
+        )
         items.append(_Item(part, piece[key.end() :]))
     # A count in front (`Map(2) `, `[2] `) changes with the items and says nothing more.
     head = re.sub(r"\d+", "", text[:opening])

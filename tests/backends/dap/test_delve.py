@@ -19,6 +19,15 @@ DELVE = known()["delve"]
 TARGET = Launch("/p/app")
 
 
+def test_a_function_of_the_program_s_own_package_is_meant_first(tmp_path):
+    (tmp_path / "a.go").write_text("package main\n\nfunc check() {}\n")
+    alias, target = DELVE.breakpoints.function_alias, Launch("app", cwd=str(tmp_path))
+
+    named = [alias(target, name) for name in ("main", "check", "Print", "fmt.Print")]
+
+    assert named == ["main.main", "main.check", "Print", "fmt.Print"]
+
+
 @pytest.mark.parametrize(
     ("told", "shown"),
     [

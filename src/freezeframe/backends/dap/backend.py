@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -154,6 +155,7 @@ class DapBackend:
     async def resume(self, thread: int | None, *, only: bool = False) -> None:
         if not only and self._link.stops.tell_next():
             return
+        await self._forget_steps()
         arguments: dict[str, Any] = {"threadId": await self._thread(thread)}
         if only and self._adapter.raw.resume_only is not None:
             await self._resume_only(arguments["threadId"], *self._adapter.raw.resume_only)
@@ -170,7 +172,17 @@ class DapBackend:
         if not self._link.stops.tell_next():
             # Out of a function every thread runs.
             alone = thread if kind is not StepKind.OUT else None
+            await self._forget_steps()
+            self._link.stops.stepping = True
             await self._resuming(_STEPS[kind], arguments, alone)
+
+    async def _forget_steps(self) -> None:
+        stops, command = self._link.stops, self._adapter.raw.forget_steps
+        if stops.stepping and command is not None:
+            # An LLDB without Python has not learned the command.
+            with contextlib.suppress(EvaluationFailed):
+                await self.raw(command, None)
+        stops.stepping = False
 
     async def _resuming(
         self, command: str, arguments: dict[str, Any], alone: int | None = None

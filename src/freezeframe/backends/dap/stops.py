@@ -40,6 +40,8 @@ class Stops:
         self.together = Together(self._sort)
         #: a step was interrupted by a stop of another thread, and goes on when the program does
         self._unfinished = False
+        #: a step was begun, and no stop has said that it is over
+        self.stepping = False
 
     @property
     def may_tell_more(self) -> bool:
@@ -51,6 +53,8 @@ class Stops:
 
         *first*: the adapter means this one, of several threads that stop together.
         """
+        if stopped.reason is StopReason.STEP:
+            self.stepping = False
         if self._link.adapter.stops.together:
             self.together.take(stopped, watch, first=first)
         else:

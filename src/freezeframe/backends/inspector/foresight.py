@@ -17,6 +17,8 @@ from .scripts import Scripts, offset_of
 PATIENCE = 300
 #: what stands between a module and the one that it asked for
 _LOADERS = "node:internal/modules/"
+#: what loads a file of CommonJS for a module, or in a program with a loader of its own (tsx)
+_TRANSLATORS = "node:internal/modules/esm/translators"
 
 
 async def escapes(stack: Stack, scripts: Scripts, *, worker: bool = False) -> bool:
@@ -29,7 +31,9 @@ async def escapes(stack: Stack, scripts: Scripts, *, worker: bool = False) -> bo
     for index, call in enumerate(stack.calls):
         script = scripts.get(str(call["location"]["scriptId"]))
         if script is None or script.internal:
-            if worker and script is not None and script.url.startswith(_LOADERS):
+            if at_top and script is not None and script.url.startswith(_TRANSLATORS):
+                return not await _is_caught_by_those(stack, scripts)
+            if (worker or at_top) and script is not None and script.url.startswith(_LOADERS):
                 continue
             # Below are callbacks of the runtime's: V8 sees what happens there.
             return worker and at_top
@@ -39,7 +43,7 @@ async def escapes(stack: Stack, scripts: Scripts, *, worker: bool = False) -> bo
             return False  # a promise is handed on: V8 knows who handles it
         if grammar.is_caught(text, offset, _offset(text, call.get("functionLocation"))):
             return False
-        at_top = function_name(call) == MODULE
+        at_top = at_top or function_name(call) == MODULE
         if at_top and script.module:
             return not await _is_caught_by_those(stack, scripts)
         function = grammar.innermost(text, offset)

@@ -2,6 +2,7 @@
 
 formats_probe  runs inside LLDB: shows what it shows badly by itself
 rust_probe     likewise, behind the formatters of the Rust toolchain
+steps_probe    likewise: ends steps that were interrupted
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from freezeframe.model.stops import ExceptionFilter, Exit
 _HERE = os.path.dirname(__file__)
 _PROBE = os.path.join(_HERE, "formats_probe.py")
 _RUST_PROBE = os.path.join(_HERE, "rust_probe.py")
+_STEPS_PROBE = os.path.join(_HERE, "steps_probe.py")
+#: the command that `steps_probe` adds
+FORGET_STEPS = "freezeframe-forget-steps"
 #: Rust's own libraries, as its two ways of mangling spell them: not stepped into
 _RUST_LIBRARIES = r"^(<|_\$LT\$|_?&|\[)*(std|core|alloc|hashbrown|gimli|miniz_oxide)(::|\.\.)"
 
@@ -39,6 +43,7 @@ def first_commands(target: Target) -> list[str]:
         "settings set target.inline-breakpoint-strategy always",
         "settings set target.process.stop-on-exec false",
         f'command script import "{_PROBE}"',
+        f'command script import "{_STEPS_PROBE}"',
     ]
     if not isinstance(target, Core) and target.forks is Forks.CHILD:
         commands.append("settings set target.process.follow-fork-mode child")
@@ -182,7 +187,10 @@ def generic_function(name: str) -> str:
 # --- values -------------------------------------------------------------------------------------
 
 ADDRESS = re.compile(r"\b0x0+([0-9a-f]+)\b")
-_COUNT = re.compile(r"size=(\d+)")
+#: what a container says of itself, and a reference to one
+_COUNT = re.compile(r"(?:(0x[0-9a-f]+) )?size=(\d+)")
+#: `Cart *const`: a pointer all the same
+_FIXED = re.compile(r"( ?\b(const|volatile|restrict|__restrict))+$")
 #: of Rust's Rc, Arc and RefCell: who holds it, not what is in it
 _HELD = re.compile(r"strong=\d+, weak=\d+|borrow(_mut)?=\d+")
 _RUST_CHAR = re.compile(r"(?:U\+0x[0-9a-f]+ )+U('(?:\\.|.)[^']*')", re.DOTALL)
@@ -212,12 +220,14 @@ def enriched(value: RawValue) -> RawValue:
         text = "" if optional[1] == "true" else "nullopt"
     if value.ref and (shared := _SHARED.fullmatch(text)) is not None:
         text = shared[1] or ""
-    kind = value.type or ""
+    kind = _FIXED.sub("", value.type or "")
     if value.ref and (members := _MEMBERS.fullmatch(text)) is not None:
         # A few of its members, made for logpoints: what is opened shows them all.
         text = members[1] or kind
     bare = re.sub(r"^(const |volatile |struct |class |union |enum )+", "", kind)
     count = _COUNT.fullmatch(text)
+    if count is not None and count[1] and count[2] != "0":
+        text = count[1]
     pointer = re.fullmatch(r"0x[0-9a-f]+", text) is not None
     if pointer and re.search(r"(unique|shared|weak)_ptr<", bare):
         opaque = True
@@ -234,7 +244,7 @@ def enriched(value: RawValue) -> RawValue:
         ref=ref,
         opaque=opaque and ref != 0,
         whole=text.startswith('"'),
-        count=int(count[1]) if count else value.count,
+        count=int(count[2]) if count else value.count,
     )
 
 

@@ -39,22 +39,25 @@ def _terms(breakpoint: Breakpoint) -> str:
     return ", ".join(terms)
 
 
-def _state(breakpoint: Breakpoint) -> str:
-    """Return what is not as it should be, with the debugger's reason; nothing when it is."""
+def _state(breakpoint: Breakpoint, over: bool = False) -> str:
+    """Return what is not as it should be, with the debugger's reason; nothing when it is.
+
+    *over*: the program has ended.
+    """
     if breakpoint.state is BreakpointState.BOUND:
         return clip(breakpoint.message, 160) if breakpoint.message else ""
     state = {
         BreakpointState.WANTED: "waits for a session",
-        BreakpointState.PENDING: "not bound yet",
+        BreakpointState.PENDING: "was never bound" if over else "not bound yet",
         BreakpointState.REJECTED: "rejected",
         BreakpointState.DISABLED: "disabled",
     }[breakpoint.state]
     return f"{state}: {clip(breakpoint.message, 160)}" if breakpoint.message else state
 
 
-def breakpoint_words(breakpoint: Breakpoint, cwd: str | None) -> str:
+def breakpoint_words(breakpoint: Breakpoint, cwd: str | None, *, over: bool = False) -> str:
     """Return `breakpoint 1 at app.py:22 if n > 3`, and what is wrong with it."""
-    words, state = _what_it_is(breakpoint, cwd), _state(breakpoint)
+    words, state = _what_it_is(breakpoint, cwd), _state(breakpoint, over)
     return f"{words}, {state}" if state else words
 
 

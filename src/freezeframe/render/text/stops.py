@@ -277,7 +277,7 @@ def _notes(report: StopReport, view: View) -> list[Section]:
         Capped(wrapped_in(_CAUSE, f"note: {note}", Tone.BAD), 400) for note in report.notes
     ]
     for breakpoint in report.breakpoints:
-        words = breakpoint_words(breakpoint, view.cwd)
+        words = breakpoint_words(breakpoint, view.cwd, over=report.exit is not None)
         sections.append(Capped(wrapped_in(_SOURCE, words, Tone.BAD), 300))
     return sections
 

@@ -113,7 +113,7 @@ def _type_name(value: Value) -> str:
     name = value.type
     if not name and (found := _TYPE_IN_TEXT.match(value.text)):
         name = found[1]
-    name = re.sub(r"[ *&]+$", "", name or "object")
+    name = re.sub(r"(?:[ *&]|\b(?:const|volatile)\b)+$", "", name or "object")
     name = _RUST_POINTER.sub("", name)
     if name.startswith("(") or "{" in name:
         return ""  # a closure, or another type without a name

@@ -6,6 +6,7 @@ What a debugger's spelling lacks is refused here, in one way for all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from freezeframe.backends import backend as events
@@ -19,6 +20,7 @@ from freezeframe.backends.backend import (
     RawScope,
     RawValue,
     StepKind,
+    ToolInfo,
     WantedBreakpoint,
 )
 from freezeframe.backends.debugger import Found
@@ -48,6 +50,10 @@ class PromptBackend(PromptLife):
     """One debugger at its prompt, at work on one process. See `backends.backend.Backend`."""
 
     # --- who it is
+
+    @property
+    def tool(self) -> ToolInfo:
+        return replace(super().tool, joint=self._spelling.joint)
 
     @property
     def features(self) -> frozenset[Feature]:

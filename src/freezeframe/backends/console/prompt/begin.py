@@ -26,7 +26,7 @@ class Home(Enum):
     #: in the debugger's process, whose standard streams are the program's
     INSIDE = "inside"
     #: in a process that the debugger starts; `{stdin}`, `{stdout}` and `{stderr}` in a `run`
-    #: command are files for it to open
+    #: command or a setting are files for it to open, `{socket}` is a name for a socket of its own
     LAUNCHED = "launched"
     #: in a process that we start (`Begin.program`) before the debugger, which joins it
     BESIDE = "beside"

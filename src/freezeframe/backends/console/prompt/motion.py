@@ -81,6 +81,8 @@ class Motion(Backward):
         self._kind: StepKind | None = None
         self._start: _Start | None = None
         self._detoured = False
+        #: a step was interrupted, and its debugger has not forgotten it
+        self._left_over = False
         self._pausing = False
         #: an interrupt was sent and another stop came first: its own may still come
         self._late = False
@@ -119,6 +121,7 @@ class Motion(Backward):
             halt = self.halt
             start = _Start(kind, depth, halt.path, halt.line, halt.function)
         self._kind, self._start, self._detoured = kind, start, False
+        self._left_over = False
         self.go(command)
 
     def _forget_step(self, kind: StepKind | None) -> None:
@@ -346,9 +349,16 @@ class Motion(Backward):
                 self._pausing = asked
                 self.go(command or self._spelling.resume(self.thread))
                 return
+        if self._left_over and not verdict.breakpoints and reason is None and _bare(halt):
+            # Nobody waits for the end of that step any more.
+            self._left_over, self._pausing = False, asked
+            self.go(self._spelling.resume(self.thread))
+            return
         self._values.returned = halt.returned
         if reason is None:
             reason = self._reason(halt, bool(verdict.breakpoints), asked)
+        stepping = self._kind is not None and reason is not StopReason.STEP
+        self._left_over = self._left_over or (stepping and self._spelling.keeps_steps)
         self._drain()
         self._emit(
             Stopped(
@@ -414,3 +424,8 @@ class Motion(Backward):
         except DebuggerError:
             return 0
         return total if total is not None else len(frames)
+
+
+def _bare(halt: Halt) -> bool:
+    """Whether nothing is told of why it stopped."""
+    return halt.reason in (None, StopReason.OTHER)

@@ -140,6 +140,8 @@ class Spelling(Travels):
     selects_threads: ClassVar[bool] = False
     #: its steps may end in a function that was called: they are taken on until they are back
     over_is_into: ClassVar[bool] = False
+    #: a step that another stop interrupts comes to its end when the program runs on
+    keeps_steps: ClassVar[bool] = False
     #: the signal that brings it to its prompt while the program runs
     interrupt: ClassVar[int] = signal.SIGINT
     #: nothing tells a stop for that signal from one of the program's own making
@@ -161,6 +163,8 @@ class Spelling(Travels):
     heedless: ClassVar[bool] = False
     #: by feature: the command that comes nearest to what it lacks
     nearest: ClassVar[Mapping[Feature, str]] = {}
+    #: what stands between a value and a field of it
+    joint: ClassVar[str] = "."
     #: what `scope` can be asked for in every frame
     scopes: tuple[tuple[ScopeKind, str], ...] = ((ScopeKind.LOCALS, "Locals"),)
 

@@ -352,6 +352,8 @@ class Raw:
     jump: Callable[[str, int], str] | None = None
     #: lists the threads; and from its answer the command that resumes only that thread
     resume_only: tuple[str, Callable[[str, int], str | None]] | None = None
+    #: ends steps that another stop has interrupted, where it would end them by itself later on
+    forget_steps: str | None = None
     #: lists the arguments of a frame; and the names in its answer
     arguments: str | None = None
     read_arguments: Callable[[str], Sequence[str]] = lambda text: ()

@@ -135,11 +135,18 @@ def exit_question(code: int) -> str | None:
 # --- values -------------------------------------------------------------------------------------
 
 
+_INNARDS = re.compile(r"(?:\.(?:_M_|__)\w+)+->\[")
+
+
 def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
     # LLDB's path of a member that is a pointer leads to what it points to: `*(node->next)`.
     path = re.fullmatch(r"\*\((.+)\)", value.expression or "")
     if path and re.search(rf"(->|\.){re.escape(value.name)}$", path[1]):
         value = replace(value, expression=path[1])
+    # Nor is the way to an element through a container's own members an expression:
+    # `cart.rows._M_impl._M_start->[1]`.
+    if value.expression is not None and "->[" in value.expression:
+        value = replace(value, expression=_INNARDS.sub("[", value.expression))
     return lldb.enriched(value)
 
 
@@ -322,6 +329,7 @@ RAW = Raw(
     save_core=lambda path: f'process save-core --style full "{path}"',
     jump=jump_command,
     resume_only=("thread list", thread_to_resume),
+    forget_steps=lldb.FORGET_STEPS,
     arguments="frame variable --no-locals --depth 0 --ptr-depth 0",
     read_arguments=read_arguments,
     line_at=lambda address: f"image lookup --verbose --address {address:#x}",

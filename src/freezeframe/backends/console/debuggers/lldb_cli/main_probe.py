@@ -18,6 +18,8 @@ import values_probe as values  # type: ignore[import-not-found]
 import watches_probe as watches  # type: ignore[import-not-found]
 
 _PREFIX = "@ff "
+#: what `steps_probe` adds: a step that was interrupted does not end by itself later on
+_FORGET_STEPS = "freezeframe-forget-steps"
 _STEPS = {
     "over": lambda thread, error: thread.StepOver(lldb.eOnlyDuringStepping, error),
     "into": lambda thread, error: thread.StepInto(
@@ -111,6 +113,7 @@ def go(only: Any = None) -> dict[str, Any]:
     others = [each for each in process if only is not None and each.GetThreadID() != only]
 
     def move() -> None:
+        held.run(_FORGET_STEPS)
         held.check(process.Continue())
 
     for each in others:
@@ -126,6 +129,7 @@ def step(kind: str, thread: int) -> dict[str, Any]:
     values.shown.clear()
 
     def move() -> None:
+        held.run(_FORGET_STEPS)
         error = lldb.SBError()
         _STEPS[kind](held.thread(thread), error)
         held.check(error)

@@ -82,6 +82,7 @@ _OURS = re.compile(rf"^#(\d+) {re.escape(_PROBE)}[^\n]*\n#\d+ (?={{main}})", re.
 _FILES = frozenset({"{main}", "include", "include_once", "require", "require_once"})
 _ENDED = "[Script ended normally]"
 _HERE = re.compile(r">(\d{5}): [^\n]*\n(?: \d{5}: [^\n]*\n)*(?=\s*\Z|frame #\d|prompt> )")
+_ARROW = re.compile(r"^>\d{5}: ", re.MULTILINE)
 _ADDED = re.compile(
     r"\[(?P<pending>Pending b|B)reakpoint #(?P<number>\d+) added at (?P<place>[^\n]*)\]"
 )
@@ -96,6 +97,7 @@ class Phpdbg(Spelling):
     """phpdbg's words, and those of the probe."""
 
     name = "phpdbg"
+    joint = "->"
     prompt = r"prompt> "
     marked = r'\[The command "'
     eager = False
@@ -179,7 +181,7 @@ class Phpdbg(Spelling):
             # It stays at its prompt; its own end has the program's code.
             return ("quit",)
         leaving = _LEAVING.search(text)
-        if leaving and len(_HERE.findall(text, leaving.start())) == 1:
+        if leaving and len(_ARROW.findall(text, leaving.start())) == 1:
             # It stands before the instruction that returns.
             return ("step",)
         frames = list(_FRAME.finditer(text))

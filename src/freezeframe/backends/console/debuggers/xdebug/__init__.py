@@ -76,9 +76,11 @@ class Xdebug(Looking, Spelling):
     """DBGp's commands."""
 
     name = "xdebug"
+    joint = "->"
     own_conditions = True
     # Of several at a line it stops for the last one only.
     one_a_place = True
+    keeps_steps = True
     interrupt = signal.SIGURG
     interrupt_unnamed = True
     interrupt_late = True

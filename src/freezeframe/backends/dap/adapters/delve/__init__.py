@@ -263,7 +263,15 @@ def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreak
 
 
 def _alias(target: Target, name: str) -> str:
-    return "main.main" if name == "main" else name
+    """Return a function of the program's own package with that: others may be called the same."""
+    if name == "main" or not name.isidentifier():
+        return "main.main" if name == "main" else name
+    recipe = target.recipe if isinstance(target, Launch) else None
+    source = recipe.source if recipe is not None else target.cwd
+    package = places.package_of(name, source if os.path.isdir(source) else os.path.dirname(source))
+    if package == "main" and recipe is not None and recipe.product.endswith(".test"):
+        return name  # a test's main is another one
+    return f"{package}.{name}" if package else name
 
 
 _CHATTER = re.compile(

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from freezeframe.backends.backend import RawFrame, Target
@@ -90,6 +91,17 @@ def argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
         return None
     names = _names_in(found[-1]["receiver"] or "")
     return names + _names_in(_until_closed(text[found[-1].end() :]))
+
+
+def package_of(function: str, folder: str) -> str | None:
+    """Return the name of the package in a folder, where it has that function."""
+    wanted = re.compile(rf"^func {function}[(\[]", re.MULTILINE)
+    for path in sorted(Path(folder).glob("*.go")):
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        package = re.search(r"^package\s+(\w+)", text, re.MULTILINE)
+        if package is not None and wanted.search(text):
+            return package[1]
+    return None
 
 
 def _until_closed(text: str) -> str:

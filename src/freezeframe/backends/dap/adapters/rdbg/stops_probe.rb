@@ -10,6 +10,7 @@ module DEBUGGER__
       :goal, # a step: into, over, out
       :depth, # of the frame that it began in
       :path, :line, :next_line, # where it began, and the next line of that frame
+      :label, :calls, # what it began in, and how many calls of that there were
       :trace, # sees every line while it steps
       :returns, :returned, # sees what is returned; its name and value
       :ids, :entry, # breakpoints of a call that has not come to its first line, and its depth
@@ -146,9 +147,16 @@ module DEBUGGER__
         end
       end
 
-      # A block that begins on the line of a step is gone through as a loop would be.
+      # A block that begins on the line of a step is gone through as a loop would be; but not
+      # that of another call, where a method calls itself.
       def ahead?(walk, tp)
-        tp.path == walk.path && tp.lineno > walk.line && tp.lineno <= walk.next_line
+        return false unless tp.path == walk.path && tp.lineno > walk.line && tp.lineno <= walk.next_line
+
+        calls(caller_locations(4), walk) <= walk.calls
+      end
+
+      def calls(locations, walk)
+        locations.count { |each| each.label == walk.label && each.path == walk.path }
       end
 
       def skipped?(path)
@@ -163,9 +171,11 @@ module DEBUGGER__
       def step(client, goal)
         walk = walk(client)
         walk.returned = nil
-        frame = client.instance_variable_get(:@target_frames)&.first
+        frames = client.instance_variable_get(:@target_frames)
+        frame = frames&.first
         if frame && goal == :over
-          walk.path, walk.line = frame.path, frame.location.lineno
+          walk.path, walk.line, walk.label = frame.path, frame.location.lineno, frame.location.label
+          walk.calls = calls(frames.map(&:location), walk)
           walk.next_line = frame.iseq ? line_after(frame.iseq, walk.line) : walk.line
         end
         go(client, goal, walk.at || (frame ? frame.frame_depth + 1 : 0))

@@ -213,11 +213,21 @@ module DEBUGGER__
             numbered(object, "#{within}.to_a")
           else
             VARIABLES.bind_call(object).map do |name|
-              path = expression == "self" ? name.to_s : "#{within}.instance_variable_get(:#{name})"
+              path = expression == "self" ? name.to_s : "#{within}.#{reader(object, name)}"
               [name.to_s, VARIABLE.bind_call(object, name), path]
             end
           end
         end
+      end
+
+      # Return the call that yields a variable: its `attr_reader`, where it has one.
+      def reader(object, name)
+        short = name.to_s.delete_prefix("@").to_sym
+        type = CLASS.bind_call(object)
+        found = type.instance_method(short) if type.public_method_defined?(short)
+        found && RubyVM::InstructionSequence.of(found).nil? ? short : "instance_variable_get(:#{name})"
+      rescue StandardError
+        "instance_variable_get(:#{name})"
       end
 
       def numbered(items, within)

@@ -267,10 +267,17 @@ final class Stage {
         }
         standing = true;
         Map<String, Object> told = Json.of("reason", reason, "numbers", numbers, "description", description);
-        if (returns) {
-            told.put("returned", new Show(this, null).value("", returned, null, null));
+        if (!returns) {
+            tell.accept(place(told));
+            return;
         }
-        tell.accept(place(told));
+        // To show a collection is to ask it, and its answer needs this thread for its events.
+        Thread telling = new Thread(() -> {
+            told.put("returned", new Show(this, current).value("", returned, null, null));
+            tell.accept(place(told));
+        }, "returned");
+        telling.setDaemon(true);
+        telling.start();
     }
 
     private void left(MethodExitEvent exit) {
