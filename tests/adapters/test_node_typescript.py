@@ -172,3 +172,9 @@ def test_a_source_is_started_by_the_loader_of_its_project(dbg, project, sources,
     dbg.data("breakpoint", "remove", "--all")
     dbg.data("catch", "off")
     assert printed(dbg.data("continue"), "stdout") == "4 true\n"
+
+    # The loader hands a failure on: it stops where it is thrown all the same.
+    main.path.write_text("function fail(n: number) { throw new RangeError(`${n}`); }\nfail(7);\n")
+    dbg.data("catch", "default")
+    failed = dbg.data("start", "src/main.ts")
+    assert (shown(failed), texts(failed)["n"]) == ("main.ts:1", "7")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from freezeframe.backends.backend import (
@@ -57,6 +58,8 @@ class DapBackend:
         self._config = config
         self._link = link or Link(adapter, found, config)
         self._frame_places: dict[int, tuple[str, int, str]] = {}
+        #: frames above the program's own that are none, by thread
+        self._above: dict[int, int] = {}
         #: where the thread that was looked at last stands
         self._pc: str | None = None
         #: the innermost frames of the thread that was looked at last
@@ -267,15 +270,28 @@ class DapBackend:
             self._first_thread = threads[0].id
         return threads
 
+    async def _told_frames(
+        self, thread: int, start: int, count: int
+    ) -> tuple[Sequence[Mapping[str, Any]], int | None]:
+        above = self._above.get(thread, 0)
+        body = await self._request(
+            "stackTrace", {"threadId": thread, "startFrame": start + above, "levels": count}
+        )
+        total = body.get("totalFrames")
+        return body.get("stackFrames") or (), None if total is None else total - above
+
     async def frames(
         self, thread: int, start: int, count: int
     ) -> tuple[Sequence[RawFrame], int | None]:
-        body = await self._request(
-            "stackTrace", {"threadId": thread, "startFrame": start, "levels": count}
-        )
-        target, total = self._link.target, body.get("totalFrames")
-        told = body.get("stackFrames") or ()
-        shown = [frame for frame in told if not self._adapter.frames.is_none(frame)]
+        is_none = self._adapter.frames.is_none
+        if not start:
+            self._above.pop(thread, None)
+        told, total = await self._told_frames(thread, start, count)
+        if not start and (above := sum(1 for _ in takewhile(is_none, told))):
+            self._above[thread] = above
+            told, total = await self._told_frames(thread, start, count)
+        target = self._link.target
+        shown = [frame for frame in told if not is_none(frame)]
         if self._adapter.frames.guesses_depth:
             total = start + len(told) if len(told) < count else None
         if len(shown) < len(told):

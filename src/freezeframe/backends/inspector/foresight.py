@@ -27,13 +27,13 @@ async def escapes(stack: Stack, scripts: Scripts, *, worker: bool = False) -> bo
     In a worker that may be one of CommonJS: the runtime catches that too, to hand it on.
     """
     awaited = True
-    at_top = False
+    at_top = loading = False
     for index, call in enumerate(stack.calls):
         script = scripts.get(str(call["location"]["scriptId"]))
         if script is None or script.internal:
-            if at_top and script is not None and script.url.startswith(_TRANSLATORS):
+            if loading and script is not None and script.url.startswith(_TRANSLATORS):
                 return not await _is_caught_by_those(stack, scripts)
-            if (worker or at_top) and script is not None and script.url.startswith(_LOADERS):
+            if (worker or loading) and script is not None and script.url.startswith(_LOADERS):
                 continue
             # Below are callbacks of the runtime's: V8 sees what happens there.
             return worker and at_top
@@ -43,7 +43,8 @@ async def escapes(stack: Stack, scripts: Scripts, *, worker: bool = False) -> bo
             return False  # a promise is handed on: V8 knows who handles it
         if grammar.is_caught(text, offset, _offset(text, call.get("functionLocation"))):
             return False
-        at_top = at_top or function_name(call) == MODULE
+        at_top = function_name(call) == MODULE
+        loading = loading or at_top
         if at_top and script.module:
             return not await _is_caught_by_those(stack, scripts)
         function = grammar.innermost(text, offset)

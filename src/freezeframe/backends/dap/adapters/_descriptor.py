@@ -289,7 +289,7 @@ class Frames:
     thread_name: Callable[[str], str] = lambda name: name
     #: a frame without source is not the user's
     sourceless_is_library: bool = False
-    #: a frame that is none: what the debugger adds below the stack
+    #: a frame that is none: what the debugger adds below the stack, or is above it itself
     is_none: Callable[[Mapping[str, Any]], bool] = lambda frame: False
     #: its number of frames is a guess unless it sends fewer than were asked for
     guesses_depth: bool = False

@@ -372,7 +372,7 @@ ADAPTER = Adapter(
     frames=Frames(
         function_name=lambda name: name.removesuffix(" (Current frame)"),
         is_library=_is_library,
-        is_none=exceptions.is_chained,
+        is_none=exceptions.is_none,
         argument_names=values.argument_names,
     ),
     values=Values(

@@ -12,6 +12,8 @@ from freezeframe.model.stops import ExceptionInfo, TracebackLine
 _LIBRARY = re.compile(
     r"[\\/](site-packages|dist-packages|lib[\\/]python\d[^\\/]*|importlib|debugpy|_pydevd_bundle)[\\/]"
 )
+#: its own files; what is compiled of it names a file that is not there
+_PYDEVD = re.compile(r"(?:^|[\\/])_pydevd_|[\\/]debugpy[\\/]_vendored[\\/]|^<stringsource>$")
 _TRACE_LINE = re.compile(r'\s*File "(?P<path>.*)", line (?P<line>\d+), in (?P<name>.*)')
 #: what stands between an exception and the one that followed from it
 _CHAIN = re.compile(
@@ -28,9 +30,12 @@ def read(body: Mapping[str, Any]) -> ExceptionInfo:
     details = body.get("details") or {}
     trace = details.get("stackTrace") or ""
     *earlier, last = _CHAIN.split(trace)
-    lines, _ = _read_traceback(last)
+    told = _read_traceback(last)[0]
+    lines = [line for line in told if not _is_pydevd(line.path)]
     # Innermost cause first in the text; the nearest is what the reader asks for first.
     causes = [words for part in reversed(earlier) if (words := _read_traceback(part)[1])]
+    if told and _is_pydevd(told[-1].path):
+        causes = []  # of what went wrong in pydevd, when the program had used up the stack
     name = _NOTE.sub("", details.get("typeName") or body.get("exceptionId") or "exception")
     return ExceptionInfo(
         type=name.removeprefix("builtins."),
@@ -58,9 +63,18 @@ def _read_traceback(text: str) -> tuple[list[TracebackLine], str]:
     return lines[::-1], "\n".join(rest).strip()
 
 
-def is_chained(frame: Mapping[str, Any]) -> bool:
-    """The frame belongs to an exception that came before; pydevd puts it below the stack."""
-    return str(frame.get("name", "")).startswith("[Chained Exc: ")
+def is_none(frame: Mapping[str, Any]) -> bool:
+    """The frame is no part of the program's stack.
+
+    It belongs to an exception that came before, which pydevd puts below the stack, or to pydevd: a
+    recursion that is too deep may end in what looks on.
+    """
+    path = str((frame.get("source") or {}).get("path", ""))
+    return str(frame.get("name", "")).startswith("[Chained Exc: ") or _is_pydevd(path)
+
+
+def _is_pydevd(path: str) -> bool:
+    return _PYDEVD.search(path) is not None
 
 
 def is_foreign(path: str) -> bool:
