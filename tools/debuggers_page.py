@@ -69,9 +69,16 @@ PROMISES = (
         "breakpoints on addresses", _machine("an_address_can_be_stopped_at"), refusal="break *"
     ),
     Promise("step over", _contract("next_steps_over_a_call")),
+    Promise("step in", _contract("step_goes_into_a_call_and_finish_comes_back_with_its_value")),
     Promise(
-        "step in, and out with the value",
+        "step out",
         _contract("step_goes_into_a_call_and_finish_comes_back_with_its_value"),
+        refusal="finish",
+    ),
+    Promise(
+        "what a function returned",
+        _contract("step_goes_into_a_call_and_finish_comes_back_with_its_value"),
+        refusal="returned",
     ),
     Promise("run to a place", _contract("until_runs_to_a_place_and_leaves_no_breakpoint")),
     Promise("jump", _contract("jump_goes_on_elsewhere_or_is_refused"), refusal="jump"),
@@ -79,6 +86,7 @@ PROMISES = (
     Promise(
         "the stack and its frames",
         _contract("the_backtrace_shows_who_called_whom", "frames_are_selected_and_looked_into"),
+        refusal="backtrace",
     ),
     Promise("locals and arguments", _contract("arguments_and_locals_are_told_apart")),
     Promise(
@@ -88,8 +96,12 @@ PROMISES = (
     Promise("evaluate", _contract("an_expression_is_evaluated_in_the_frame")),
     Promise("assign", _contract("a_variable_can_be_set_and_the_program_uses_it"), refusal="set"),
     Promise("stop where it fails", _contract("a_program_that_fails_stops_at_the_failure")),
-    Promise("threads", _contract("a_stop_in_a_thread_names_it_and_the_others_are_listed")),
-    Promise("input", _contract("input_reaches_the_program_and_its_end_too")),
+    Promise(
+        "threads",
+        _contract("a_stop_in_a_thread_names_it_and_the_others_are_listed"),
+        refusal="thread",
+    ),
+    Promise("input", _contract("input_reaches_the_program_and_its_end_too"), refusal="input"),
     Promise(
         "output and exit code",
         _contract(
@@ -97,7 +109,7 @@ PROMISES = (
             "the_end_after_a_stop_tells_exit_code_and_output",
         ),
     ),
-    Promise("pause", _life("pause_of_a_second_client_frees_the_first")),
+    Promise("pause", _life("pause_of_a_second_client_frees_the_first"), refusal="pause"),
     Promise("restart", _contract("restart_runs_again_with_the_same_breakpoints")),
     Promise(
         "join a living program", _life("a_living_program_is_joined_and_left_running"), "attach"
@@ -186,10 +198,11 @@ def page(found: Mapping[str, Mapping[str, str]]) -> str:
         "# Debuggers and promises",
         "",
         "What each debugger was seen to do when the tests ran against it: "
-        f"{WORKS} it works, {REFUSED} it is refused clearly, with the nearest thing that works; "
-        f"{BROKEN} it does not work; {UNKNOWN} nobody has tried. One test or more stands behind "
-        "every mark; debuggers that are not here were never run in the tests (`dbg adapters` "
-        "calls them untested). The languages of a debugger take turns at the tests of a promise.",
+        f"{WORKS} it works, {REFUSED} it cannot: refused with the nearest thing that works, or "
+        f"not claimed; {BROKEN} it does not work; {UNKNOWN} nobody has tried. One test "
+        "or more stands behind every mark; debuggers that are not here were never run in the "
+        "tests (`dbg adapters` calls them untested). The languages of a debugger take "
+        "turns at the tests of a promise.",
         "",
         "This page is made of the last run: `python tools/debuggers_page.py` after the tests.",
         "",

@@ -70,6 +70,8 @@ class Debugger:
     threaded: bool = True
     #: it holds a running program
     pauses: bool = True
+    #: it tells what a function returned
+    returns: bool = True
     #: it shows who called whom
     stacked: bool = True
     #: a step over a call stops at a breakpoint in it
@@ -115,7 +117,15 @@ class Debugger:
         """Return what the page of promises must know of this row."""
         name = self.name or "debugpy"
         language = self.language.name if self.language else known()[name].languages[0]
-        refuses = [*self.refuses, *([] if self.joins else ["attach"])]
+        can = {
+            "attach": self.joins,
+            "input": self.fed,
+            "pause": self.pauses,
+            "thread": self.threaded,
+            "backtrace": self.stacked,
+            "returned": self.returns and "finish" not in self.refuses,
+        }
+        refuses = [*self.refuses, *(word for word, able in can.items() if not able)]
         return {"id": self.id, "name": name, "language": language, "refuses": refuses}
 
     def _missing(self) -> str | None:
@@ -266,6 +276,7 @@ GO = (
         ),
         entered="entered",
         name="delve",
+        returns=False,
         # `sh check.sh` installs it there.
         folder=REPOSITORY / ".cache" / "go" / "bin",
         language=compilers.GO,
@@ -415,6 +426,7 @@ PHP = (
         # Where its arguments are received.
         entered="entered",
         name="phpdbg",
+        returns=False,
         joins=False,
         fed=False,
         sigil="$",
@@ -442,6 +454,7 @@ OCAML = (
         failure=Failure(reason="exception", type="Division_by_zero", exit_code=2),
         complaint="Unbound identifier",
         name="ocamldebug",
+        returns=False,
         joins=False,
         threaded=False,
         hears=False,

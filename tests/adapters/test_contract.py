@@ -263,6 +263,7 @@ def test_step_goes_into_a_call_and_finish_comes_back_with_its_value(dbg, sample,
     outside = dbg.data("finish")
     assert bare(frame_of(outside)["function"]) == "total_of"
     assert frame_of(outside)["line"] in (p.line("call"), p.line("loop"))
+    assert bool(outside["returned"]) is debugger.returns
     if outside["returned"]:
         assert outside["returned"]["text"] == "6"
 

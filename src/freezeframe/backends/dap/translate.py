@@ -44,6 +44,7 @@ _SCOPE_HINTS = {
     "locals": ScopeKind.LOCALS,
     "globals": ScopeKind.GLOBALS,
     "registers": ScopeKind.REGISTERS,
+    "returnValue": ScopeKind.LOCALS,
 }
 _SCOPE_NAMES = {
     "local": ScopeKind.LOCALS,
@@ -175,7 +176,7 @@ def value(body: Body, adapter: Adapter, name: str | None = None) -> RawValue:
     returned = next((p for p in adapter.values.returned_prefixes if label.startswith(p)), None)
     kind = body.get("type") or None
     raw = RawValue(
-        name=label.removeprefix(returned) if returned is not None else label,
+        name=label if returned is None else label.removeprefix(returned) or "returned",
         text=text or "",
         type=kind,
         ref=body.get("variablesReference") or 0,

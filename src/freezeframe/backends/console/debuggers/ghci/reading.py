@@ -33,7 +33,8 @@ BINDING = re.compile(
 VALUE = re.compile(r"^ffvalue = (.*?)\n?^ffvalue :: (.*)$", re.MULTILINE | re.DOTALL)
 SET = re.compile(rf"Breakpoint (?P<number>\d+) (?:activated|was already set) at {SPAN}$", re.M)
 COMPLAINT = re.compile(
-    r"^\S+:\d+:\d+: error:(.*?)(?=\n\s*•[^•]*?(?:In |Where|Perhaps|Relevant)|\n\n|\Z)", re.S | re.M
+    r"^\S+:\d+:\d+: error:(.*?)(?=\n\s*•[^•]*?(?:In |Where|Perhaps|Relevant)|\n\n|\nffvalue |\Z)",
+    re.S | re.M,
 )
 LYING = re.compile(rf"^\[(?P<number>\d+)\] \S+ {SPAN}(?: enabled)?$", re.MULTILINE)
 MODULE = re.compile(r"^\s*module\s+([\w.]+)", re.MULTILINE)

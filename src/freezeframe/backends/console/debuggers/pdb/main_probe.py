@@ -75,6 +75,7 @@ class Debugger(pdb.Pdb):
         self.from_thread = 0
         self.last_line = 0
         self.landing: Any = None
+        self.landing_line = 0
         self.returned: Any = None
         self.entered: list[Any] = []
         self.functions: dict[str, str] = {}
@@ -100,10 +101,13 @@ class Debugger(pdb.Pdb):
     # --- stepping: by lines, in one thread
 
     def trace_dispatch(self, frame: Any, event: str, arg: Any) -> Any:
+        # Python 3.12 tells the line again on which its opcodes begin to be told.
+        again = event == "line" and frame.f_lineno == self.landing_line
+        if frame is self.landing and (again or event == "opcode"):
+            self.landing, frame.f_trace_opcodes = None, False
+            self.halt(frame, "step")
+            return self.trace_dispatch
         if event == "opcode":
-            if frame is self.landing:
-                self.landing, frame.f_trace_opcodes = None, False
-                self.halt(frame, "step")
             return self.trace_dispatch
         if event == "line":
             return self.dispatch_line(frame)
@@ -175,7 +179,7 @@ class Debugger(pdb.Pdb):
             self.mode = self.from_frame = None
             # An opcode is what comes first in the caller: its line has begun long ago.
             if caller is not None and caller.f_code.co_filename not in _OURS:
-                self.landing = caller
+                self.landing, self.landing_line = caller, caller.f_lineno
                 caller.f_trace, caller.f_trace_opcodes = self.trace_dispatch, True
         return self.trace_dispatch
 
