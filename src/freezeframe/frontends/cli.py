@@ -58,6 +58,8 @@ class Front:
         self._config_stamp = _stamp(house.config_path)
         self._config_note: str | None = None
         self._recording: asyncio.TimerHandle | None = None
+        #: sessions whose loss the next daemon would tell
+        self._on_record: set[Session] = set()
         self._tracked: set[int] = set()
         self.hub = Hub(config, on_change=self._changed)
         self.history = Archive(
@@ -198,16 +200,21 @@ class Front:
     # --- what an unexpected end would cost
 
     def _changed(self, session: Session) -> None:
-        if self._recording is None:
+        if not self._on_record.issuperset(self._living()):
+            self._record()  # a new one: it is missed even if this process ends at once
+        elif self._recording is None:
             loop = asyncio.get_running_loop()
             self._recording = loop.call_later(_RECORD_S, self._record)
 
+    def _living(self) -> list[Session]:
+        return [root for root in self.hub.roots() if root.tree_live]
+
     def _record(self) -> None:
+        if self._recording is not None:
+            self._recording.cancel()
         self._recording = None
         records = []
-        for root in self.hub.roots():
-            if not root.tree_live:
-                continue
+        for root in self._living():
             frame = root.moment.thread.frame if root.moment is not None else None
             records.append(
                 SessionRecord(
@@ -221,6 +228,7 @@ class Front:
                 )
             )
         self._house.record(records)
+        self._on_record = set(self._living())
         self._track({r.pid for r in self.hub.roots() if r.pid and r.live and r.launched})
 
     def _track(self, groups: set[int]) -> None:
