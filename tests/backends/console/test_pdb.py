@@ -61,7 +61,8 @@ async def test_what_the_program_prints_is_never_taken_for_the_debugger(tmp_path)
 
 @on_loop
 async def test_a_program_that_waits_for_input_is_paused_in_the_middle_of_it(tmp_path):
-    text = 'print("ready", flush=True)\nname = input()\nprint("hello", name)\n'
+    # It is on that line from its first word on.
+    text = 'import sys\nname = input("ready\\n")\nprint("hello", name)\n'
     async with Python(tmp_path, text) as python:
         await python.launch()
         await python.until_printed("ready")
