@@ -262,13 +262,15 @@ class Dbg:
         return self._whole_log()[self._log_before :]
 
     def _whole_log(self) -> str:
-        return "".join(
-            path.read_text(errors="replace") for path in sorted(self.home.rglob("*.log"))
-        )
+        told = ""
+        for path in facts.files_below(self.home):
+            with contextlib.suppress(FileNotFoundError):  # of a session that just ended
+                told += path.read_text(errors="replace") if path.suffix == ".log" else ""
+        return told
 
     def daemon_lives(self) -> bool:
         """Whether there is a daemon in this home, as far as its socket says."""
-        return any(self.home.rglob("daemon.sock"))
+        return any(path.name == "daemon.sock" for path in facts.files_below(self.home))
 
     def log_tail(self, lines: int = 40) -> str:
         return "daemon.log ends with:\n" + "\n".join(self.log().splitlines()[-lines:])
@@ -335,9 +337,8 @@ class Dbg:
         apart = {self.home / "bin", self.home / "cache"}  # a test's own, and what can be made again
         return [
             str(path.relative_to(self.home))
-            for path in sorted(self.home.rglob("*"))
-            if not path.is_dir()
-            and apart.isdisjoint(path.parents)
+            for path in facts.files_below(self.home)
+            if apart.isdisjoint(path.parents)
             and not any(path.match(pattern) for pattern in _MAY_STAY)
         ]
 

@@ -124,6 +124,14 @@ def processes_with(variable: str, value: str) -> dict[int, str]:
     return found
 
 
+def files_below(folder: Path) -> list[Path]:
+    """Return the files below *folder*, in order; what goes away meanwhile is not among them.
+
+    A daemon at work takes its sessions' folders away, which `Path.rglob` does not forgive.
+    """
+    return sorted(Path(where, name) for where, _, names in os.walk(folder) for name in names)
+
+
 def free_port() -> int:
     """Return a port of this machine that nobody listens at."""
     with socket.socket() as trial:

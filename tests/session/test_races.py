@@ -7,6 +7,7 @@ import os
 import re
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -227,7 +228,11 @@ def test_many_commands_leave_nothing_behind_in_the_daemon(
     daemon = dbg.data("status")["daemon_pid"]
 
     def open_files() -> list[str]:
-        return [os.readlink(fd) for fd in Path(f"/proc/{daemon}/fd").iterdir() if fd.exists()]
+        names = []
+        for fd in Path(f"/proc/{daemon}/fd").iterdir():
+            with suppress(FileNotFoundError):  # closed while we looked
+                names.append(os.readlink(fd))
+        return names
 
     batch = ["next", "locals", "bt", "status", "output", "continue", f"break {where}", "nope"]
     before = len(open_files())
