@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -73,3 +75,17 @@ class Debugger:
     tested: bool = True
     #: config.toml describes it
     yours: bool = False
+
+
+def by_name(program: str) -> Callable[[Mapping[str, str], AdapterConfig], Found | Missing]:
+    """Return how a program is found: where the configuration says, or by its name on PATH.
+
+    Its version is what it tells when it is started.
+    """
+
+    def find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
+        wanted = os.path.expanduser(config.path) if config.path else program
+        path = shutil.which(wanted, path=env.get("PATH", os.defpath))
+        return Found(path, None) if path else Missing(f"no `{wanted}` on PATH")
+
+    return find

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -263,6 +262,8 @@ def _shown(value: Any, unit: str, outer: str, line_end: str) -> str:
 
 def read_toml(text: str) -> dict[str, Any]:
     """Return what a file of TOML says. Raises Unreadable."""
+    import tomllib  # few daemons are ever asked for it
+
     try:
         return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError as error:

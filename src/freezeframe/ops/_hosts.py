@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -465,6 +464,8 @@ def _replace(path: str, before: bytes | None, after: str, mode: int) -> None:
 
     A link stays a link. Raises OSError, also when the file was changed since it was read.
     """
+    import tempfile  # few daemons ever write such a file
+
     real = os.path.realpath(path)
     folder = os.path.dirname(real)
     os.makedirs(folder, exist_ok=True)

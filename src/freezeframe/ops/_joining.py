@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from freezeframe.backends import select, simulators
+from freezeframe.backends import select
 from freezeframe.backends.transport import processes
 from freezeframe.errors import UsageError
 
@@ -110,6 +110,8 @@ async def _in_simulator(ctx: Context, wanted: Wanted) -> Meant:
             f"process {pid} is there already: only an app can be waited for, by --bundle-id ID.",
             next=f"dbg attach --simulator NAME --pid {pid}",
         )
+    from freezeframe.backends import simulators  # on machines with Xcode only
+
     device = await simulators.find(wanted.simulator, env)
     if pid is None:
         wait_s = None if wanted.wait_for is None else _patience_s(ctx, wanted)

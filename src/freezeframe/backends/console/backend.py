@@ -15,6 +15,7 @@ from freezeframe.backends import backend as events
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
+    Core,
     Feature,
     Launch,
     Passed,
@@ -103,6 +104,16 @@ class ConsoleBackend:
 
     def refuse(self, what: str, next: str | None = None) -> NoReturn:
         raise Unsupported(f"{self.tool} {what}.", next=next or "dbg tool")
+
+    def _alive(self) -> None:
+        """Raise where no program is left that could run."""
+        if self.ended:
+            raise DebuggerLost("the program has ended.", next="dbg restart")
+        if isinstance(self.target, Core):
+            raise NotRunning(
+                "this is a core file: the program is dead and cannot run.",
+                next="dbg start PROGRAM",
+            )
 
     # --- breakpoints
 

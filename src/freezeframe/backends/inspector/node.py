@@ -5,10 +5,8 @@ Nothing needs to be installed but node itself. Measured with 18.20, 20.20, 22.23
 
 from __future__ import annotations
 
-import functools
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,11 +32,9 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     path = path or shutil.which("nodejs", path=env.get("PATH", os.defpath))
     if path is None:
         return Missing("no `node` on PATH")
-    try:
-        status = os.stat(path)
-    except OSError:
+    if not os.path.exists(path):
         return Missing(f"{path} does not exist")
-    version = _version(path, status.st_mtime_ns)
+    version = _version(path)
     if version is None:
         return Missing(f"{path} does not say its version")
     if int(version.partition(".")[0]) < _OLDEST:
@@ -46,10 +42,8 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     return Found(path, version)
 
 
-@functools.lru_cache(maxsize=32)
-def _version(path: str, changed_ns: int) -> str | None:
-    said = re.search(r"v(\d+\.\d+\.\d+)", ask.answer((path, "--version")) or "")
-    return said[1] if said else None
+def _version(node: str) -> str | None:
+    return ask.version((node, "--version"), r"v(\d+\.\d+\.\d+)")
 
 
 def _argv(target: Launch, found: Found, config: AdapterConfig) -> tuple[str, ...]:
@@ -59,7 +53,7 @@ def _argv(target: Launch, found: Found, config: AdapterConfig) -> tuple[str, ...
     node, version = found.path, found.version or ""
     if target.interpreter:
         node = _interpreter(target)
-        version = _version(node, os.stat(node).st_mtime_ns) or version
+        version = _version(node) or version
     return (
         node,
         "--inspect-brk=127.0.0.1:0",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 
@@ -27,3 +30,20 @@ def answer(
     except (OSError, subprocess.SubprocessError):
         return None
     return asked.stdout + asked.stderr
+
+
+def version(command: tuple[str, ...], pattern: str) -> str | None:
+    """Return what *pattern* captures in a program's answer; None where it finds nothing.
+
+    Asked once, until another file stands in the program's place.
+    """
+    try:
+        return _version(command, pattern, os.stat(command[0]).st_mtime_ns)
+    except OSError:
+        return None
+
+
+@functools.cache
+def _version(command: tuple[str, ...], pattern: str, stamp: int) -> str | None:
+    found = re.search(pattern, answer(command) or "")
+    return found[1] if found else None

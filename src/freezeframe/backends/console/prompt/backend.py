@@ -30,7 +30,6 @@ from freezeframe.errors import (
     DebuggerLost,
     DebuggerTimeout,
     EvaluationFailed,
-    NotRunning,
     Unsupported,
 )
 from freezeframe.model.answers import Instruction
@@ -140,15 +139,6 @@ class PromptBackend(PromptLife):
         self._alive()
         if not await self._motion.jump(At(thread, 0), path, line):
             raise self._lacks(Feature.JUMP)
-
-    def _alive(self) -> None:
-        if self.ended:
-            raise DebuggerLost("the program has ended.", next="dbg restart")
-        if isinstance(self.target, Core):
-            raise NotRunning(
-                "this is a core file: the program is dead and cannot run.",
-                next="dbg start PROGRAM",
-            )
 
     # --- seeing
 

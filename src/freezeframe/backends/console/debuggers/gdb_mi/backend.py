@@ -20,9 +20,7 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.backends.console.reader import Fields
 from freezeframe.errors import (
-    DebuggerLost,
     EvaluationFailed,
-    NotRunning,
     Stale,
 )
 from freezeframe.model.answers import Instruction
@@ -155,15 +153,6 @@ class GdbMi(GdbLife):
         self._alive()
         self._frames.clear()
         await self._motion.jump(thread, path, line)
-
-    def _alive(self) -> None:
-        if self.ended:
-            raise DebuggerLost("the program has ended.", next="dbg restart")
-        if isinstance(self.target, Core):
-            raise NotRunning(
-                "this is a core file: the program is dead and cannot run.",
-                next="dbg start PROGRAM",
-            )
 
     # --- seeing
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
@@ -26,7 +25,7 @@ from freezeframe.backends.console.prompt.spelling import (
     Made,
     Spelling,
 )
-from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.debugger import Debugger, by_name
 from freezeframe.backends.transport.process import exit_of
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
@@ -345,13 +344,6 @@ class Ghci(Spelling):
         return Ask(":ffwhere", read)
 
 
-def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-    """The version is told when a program is started."""
-    wanted = os.path.expanduser(config.path) if config.path else "ghci"
-    path = shutil.which(wanted, path=env.get("PATH", os.defpath))
-    return Found(path, None) if path else Missing(f"no `{wanted}` on PATH")
-
-
 DEBUGGER = Debugger(
     name="ghci",
     kind="console",
@@ -360,6 +352,6 @@ DEBUGGER = Debugger(
     shebangs=("runghc", "runhaskell"),
     binaries=(),
     install=("apt install ghc", "brew install ghc"),
-    find=_find,
+    find=by_name("ghci"),
     make=prompted(Ghci),
 )

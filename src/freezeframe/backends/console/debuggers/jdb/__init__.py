@@ -8,12 +8,11 @@ over loopback: so nothing of a debugger is in the program's streams.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
 from urllib.parse import quote
 
 from freezeframe.backends.backend import (
@@ -28,6 +27,7 @@ from freezeframe.backends.backend import (
     StepKind,
     Target,
 )
+from freezeframe.backends.console.prompt import probes
 from freezeframe.backends.console.prompt.backend import PromptBackend
 from freezeframe.backends.console.prompt.spelling import (
     Ask,
@@ -43,7 +43,7 @@ from freezeframe.backends.console.prompt.spelling import (
 from freezeframe.backends.debugger import Debugger, Found, Missing
 from freezeframe.backends.transport import processes
 from freezeframe.config import AdapterConfig, Config
-from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
+from freezeframe.errors import EvaluationFailed, Unsupported
 from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, Thread
 from freezeframe.model.values import ScopeKind
@@ -52,6 +52,7 @@ from . import probe, programs
 
 #: of the debugger's own JDK; the program may run on any
 _OLDEST = 17
+_answer = partial(probes.answer, "jdb")
 _STEPS = {StepKind.OVER: "over", StepKind.INTO: "into", StepKind.OUT: "out"}
 #: of the machine itself: it handles other signals, and ends with a code then
 _SIGNALS = {134: "SIGABRT", 137: "SIGKILL", 139: "SIGSEGV"}
@@ -168,10 +169,9 @@ class Jdb(Spelling):
         return "ff_detach"
 
     def read_stop(self, text: str) -> Halt | None:
-        told = [line for line in text.splitlines() if line.startswith("@stop ")]
-        if not told:
+        stop = probes.stop(text)
+        if stop is None:
             return None
-        stop: Mapping[str, Any] = json.loads(told[-1].partition(" ")[2])
         self._pid = stop.get("pid", self._pid)
         if "exit" in stop:
             return Halt(exit=_exit(stop["exit"]))
@@ -184,7 +184,7 @@ class Jdb(Spelling):
             stop.get("thread"),
             tuple(stop["numbers"]) if "numbers" in stop else (),
             description=stop.get("description"),
-            returned=_value(returned) if returned else None,
+            returned=probes.value(returned) if returned else None,
         )
 
     # --- breakpoints
@@ -234,7 +234,7 @@ class Jdb(Spelling):
         return Ask(
             f"ff_scope {at.thread} {at.level}",
             lambda text: [
-                _value(each)
+                probes.value(each)
                 for each in _answer(text)["values"]
                 if not each["name"].startswith(_MARKERS)
             ],
@@ -251,11 +251,11 @@ class Jdb(Spelling):
         asked = (str(at.thread), str(at.level), expression, str(start))
         return Ask(
             _command("ff_children", *asked, str(-1 if count is None else count)),
-            lambda text: [_value(each) for each in _answer(text)],
+            lambda text: [probes.value(each) for each in _answer(text)],
         )
 
     def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
-        return Ask(_evaluation(expression, at, "show"), lambda text: _value(_answer(text)))
+        return Ask(_evaluation(expression, at, "show"), lambda text: probes.value(_answer(text)))
 
     def assign(self, target: str, value: str, at: At) -> Ask[None]:
         asked = self.evaluate(f"{target} = {value}", at)
@@ -275,7 +275,7 @@ class Jdb(Spelling):
     def raw(self, command: str) -> Ask[str]:
         def read(text: str) -> str:
             if text.startswith("***"):
-                raise EvaluationFailed(_words(text))
+                raise EvaluationFailed(probes.complaint(text))
             return text
 
         return Ask(command, read)
@@ -303,34 +303,6 @@ def _command(verb: str, *words: str) -> str:
 
 def _evaluation(expression: str, at: At, how: str) -> str:
     return _command("ff_eval", str(at.thread), str(at.level), expression, how)
-
-
-def _words(text: str) -> str:
-    return text.strip().splitlines()[0].removeprefix("***").strip().rstrip(".")
-
-
-def _answer(text: str) -> Any:
-    """Return what the probe says. Raises EvaluationFailed with its complaint."""
-    # A stop may be told in the midst of an answer.
-    lines = [line for line in text.splitlines() if not line.startswith("@stop ")]
-    if lines and lines[0].startswith("***"):
-        raise EvaluationFailed(_words(lines[0]))
-    try:
-        return json.loads("\n".join(lines))
-    except ValueError:
-        raise DebuggerError(f"jdb answered {text.strip()[:200]!r}.", next="dbg logs") from None
-
-
-def _value(told: Mapping[str, Any]) -> RawValue:
-    return RawValue(
-        told.get("name", ""),
-        told["text"],
-        told.get("type"),
-        told.get("ref", 0),
-        told.get("count"),
-        told.get("expression"),
-        failed=bool(told.get("failed")),
-    )
 
 
 def _exit(code: int | None) -> Exit:

@@ -6,7 +6,6 @@ is refused. Measured with LLDB 14.0.6, 19.1.7 and 22.1.8 on Debian 12.
 
 from __future__ import annotations
 
-import functools
 import glob
 import os
 import re
@@ -49,7 +48,7 @@ from freezeframe.backends.native import (
     rust_main,
 )
 from freezeframe.backends.transport import xcrun
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.ask import version
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.answers import Instruction
@@ -443,13 +442,7 @@ def _find_in_xcode(env: Mapping[str, str], config: AdapterConfig) -> Found | Mis
 
 
 def _found(path: str) -> Found:
-    return Found(path, _version(path, os.stat(path).st_mtime_ns), (path,))
-
-
-@functools.cache
-def _version(path: str, stamp: int) -> str | None:
-    match = re.search(r"(?:version |lldb-)(\d[\w.]*)", answer([path, "--version"]) or "")
-    return match[1] if match else None
+    return Found(path, version((path, "--version"), r"(?:version |lldb-)(\d[\w.]*)"), (path,))
 
 
 DEBUGGER = Debugger(

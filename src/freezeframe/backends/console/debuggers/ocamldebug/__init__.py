@@ -6,7 +6,6 @@ compiler wrote into the program (`bytecode`), so nothing is guessed from the sou
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
@@ -33,7 +32,7 @@ from freezeframe.backends.console.prompt.spelling import (
 )
 from freezeframe.backends.console.queue import Dialect
 from freezeframe.backends.debugger import Debugger, Found, Missing
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.ask import version
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, LaunchFailed, Unsupported
 from freezeframe.model.places import Location
@@ -371,13 +370,7 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     path = config.path or shutil.which("ocamldebug", path=env.get("PATH"))
     if not path:
         return Missing("no `ocamldebug` on PATH")
-    return Found(path, _version(path))
-
-
-@functools.cache
-def _version(path: str) -> str | None:
-    found = re.search(r"version (\d\S*)", answer((path, "-version")) or "")
-    return found[1] if found else None
+    return Found(path, version((path, "-version"), r"version (\d\S*)"))
 
 
 DEBUGGER = Debugger(

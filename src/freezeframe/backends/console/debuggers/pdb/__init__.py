@@ -10,11 +10,12 @@ import json
 import os
 import signal
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from freezeframe.backends import python
 from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
+from freezeframe.backends.console.prompt import probes
 from freezeframe.backends.console.prompt.backend import prompted
 from freezeframe.backends.console.prompt.spelling import (
     Ask,
@@ -41,6 +42,7 @@ from freezeframe.model.stops import (
 from freezeframe.model.values import ScopeKind
 
 _PROBE = str(Path(__file__).with_name("main_probe.py"))
+_answer = partial(probes.answer, "pdb")
 _STEPS = {StepKind.OVER: "next", StepKind.INTO: "step", StepKind.OUT: "return"}
 #: words of pdb's own that let the program run
 _MOVING = frozenset(
@@ -109,10 +111,9 @@ class Pdb(Spelling):
         return _STEPS[kind]
 
     def read_stop(self, text: str) -> Halt | None:
-        told = [line for line in text.splitlines() if line.startswith("@stop ")]
-        if not told:
+        stop = probes.stop(text)
+        if stop is None:
             return None
-        stop: Mapping[str, Any] = json.loads(told[-1].partition(" ")[2])
         returned = stop.get("returned")
         return Halt(
             StopReason(stop["reason"]) if stop["reason"] else None,
@@ -121,7 +122,7 @@ class Pdb(Spelling):
             stop["function"],
             stop["thread"],
             tuple(stop["numbers"]),
-            returned=_value(returned) if returned else None,
+            returned=probes.value(returned) if returned else None,
         )
 
     def moves(self, command: str) -> bool:
@@ -131,7 +132,7 @@ class Pdb(Spelling):
         def read(text: str) -> None:
             if text.startswith("***"):
                 raise DebuggerError(
-                    f"no jump to line {line} from here: {_words(text)}.",
+                    f"no jump to line {line} from here: {probes.complaint(text)}.",
                     code="bad-jump",
                     next="dbg next",
                 )
@@ -189,7 +190,7 @@ class Pdb(Spelling):
 
     def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
         words = json.dumps([at.thread, at.level, _KINDS[kind]])
-        return Ask(f"ff_scope {words}", lambda text: [_value(v) for v in _answer(text)["values"]])
+        return Ask(f"ff_scope {words}", _values)
 
     def arguments(self, at: At) -> Ask[Sequence[str] | None]:
         words = json.dumps([at.thread, at.level, "locals"])
@@ -199,15 +200,13 @@ class Pdb(Spelling):
         self, expression: str, at: At, start: int, count: int | None
     ) -> Ask[Sequence[RawValue]]:
         words = json.dumps([at.thread, at.level, expression, start, count])
-        return Ask(
-            f"ff_children {words}", lambda text: [_value(v) for v in _answer(text)["values"]]
-        )
+        return Ask(f"ff_children {words}", _values)
 
     def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
-        return Ask(_evaluation(expression, at, "show"), lambda text: _value(_answer(text)))
+        return Ask(_evaluation(expression, at, "show"), lambda text: probes.value(_answer(text)))
 
     def execute(self, statement: str, at: At) -> Ask[RawValue]:
-        return Ask(_evaluation(statement, at, "run"), lambda text: _value(_answer(text)))
+        return Ask(_evaluation(statement, at, "run"), lambda text: probes.value(_answer(text)))
 
     def assign(self, target: str, value: str, at: At) -> Ask[None]:
         asked = self.execute(f"{target} = {value}", at)
@@ -232,7 +231,7 @@ class Pdb(Spelling):
     def raw(self, command: str) -> Ask[str]:
         def read(text: str) -> str:
             if text.startswith("***"):
-                raise EvaluationFailed(_words(text))
+                raise EvaluationFailed(probes.complaint(text))
             return text
 
         return Ask(command, read)
@@ -242,31 +241,8 @@ def _evaluation(expression: str, at: At, how: str) -> str:
     return f"ff_eval {json.dumps([at.thread, at.level, expression, how])}"
 
 
-def _words(text: str) -> str:
-    return text.strip().splitlines()[0].removeprefix("***").strip().rstrip(".")
-
-
-def _answer(text: str) -> Any:
-    """Return what the probe says. Raises EvaluationFailed with pdb's own complaint."""
-    if text.startswith("***"):
-        raise EvaluationFailed(_words(text))
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise DebuggerError(f"pdb answered {text.strip()[:200]!r}.", next="dbg logs") from None
-
-
-def _value(told: Mapping[str, Any]) -> RawValue:
-    return RawValue(
-        told.get("name") or "",
-        told.get("text", ""),
-        told.get("type"),
-        told.get("ref", 0),
-        told.get("count"),
-        told.get("expression"),
-        failed=bool(told.get("failed")),
-        definition=bool(told.get("definition")),
-    )
+def _values(text: str) -> list[RawValue]:
+    return [probes.value(each) for each in _answer(text)["values"]]
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:

@@ -8,16 +8,16 @@ signal with a handler does in Perl; a breakpoint that is set meanwhile waits for
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 import signal
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
+from freezeframe.backends.console.prompt import probes
 from freezeframe.backends.console.prompt.backend import prompted
 from freezeframe.backends.console.prompt.spelling import (
     Ask,
@@ -30,7 +30,7 @@ from freezeframe.backends.console.prompt.spelling import (
     Spelling,
     nothing,
 )
-from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.debugger import Debugger, by_name
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.places import Location
@@ -44,6 +44,7 @@ from freezeframe.model.stops import (
 from freezeframe.model.values import ScopeKind
 
 _PROBE = str(Path(__file__).with_name("main_probe.pl"))
+_answer = partial(probes.answer, "perl")
 _STEPS = {StepKind.OVER: "go over", StepKind.INTO: "go into", StepKind.OUT: "go out"}
 _KINDS = {ScopeKind.LOCALS: "locals", ScopeKind.GLOBALS: "globals"}
 #: a program that asks for taint checks asks for them on its command line too
@@ -111,10 +112,9 @@ class Perl(Spelling):
         return _STEPS[kind]
 
     def read_stop(self, text: str) -> Halt | None:
-        told = [line for line in text.splitlines() if line.startswith("@stop ")]
-        if not told:
+        stop = probes.stop(text)
+        if stop is None:
             return None
-        stop: Mapping[str, Any] = json.loads(told[-1].partition(" ")[2])
         returned, watch = stop.get("returned"), stop.get("watch")
         return Halt(
             StopReason(stop["reason"]) if stop["reason"] else None,
@@ -248,16 +248,6 @@ def _evaluation(expression: str, at: At, how: str) -> str:
     return f"eval {at.level} {_hex(expression)} {how}"
 
 
-def _answer(text: str) -> Any:
-    """Return what the probe says. Raises EvaluationFailed with Perl's own complaint."""
-    if text.startswith("***"):
-        raise EvaluationFailed(text.removeprefix("***").strip().rstrip("."))
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise DebuggerError(f"perl answered {text.strip()[:200]!r}.", next="dbg logs") from None
-
-
 def _made(text: str) -> Made:
     if text.startswith("***"):
         raise DebuggerError(text.removeprefix("***").strip() + ".")
@@ -301,13 +291,6 @@ def _values(told: Sequence[Mapping[str, Any]]) -> list[RawValue]:
     return [_value(each) for each in told]
 
 
-def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-    """The version is told by the program's own Perl, when it is started."""
-    wanted = os.path.expanduser(config.path) if config.path else "perl"
-    path = shutil.which(wanted, path=env.get("PATH", os.defpath))
-    return Found(path, None) if path else Missing(f"no `{wanted}` on PATH")
-
-
 DEBUGGER = Debugger(
     name="perl",
     kind="console",
@@ -316,6 +299,6 @@ DEBUGGER = Debugger(
     shebangs=("perl",),
     binaries=(),
     install=("apt install perl", "brew install perl"),
-    find=_find,
+    find=by_name("perl"),
     make=prompted(Perl),
 )

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
+from freezeframe.backends.console.prompt import probes
 from freezeframe.backends.console.prompt.backend import PromptBackend
 from freezeframe.backends.console.prompt.spelling import (
     Ask,
@@ -34,7 +35,7 @@ from freezeframe.backends.console.prompt.spelling import (
 )
 from freezeframe.backends.debugger import Debugger, Found, Missing
 from freezeframe.backends.php import preamble
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.ask import version
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.places import Location
@@ -329,7 +330,7 @@ class Phpdbg(Spelling):
         )
         return Ask(
             _quietly(f"ev \\Freezeframe\\{asked}"),
-            lambda text: [_value(each) for each in _answer(text)],
+            lambda text: [probes.value(each) for each in _answer(text)],
         )
 
     def arguments(self, at: At) -> Ask[Sequence[str] | None] | None:
@@ -346,16 +347,18 @@ class Phpdbg(Spelling):
         part = (str(start), str(-1 if count is None else count))
         return Ask(
             self._evaluation(expression, "children", at, *part),
-            lambda text: [_value(each) for each in _answer(text)],
+            lambda text: [probes.value(each) for each in _answer(text)],
         )
 
     def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
-        return Ask(self._evaluation(expression, "show", at), lambda text: _value(_answer(text)))
+        return Ask(
+            self._evaluation(expression, "show", at), lambda text: probes.value(_answer(text))
+        )
 
     def execute(self, statement: str, at: At) -> Ask[RawValue]:
         def read(text: str) -> RawValue:
             told = _answer(text)
-            return RawValue(statement, "") if told is None else _value(told)
+            return RawValue(statement, "") if told is None else probes.value(told)
 
         return Ask(self._evaluation(statement, "run", at), read)
 
@@ -430,17 +433,6 @@ def _answer_or_none(text: str) -> Sequence[str] | None:
         return None
 
 
-def _value(told: Mapping[str, Any]) -> RawValue:
-    return RawValue(
-        told["name"],
-        told["text"],
-        told["type"],
-        told["ref"],
-        told["count"],
-        told["expression"],
-    )
-
-
 @functools.cache
 def _entry() -> int:
     """Return the line of the probe that begins the program."""
@@ -454,13 +446,7 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     path = shutil.which(os.path.expanduser(named), path=env.get("PATH", os.defpath))
     if path is None:
         return Missing(f"there is no {named}")
-    return Found(path, _version(path, os.stat(path).st_mtime_ns))
-
-
-@functools.cache
-def _version(path: str, stamp: int) -> str | None:
-    found = re.search(r"PHP (\d+\.\d+[\w.]*)", answer([path, "-V"]) or "")
-    return found[1] if found else None
+    return Found(path, version((path, "-V"), r"PHP (\d+\.\d+[\w.]*)"))
 
 
 DEBUGGER = Debugger(

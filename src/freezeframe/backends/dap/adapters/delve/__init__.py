@@ -5,7 +5,6 @@ Measured with delve 1.20.2, 1.24.2 and 1.27.2.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
@@ -47,7 +46,7 @@ from freezeframe.backends.dap.adapters._descriptor import (
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.forks import STAYS
 from freezeframe.backends.native import check_program, explain_failure, go_flags
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.ask import version
 from freezeframe.backends.transport.process import signal_name
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, TracebackLine
@@ -73,14 +72,8 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
 
 
 def _checked(path: str, config: AdapterConfig) -> Found | Missing:
-    version = _version(path, os.stat(path).st_mtime_ns)
-    return Found(path, version, (path, *config.args))
-
-
-@functools.cache
-def _version(path: str, stamp: int) -> str | None:
-    match = re.search(r"Version: (\d[\w.]*)", answer([path, "version"]) or "")
-    return match[1] if match else None
+    told = version((path, "version"), r"Version: (\d[\w.]*)")
+    return Found(path, told, (path, *config.args))
 
 
 def _remark(program: str) -> str | None:

@@ -45,7 +45,7 @@ from freezeframe.backends.dap.adapters._descriptor import (
     as_dap,
 )
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.ask import version
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, DebuggerMissing, Unsupported
 
@@ -65,16 +65,10 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     path = shutil.which(os.path.expanduser(named), path=env.get("PATH", os.defpath))
     if path is None:
         return Missing(f"there is no {named}")
-    version = _version(path, os.stat(path).st_mtime_ns)
-    if version is None:
+    told = version((path, "-e", _QUESTION), r"\A\s*(\d[\w.]*)\s*\Z")
+    if told is None:
         return Missing(f"{path} has no debug gem")
-    return Found(path, version)
-
-
-@functools.cache
-def _version(path: str, stamp: int) -> str | None:
-    match = re.fullmatch(r"\s*(\d[\w.]*)\s*", answer([path, "-e", _QUESTION]) or "")
-    return match[1] if match else None
+    return Found(path, told)
 
 
 # --- how it is started ---------------------------------------------------------------------------
