@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -83,11 +84,11 @@ FAKE = Adapter(
 class Debugged:
     """A program under the fake adapter: the backend and everything that it reported."""
 
-    def __init__(self, tap: Path, script: Script, timeouts: Timeouts) -> None:
+    def __init__(self, tap: Path, script: Script, timeouts: Timeouts, adapter: Adapter) -> None:
         self.events: list[events.Event] = []
-        found = FAKE.find({}, AdapterConfig())
+        found = adapter.find({}, AdapterConfig())
         assert isinstance(found, Found)
-        self.backend = DapBackend(FAKE, found, Config(timeouts=timeouts))
+        self.backend = DapBackend(adapter, found, Config(timeouts=timeouts))
         self._tap = tap
         env = {**os.environ, "FREEZEFRAME_DAP_TAP": str(tap)}
         self._target = Launch("/program", cwd=str(tap.parent), env=env, options={"script": script})
@@ -125,9 +126,9 @@ class Debugged:
 
 @contextlib.asynccontextmanager
 async def debugged(
-    tmp_path: Path, script: Script, timeouts: Timeouts = PATIENT
+    tmp_path: Path, script: Script, timeouts: Timeouts = PATIENT, adapter: Adapter = FAKE
 ) -> AsyncIterator[Debugged]:
-    made = Debugged(tmp_path / "tap.jsonl", script, timeouts)
+    made = Debugged(tmp_path / "tap.jsonl", script, timeouts, adapter)
     try:
         yield made
     finally:
@@ -374,6 +375,27 @@ async def test_messages_in_pieces_are_put_together(tmp_path: Path) -> None:
         await program.event(events.Stopped)
         frames, total = await program.backend.frames(1, 0, 20)
         assert (frames[0].line, total) == (7, 1)
+
+
+@on_loop
+async def test_a_stack_is_looked_at_anew_when_the_program_has_become_another(
+    tmp_path: Path,
+) -> None:
+    gone = {"event": "module", "body": {"reason": "removed", "module": {"id": "1", "name": ""}}}
+    script = {
+        "stops": [{"line": 7}, {"line": 8}],
+        "before": {"configurationDone": [gone]},
+        "replies": {"evaluate": {"result": "", "variablesReference": 0}},
+    }
+    adapter = replace(FAKE, raw=replace(FAKE.raw, fresh_frames="look again"))
+    async with debugged(tmp_path, script, adapter=adapter) as program:
+        await program.start()
+        await program.event(events.Stopped)
+        asked = [m["arguments"] for m in program.sent() if m.get("command") == "evaluate"]
+        assert [each["expression"] for each in asked] == ["look again"]
+        await program.backend.resume(1)
+        await until(lambda: program.count(events.Stopped) == 2)
+        assert program.asked().count("evaluate") == 1
 
 
 # --- only what was advertised

@@ -252,9 +252,13 @@ class Link:
                 self.process_told.set()
             case "module":
                 module = body.get("module") or {}
-                name = str(module.get("name"))
-                # Of gdb 16 it is the whole path.
-                self.modules[str(module.get("id"))] = os.path.basename(name) or name
+                id, name = str(module.get("id")), str(module.get("name"))
+                if body.get("reason") == "removed":
+                    self.modules.pop(id, None)
+                    self.stops.modules_went = True
+                else:
+                    # Of gdb 16 it is the whole path.
+                    self.modules[id] = os.path.basename(name) or name
             case "thread":
                 alive = body.get("reason") != "exited"
                 self.thread = body.get("threadId") if self.thread is None else self.thread

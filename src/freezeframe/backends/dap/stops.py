@@ -42,6 +42,8 @@ class Stops:
         self._unfinished = False
         #: a step was begun, and no stop has said that it is over
         self.stepping = False
+        #: modules were unloaded since the last stop: the process may be another program
+        self.modules_went = False
 
     @property
     def may_tell_more(self) -> bool:
@@ -55,6 +57,20 @@ class Stops:
         """
         if stopped.reason is StopReason.STEP:
             self.stepping = False
+        if self.modules_went and (command := self._link.adapter.raw.fresh_frames) is not None:
+            self._link.work(self._look_again(command, stopped, watch, first=first))
+        else:
+            self._group(stopped, watch, first=first)
+
+    async def _look_again(
+        self, command: str, stopped: events.Stopped, watch: int | None, *, first: bool
+    ) -> None:
+        # Another thread's stop that comes meanwhile waits here too, behind this one.
+        await ask_raw(self._link.wire, command, stopped.thread)
+        self.modules_went = False
+        self._group(stopped, watch, first=first)
+
+    def _group(self, stopped: events.Stopped, watch: int | None, *, first: bool) -> None:
         if self._link.adapter.stops.together:
             self.together.take(stopped, watch, first=first)
         else:

@@ -3,6 +3,7 @@
 formats_probe  runs inside LLDB: shows what it shows badly by itself
 rust_probe     likewise, behind the formatters of the Rust toolchain
 steps_probe    likewise: ends steps that were interrupted
+frames_probe   likewise: makes it look at the stack of a process that became another program
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ _HERE = os.path.dirname(__file__)
 _PROBE = os.path.join(_HERE, "formats_probe.py")
 _RUST_PROBE = os.path.join(_HERE, "rust_probe.py")
 _STEPS_PROBE = os.path.join(_HERE, "steps_probe.py")
-#: the command that `steps_probe` adds
+_FRAMES_PROBE = os.path.join(_HERE, "frames_probe.py")
+#: the commands that `steps_probe` and `frames_probe` add
 FORGET_STEPS = "freezeframe-forget-steps"
+FRESH_FRAMES = "freezeframe-fresh-frames"
 #: Rust's own libraries, as its two ways of mangling spell them: not stepped into
 _RUST_LIBRARIES = r"^(<|_\$LT\$|_?&|\[)*(std|core|alloc|hashbrown|gimli|miniz_oxide)(::|\.\.)"
 
@@ -44,6 +47,7 @@ def first_commands(target: Target) -> list[str]:
         "settings set target.process.stop-on-exec false",
         f'command script import "{_PROBE}"',
         f'command script import "{_STEPS_PROBE}"',
+        f'command script import "{_FRAMES_PROBE}"',
     ]
     if not isinstance(target, Core) and target.forks is Forks.CHILD:
         commands.append("settings set target.process.follow-fork-mode child")

@@ -354,6 +354,8 @@ class Raw:
     resume_only: tuple[str, Callable[[str, int], str | None]] | None = None
     #: ends steps that another stop has interrupted, where it would end them by itself later on
     forget_steps: str | None = None
+    #: makes it look at the stack anew, where modules that went have left it an old one
+    fresh_frames: str | None = None
     #: lists the arguments of a frame; and the names in its answer
     arguments: str | None = None
     read_arguments: Callable[[str], Sequence[str]] = lambda text: ()

@@ -330,6 +330,7 @@ RAW = Raw(
     jump=jump_command,
     resume_only=("thread list", thread_to_resume),
     forget_steps=lldb.FORGET_STEPS,
+    fresh_frames=lldb.FRESH_FRAMES,
     arguments="frame variable --no-locals --depth 0 --ptr-depth 0",
     read_arguments=read_arguments,
     line_at=lambda address: f"image lookup --verbose --address {address:#x}",
