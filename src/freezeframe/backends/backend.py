@@ -8,12 +8,12 @@ debugger's own and live until the program resumes; the session wraps them in han
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from freezeframe.model.answers import Instruction
 from freezeframe.model.places import Location
+from freezeframe.model.records import dataclass, field
 from freezeframe.model.stops import (
     DEFAULT_FILTERS,
     ExceptionFilter,

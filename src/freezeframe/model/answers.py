@@ -6,9 +6,8 @@ named `next` hold commands that are likely to help from here (`dbg` left off).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from .places import CodeLine, Source
+from .records import dataclass, field
 from .runs import Run
 from .stops import Breakpoint, ExceptionFilter, Exit, Frame, Stop, Thread, Watchpoint
 from .values import Scope, Value

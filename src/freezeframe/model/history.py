@@ -6,9 +6,8 @@ within its run. Places are `file:line` with the file relative to the workspace.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .answers import Chunk
+from .records import dataclass
 from .runs import Run
 from .stops import Frame
 from .values import Scope, Value

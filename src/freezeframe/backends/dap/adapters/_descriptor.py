@@ -10,7 +10,6 @@ a quirk field here → a pure hook here → never a test for its name elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from freezeframe.backends.backend import (
@@ -26,6 +25,7 @@ from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.forks import FOLLOWS, Ways
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError
+from freezeframe.model.records import dataclass, field
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 
 from ._plan import Dial, Endpoint, Plan, Reverse, Socket, Spawn, Stdio, Surroundings

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from freezeframe.backends.debugger import Found
 from freezeframe.config import AdapterConfig
+from freezeframe.model.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
