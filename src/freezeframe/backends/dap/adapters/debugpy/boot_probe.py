@@ -45,7 +45,16 @@ def main() -> None:
     cli = _load(os.path.dirname(package), cache, package, names)
     _hurry(_skip_descriptions, _skip_pause, _hide_this_file, _end_without_a_record)
     _hurry(lambda: _lead_children(package, cache))
+    _leave_the_stage()
     cli.main()
+
+
+def _leave_the_stage() -> None:
+    """Make room for the program: `-m` runs a module in the names of `__main__`, which was us."""
+    stage: Any = type(sys)("__main__")
+    if "__annotations__" in globals():
+        stage.__annotations__ = {}
+    sys.modules["__main__"] = stage
 
 
 def run_child(words: list[str]) -> None:
