@@ -128,7 +128,7 @@ def test_the_tests_of_a_package_run_in_its_folder(dbg, shop):
 
 
 def test_a_failing_test_is_stopped_in(dbg, shop):
-    report = dbg.data("start", "-b", shop.at("test"), "-m", "test", "./cart", "-run", "TestAdd")
+    report = dbg.data("start", "-m", "test", "./cart", "-run", "TestAdd", "-b", shop.at("test"))
 
     assert frame_of(report)["line"] == shop.line("test")
     assert bare(frame_of(report)["function"]) == "TestAdd"

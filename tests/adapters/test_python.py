@@ -44,6 +44,27 @@ def test_a_package_runs_as_a_module(dbg, program):
     assert printed(dbg.data("continue")) == "__main__ package 2 ['x', '--flag']\n"
 
 
+def test_a_breakpoint_behind_a_modules_name_is_taken_back_and_said(dbg, program):
+    p = program("package")
+    line = p.at("package_callee")
+
+    report = dbg.data("start", "-m", "package", "x", "-b", line, "-b", "y", "--", "-b", line)
+
+    assert place(report) == f"shop.py:{p.line('package_callee')}"
+    assert f"-b {line} was taken" in report["notes"][0]
+    assert "-b was given to package" in report["notes"][1]
+    assert printed(dbg.data("continue")) == (
+        f"__main__ package 2 ['x', '-b', 'y', '--', '-b', '{line}']\n"
+    )
+
+
+@pytest.mark.parametrize("way", [("names.py",), ("-m", "names")], ids=["script", "module"])
+def test_nothing_of_the_debugger_is_among_the_names_of_the_program(dbg, write_program, way):
+    write_program("names.py", "print([name for name in globals() if not name.startswith('__')])\n")
+
+    assert printed(dbg.data("start", *way)) == "[]\n"
+
+
 def test_the_line_of_a_relative_path_is_found_from_a_folder_below(dbg, program, project):
     p = program("package")
     below = project / "package"

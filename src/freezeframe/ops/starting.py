@@ -31,7 +31,7 @@ from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
-from . import _joining, _programs
+from . import _joining, _programs, _words
 from ._arguments import (
     Breaks,
     Child,
@@ -104,10 +104,14 @@ async def start(
     program answers with its failure. A session of the same name is ended first, and the answer
     says so.
     """
+    remarks: tuple[str, ...] = ()
     if classpath is not None:
-        ctx = _with_classes(ctx, classpath)
+        ctx = _words.with_classes(ctx, classpath)
     if cwd is not None and program is not None:
-        ctx, cwd = _with_directory(ctx, cwd, program)
+        ctx, cwd = _words.with_directory(ctx, cwd, program)
+    if module and program is not None:
+        args, taken, remarks = _words.taken_back(ctx.caller.cwd, program, args)
+        breakpoints += taken
     meant = await _programs.meant(
         ctx, program, args, module=module, interpreter=interpreter, adapter=adapter
     )
@@ -121,11 +125,10 @@ async def start(
         input_file = os.path.abspath(os.path.join(ctx.caller.cwd, stdin))
         if not os.path.isfile(input_file):
             raise NotFound(f"there is no file {stdin} to read input from.")
-    path, notes = meant.program, _misplaced(meant.program, args) if meant.module else ()
-    reason = meant.reason
+    path, reason = meant.program, meant.reason
     if recipe is not None:
         made = await _programs.built(ctx, recipe, ctx.caller.env)
-        path, notes = made.program, (made.note(ctx.caller.cwd),)
+        path, remarks = made.program, (*remarks, made.note(ctx.caller.cwd))
         reason = f"{os.path.basename(recipe.source)} was built with {recipe.words}; "
     choice = select.choose(
         path,
@@ -141,7 +144,7 @@ async def start(
         program=path,
         args=meant.args,
         cwd=os.path.abspath(directory),
-        env={**ctx.caller.env, **_assignments(env)},
+        env={**ctx.caller.env, **_words.assignments(env)},
         module=meant.module,
         stop_on_entry=stop_on_entry,
         stdin=input_file,
@@ -161,7 +164,7 @@ async def start(
         choice,
         wait=wait,
         timeout=timeout,
-        remarks=notes,
+        remarks=remarks,
         record=record,
     )
 
@@ -434,42 +437,3 @@ async def _enter_breakpoints(
         await enter(ctx, location, remote=remote, dry=True)
     for location in parsed:
         await enter(ctx, location, remote=remote)
-
-
-def _with_directory(ctx: Context, cwd: str, program: str) -> tuple[Context, str]:
-    """Return the context of a caller who stands in *cwd* where only that has the program.
-
-    Callers that are no shells (a server that its host started anywhere) name all paths from there.
-    """
-    there = os.path.abspath(os.path.join(ctx.caller.cwd, cwd))
-    here = os.path.exists(os.path.join(ctx.caller.cwd, program))
-    if here or not os.path.exists(os.path.join(there, program)):
-        return ctx, cwd
-    return replace(ctx, caller=replace(ctx.caller, cwd=there)), there
-
-
-def _with_classes(ctx: Context, classpath: str) -> Context:
-    """Return the context of a caller whose Java classes are found there, as he would write it."""
-    entries = [os.path.join(ctx.caller.cwd, each) for each in classpath.split(os.pathsep) if each]
-    missing = [each for each in entries if not each.endswith("*") and not os.path.exists(each)]
-    if missing or not entries:
-        what = missing[0] if missing else classpath
-        raise NotFound(f"there is no {what} to find classes in.", next="dbg start --classpath PATH")
-    env = {**ctx.caller.env, "CLASSPATH": os.pathsep.join(map(os.path.normpath, entries))}
-    return replace(ctx, caller=replace(ctx.caller, env=env))
-
-
-def _misplaced(module: str, args: tuple[str, ...]) -> tuple[str, ...]:
-    """Point out options of ours that went to a module, since everything behind its name does."""
-    ours = [w for w in args if w in ("-b", "--break") or w.startswith("--break=")]
-    return tuple(f"{w} was given to {module}; options of dbg stand before -m" for w in ours[:1])
-
-
-def _assignments(pairs: tuple[str, ...]) -> dict[str, str]:
-    made = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise UsageError(f"--env takes NAME=VALUE, not {pair!r}.")
-        made[key] = value
-    return made
