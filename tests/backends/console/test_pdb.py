@@ -79,6 +79,23 @@ async def test_a_program_that_waits_for_input_is_paused_in_the_middle_of_it(tmp_
 
 
 @on_loop
+async def test_a_pause_that_was_not_heard_is_asked_for_again(tmp_path):
+    text = (
+        "import signal\n"
+        "theirs = signal.getsignal(signal.SIGURG)\n"
+        "signal.signal(signal.SIGURG, lambda *_: signal.signal(signal.SIGURG, theirs))\n"
+        'input("ready\\n")\n'
+    )
+    async with Python(tmp_path, text) as python:
+        await python.launch()
+        await python.until_printed("ready")
+        await python.backend.pause(None)
+
+        assert (await python.stop()).reason is StopReason.PAUSE
+        assert await python.place() == ("<module>", 4)
+
+
+@on_loop
 async def test_an_interrupt_from_outside_is_the_program_s_own(tmp_path):
     text = (
         "import signal, sys, time\n"

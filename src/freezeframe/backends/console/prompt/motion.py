@@ -28,6 +28,9 @@ from .values import Values
 
 #: deeper stacks are not counted: a step that is interrupted that deep ends where it is
 _DEEPEST = 5000
+#: how often a signal that may be missed is sent again, and how many times
+_INSIST_S = 0.2
+_INSIST_TIMES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ class Motion(Backward):
             start = _Start(kind, depth, halt.path, halt.line, halt.function)
         self._kind, self._start, self._detoured = kind, start, False
         self._left_over = False
+        # A frame that was looked at is still chosen, and some would step from there.
+        await self._talk.speak_of(At(thread, 0))
         self.go(command)
 
     def _forget_step(self, kind: StepKind | None) -> None:
@@ -203,13 +208,21 @@ class Motion(Backward):
         command = self._spelling.pause()
         if command is None:
             self._signalled = True
-            self._interrupt(not self._pausing)
+            self._insist()
             return
         text = await self._talk.tell(command)
         if self.running:
             self.running = False
             halt = self._spelling.read_stop(text) or Halt(thread=self.thread)
             await self._came(replace(halt, reason=StopReason.PAUSE))
+
+    def _insist(self, sent: int = 0) -> None:
+        """Interrupt the program; again and again where that may be missed, until it stands."""
+        if self._signalled and self.running and sent < _INSIST_TIMES:
+            self._interrupt(not self._pausing)
+            if self._spelling.interrupt_missed:
+                loop = asyncio.get_running_loop()
+                loop.call_later(_INSIST_S, self._insist, sent + 1)
 
     @contextlib.asynccontextmanager
     async def standing(self, timeout_s: float) -> AsyncIterator[None]:

@@ -136,8 +136,6 @@ class Spelling(Travels):
     stands_at_first: bool = False
     #: `run` comes back with the next stop, not with a program that stands before its first line
     run_goes_on: ClassVar[bool] = False
-    #: a thread is chosen by `select` before its frames are asked for
-    selects_threads: ClassVar[bool] = False
     #: its steps may end in a function that was called: they are taken on until they are back
     over_is_into: ClassVar[bool] = False
     #: a step that another stop interrupts comes to its end when the program runs on
@@ -148,6 +146,8 @@ class Spelling(Travels):
     interrupt_unnamed: ClassVar[bool] = False
     #: that signal is heard when the program runs its language again, not while it waits for input
     interrupt_late: ClassVar[bool] = False
+    #: that signal is not heard when it comes right before a call that waits: it is sent again
+    interrupt_missed: ClassVar[bool] = False
     #: the signal that holds it for a moment, where that one cuts short what the program waits for
     gentle: ClassVar[int | None] = None
     #: that signal goes to the program's process, not to the debugger's
@@ -359,9 +359,6 @@ class Spelling(Travels):
         return self.evaluate(statement, at)
 
     def assign(self, target: str, value: str, at: At) -> Ask[None] | None:
-        return None
-
-    def slice_expression(self, expression: str, start: int, end: int) -> str | None:
         return None
 
     def exception(self, thread: int) -> Ask[ExceptionInfo | None] | None:

@@ -62,6 +62,8 @@ class Pdb(Spelling):
     typed_filters = True
     # SIGINT is the program's own: it may have a handler for it.
     interrupt = signal.SIGURG
+    # Python sees that a signal came when it runs the next time, or when a call is cut short by it.
+    interrupt_missed = True
     filters = (
         ExceptionFilter("uncaught", "exceptions that nobody catches", default=True),
         ExceptionFilter("raised", "every exception where it is raised"),

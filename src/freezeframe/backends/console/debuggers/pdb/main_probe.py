@@ -82,6 +82,8 @@ class Debugger(pdb.Pdb):
         self.last_function = 0
         self.filters: dict[str, list[str]] = {}
         self.at_prompt = False
+        #: threads that stand, or are about to
+        self.halting: set[int] = set()
         self.evaluating = False
         self.frames: list[tuple[Any, int]] = []
         self.kept: dict[tuple[int, int, str], Any] = {}
@@ -243,9 +245,18 @@ class Debugger(pdb.Pdb):
         self, frame: Any, reason: str | None, numbers: list[str] | None = None, trace: Any = None
     ) -> None:
         """Stand still, and take commands until one lets the program go."""
+        # A signal that comes from here on is for a program that stands already.
+        self.halting.add(threading.get_ident())
         # In a signal's handler nothing else keeps us from tracing ourselves.
         tracing = sys.gettrace()
         sys.settrace(None)
+        try:
+            self.stand(frame, reason, numbers or [], trace)
+        finally:
+            self.halting.discard(threading.get_ident())
+            sys.settrace(tracing)
+
+    def stand(self, frame: Any, reason: str | None, numbers: list[str], trace: Any) -> None:
         with self.lock:
             self.follow(frame)
             self.frames = (
@@ -260,13 +271,12 @@ class Debugger(pdb.Pdb):
                     stream.flush()
             self.at_prompt = True
             try:
-                self.message("@stop " + json.dumps(self.told(reason, numbers or [])))
+                self.message("@stop " + json.dumps(self.told(reason, numbers)))
                 self.start("into", frame)
                 self.ask(frame, trace)
             finally:
                 self.at_prompt = False
                 self.frames, self.kept = [], {}
-                sys.settrace(tracing)
 
     def told(self, reason: str | None, numbers: list[str]) -> dict[str, Any]:
         """Return what there is to say about a stop."""
@@ -309,7 +319,7 @@ class Debugger(pdb.Pdb):
         """Stand still where the program is, in the middle of a call that waits or of an answer."""
         if self.evaluating:
             raise Unstuck
-        if self.at_prompt:
+        if self.at_prompt or threading.get_ident() in self.halting:
             return
         frame = _looking.own(frame)
         if frame is not None:
