@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import glob
 import os
-import platform
 import shutil
 import sys
 import time
@@ -87,6 +86,8 @@ async def _mended(ctx: Context, check: Check) -> Check:
 
 
 async def _version(ctx: Context) -> Check:
+    import platform  # few daemons are ever asked for it
+
     detail = (
         f"{ctx.house.version} on Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
 import re
 import shutil
@@ -94,6 +93,8 @@ def _key(recipe: Recipe) -> str:
 
 
 def _digest(key: str) -> str:
+    import hashlib  # few daemons ever build anything
+
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
