@@ -50,6 +50,18 @@ def test_a_returned_value_is_told_at_the_stop_it_led_to_and_no_longer(dbg, progr
     assert "returned" not in dbg("next").out
 
 
+def test_a_refusal_has_the_reason_and_a_next_step(dbg, program, project):
+    p = program("echo.py")
+    (project / "words.txt").write_text("one\n")
+    dbg("start", p.name, "--stdin", "words.txt", "-b", p.at("line"))
+
+    typed = dbg.error("input", "two", code=1)
+
+    assert (typed["code"], typed["next"]) == ("unsupported", "dbg start PROGRAM")
+    assert "words.txt" in typed["message"]
+    assert dbg.error("next", "--count", "0", code=2)["next"] == "dbg help next"
+
+
 def test_the_smallest_budget_holds_for_every_answer_at_a_stop(dbg, program):
     p = program("orders.py")
     dbg("start", p.name, "-b", p.at("totals"))

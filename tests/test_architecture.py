@@ -61,6 +61,7 @@ ALLOWED_IN_BACKENDS = {
     "discovery": set(),
     "samples": set(),
     "simulators": {"transport"},
+    "sources": set(),
     "php": {"backend"},
     "python": {"backend"},
     "debugger": {"backend", "forks"},
@@ -78,6 +79,7 @@ ALLOWED_IN_BACKENDS = {
         "lldb",
         "native",
         "python",
+        "sources",
         "transport",
     },
     "console": {

@@ -162,7 +162,12 @@ def test_the_adapter_of_the_guide_is_one(tmp_path: Path):
     assert isinstance(adapter, Adapter)
     assert isinstance(missing, Missing)
     assert plan.spawn.argv == (str(debugger), "--stdio")
-    assert plan.arguments == {"program": "/p/x.moon", "args": ["1"], "cwd": "/p"}
+    assert plan.arguments == {
+        "program": "/p/x.moon",
+        "args": ["1"],
+        "cwd": "/p",
+        "stopOnEntry": False,
+    }
 
 
 def test_the_changelog_knows_this_version():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,10 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Insecure, match="cannot be made"):
         paths.secure(str(tmp_path / "file" / "below"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, whose modes nobody can change")
+def test_one_of_ours_that_cannot_be_closed_is_refused() -> None:
+    with pytest.raises(Insecure, match="open to others and cannot be closed") as error:
+        paths.secure("/proc/self/task")
+    assert error.value.next == "FREEZEFRAME_HOME=~/.freezeframe dbg status"

@@ -200,9 +200,9 @@ def page(found: Mapping[str, Mapping[str, str]]) -> str:
         "What each debugger was seen to do when the tests ran against it: "
         f"{WORKS} it works, {REFUSED} it cannot: refused with the nearest thing that works, or "
         f"not claimed; {BROKEN} it does not work; {UNKNOWN} nobody has tried. One test "
-        "or more stands behind every mark; debuggers that are not here were never run in the "
-        "tests (`dbg adapters` calls them untested). The languages of a debugger take "
-        "turns at the tests of a promise.",
+        "or more stands behind every mark; debuggers that are not here are not held to all of it, "
+        "and `dbg adapters` calls those untested that were never run. The languages of a debugger "
+        "take turns at the tests of a promise.",
         "",
         "This page is made of the last run: `python tools/debuggers_page.py` after the tests.",
         "",

@@ -116,8 +116,8 @@ class Answers:
 class Defaults:
     adapter: str | None = _key(
         None,
-        "the debugger to take when --adapter names none, or the kind of it (dap, console); "
-        "empty: the best one for the program",
+        "the debugger to take when --adapter names none, or the kind of it (dap, console, "
+        "inspector); empty: the best one for the program",
         env="FREEZEFRAME_DEBUGGER",
     )
     follow_children: bool = _key(

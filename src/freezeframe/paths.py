@@ -124,10 +124,20 @@ def secure(directory: str) -> str:
                 next=f"ls -ld {directory}",
             )
         if facts.st_mode & 0o077:
-            os.fchmod(handle, 0o700)
+            _close_to_others(handle, directory)
     finally:
         os.close(handle)
     return directory
+
+
+def _close_to_others(handle: int, directory: str) -> None:
+    try:
+        os.fchmod(handle, 0o700)
+    except OSError as error:  # a read-only file system
+        raise Insecure(
+            f"{directory} is open to others and cannot be closed: {error.strerror}.",
+            next="FREEZEFRAME_HOME=~/.freezeframe dbg status",
+        ) from error
 
 
 def _refusal(directory: str, error: OSError) -> Insecure:

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from harness import facts
-from harness.reports import frame_of, printed, shown
+from harness.reports import frame_of, printed, shown, unreadable
 
 PROGRAM = """\
 #include <cstdio>
@@ -113,3 +113,52 @@ def test_what_gdb_says_itself_is_not_the_program_s_output(dbg, program):
     report = dbg.data("start", program.name, "-b", program.at("crash"))
 
     assert printed(report) == ""
+
+
+ALIASES = """\
+#include <cstring>
+
+struct Base {
+    int x = 2;
+    virtual ~Base() = default;
+};
+struct Derived : virtual Base {
+    int z = 4;
+};
+struct Empty {};
+
+static int look(int by, const Base &base, Base *pointer, Derived &unmade) {
+    Empty empty;
+    return by + base.x + pointer->x;  // @look
+}
+
+int main() {
+    Derived made;
+    alignas(Derived) unsigned char raw[sizeof(Derived)];
+    std::memset(raw, 0x5a, sizeof raw);
+    return look(7, made, &made, reinterpret_cast<Derived &>(raw)) == 0;
+}
+"""
+
+
+def test_values_are_shown_as_gdb_itself_shows_them(dbg, native):
+    p = native(ALIASES)
+    told = dbg("start", p.name, "-b", p.at("look")).out
+
+    # What a reference leads to, the real type behind a pointer, and no tables of the compiler's.
+    assert unreadable(told, {"base": r"x=2", "pointer": r"Derived\(.*z=4"}) == []
+    assert "  empty = {}\n" in told
+    assert "_vptr" not in told
+    # What cannot be read takes nothing from the others.
+    assert "  unmade = <cannot be shown: " in told
+    first = dbg.data("backtrace")["stacks"][0]["frames"][0]
+    assert first["arguments"].startswith("by=7, pointer=0x")
+
+
+def test_out_of_main_is_to_the_end_and_without_variables_there_are_none(dbg, native):
+    p = native("int main() {\n    return 3;  // @alone\n}\n")
+    dbg.data("start", p.name, "-b", p.at("alone"))
+
+    assert "no locals in main" in dbg("locals").out
+    assert "no arguments in main" in dbg("args").out
+    assert dbg.data("finish")["exit"]["code"] == 3

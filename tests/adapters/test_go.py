@@ -233,6 +233,8 @@ func fail(how string) {
 	case "fatal":
 		var none func()
 		go none()
+	case "deadlock":
+		<-make(chan int)
 	case "recovered":
 		defer func() { fmt.Println("recovered", recover()) }()
 		panic("nobody sees this")
@@ -268,6 +270,19 @@ def test_a_panic_stops_in_the_user_s_code_with_its_message(dbg, native, how, kin
     assert shown(report).startswith("app.go:")
     assert [line["function"] for line in stop["exception"]["traceback"]][:1] == ["main.main"]
     assert dbg.data("continue")["exit"]["code"] == 2
+
+
+def test_a_deadlock_stops_where_the_program_waits(dbg, native):
+    """The runtime finds it beside all goroutines, and delve can say no more of it."""
+    p = native(PANICS)
+
+    report = dbg.data("start", p.name, "deadlock")
+
+    assert report["stop"]["reason"] == "exception"
+    assert (shown(report).partition(":")[0], texts(report)["how"]) == ("app.go", '"deadlock"')
+    ended = dbg.data("continue")
+    assert ended["exit"]["code"] == 2
+    assert "all goroutines are asleep" in printed(ended, "stderr")
 
 
 def test_a_panic_that_is_recovered_does_not_stop(dbg, native):
@@ -407,6 +422,7 @@ SHAPES = """package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -419,7 +435,12 @@ type Node struct {
 
 func (p Point) Sum() int { return p.X + p.Y }
 
+func (p Point) Fail() int { panic("no") }
+
 func main() {
+	if len(os.Args) > 1 {
+		Point{}.Fail()
+	}
 	small := uint8(34)
 	word := "a \\"b\\", c"
 	numbers := []int{1, 2, 3}
@@ -497,6 +518,8 @@ def test_methods_are_called_and_members_assigned(dbg, native):
     assert dbg.data("print", "point.Sum()")["value"]["text"] == "42"
     assert dbg.data("print", "numbers")["value"]["text"].endswith("[1, 5, 3]")
     assert dbg.error("set", "point", "5", code=1)["code"] == "evaluation"
+    # What a call panics with is not what it gives.
+    assert 'panicked: "no"' in dbg.error("print", "point.Fail()", code=1)["message"]
 
 
 def test_the_receiver_is_an_argument(dbg, native):

@@ -63,6 +63,7 @@ def test_a_class_is_started_by_its_name_and_a_class_path(dbg, sample, project):
 
     assert place(report) == p.at("print")
     assert frame_of(report)["path"] == str(project / "store.java")
+    assert place(dbg.data("start", "--classpath", "out", "Store")) == p.at("print")
 
 
 def test_a_class_file_is_started(dbg, sample, project):
@@ -77,6 +78,19 @@ def test_a_class_path_that_is_not_there_is_missed(dbg, project):
 
     assert error["code"] == "not-found"
     assert "nowhere" in error["message"]
+    for words in (("-m", "Nope"), ("pkg.Nope",)):
+        error = dbg.error("start", "--classpath", ".", *words, code=1)
+        assert error["message"] == f"there is no class {words[-1]} in .."
+
+
+def test_variables_that_the_compiler_did_not_note_are_said_to_be_unknown(dbg, project):
+    text = "class Bare {\n  public static void main(String[] a) {\n    int n = a.length;\n  }\n}\n"
+    p = programs.write("Bare.java", text, project)
+    subprocess.run(["javac", "-g:lines,source", "-d", "out", str(p.path)], check=True, cwd=project)
+
+    report = dbg.data("start", "--classpath", "out", "-b", "Bare.java:3", "Bare")
+
+    assert texts(report) == {"(locals)": "unknown: compiled without -g"}
 
 
 def test_a_jar_without_a_main_class_says_how_it_is_started(dbg, project):

@@ -204,6 +204,50 @@ CROWDED = (
 )
 
 
+ALIASES = r"""
+#include <cstring>
+#include <new>
+
+struct Empty {};
+struct Base {
+    int x = 2;
+    virtual ~Base() = default;
+};
+struct Derived : virtual Base {
+    int z = 4;
+};
+
+static int look(int &number, const Base &base, Base *pointer, int (&row)[3], Derived &unmade) {
+    Empty empty;
+    return number + base.x + pointer->x + row[0];  // @look
+}
+
+int main() {
+    int number = 7, row[3] = {5, 6, 8};
+    Derived made;
+    alignas(Derived) unsigned char raw[sizeof(Derived)];
+    std::memset(raw, 0x5a, sizeof raw);
+    return look(number, made, &made, row, reinterpret_cast<Derived &>(raw)) == 0;
+}
+"""
+
+
+def test_what_a_reference_or_a_pointer_leads_to_is_shown(dbg, native):
+    p = native(ALIASES)
+    dbg.data("start", p.name, "-b", p.at("look"))
+
+    # One object that was never made takes nothing from the others.
+    told = dbg("locals", "--budget", 6000).out
+
+    assert {"number", "base", "pointer", "row", "unmade", "empty"} <= set(
+        re.findall(r"^ +(\w+) = ", told, re.MULTILINE)
+    )
+    wanted = {"number": r"\b7$", "base": r"x=2", "pointer": r"Derived\(.*z=4", "row": r"5, 6, 8"}
+    assert unreadable(told, wanted) == []
+    assert re.search(r"empty = (\{\}|Empty)$", told, re.MULTILINE), told
+    assert re.search(r"\b7$", dbg("print", "number").out.strip())
+
+
 def test_a_frame_full_of_objects_shows_what_is_in_each(dbg, native):
     p = native(CROWDED, "-std=c++17")
     dbg.data("start", p.name, "-b", p.at("end"))

@@ -258,6 +258,26 @@ def test_a_variant_whose_tag_is_hidden_in_its_data_is_told_right(dbg, native):
     assert unreadable(told, expected) == []
 
 
+BORROWED = r"""
+fn look(word: &Option<String>, number: &mut Result<i32, String>, many: &[u8]) -> usize {
+    many.len() // @borrowed
+}
+
+fn main() {
+    println!("{}", look(&Some("here".to_string()), &mut Ok(9), &[5, 6]));
+}
+"""
+
+
+def test_a_reference_to_an_enum_shows_its_variant(dbg, native):
+    p = native(BORROWED)
+    dbg.data("start", p.name, "-b", p.at("borrowed"))
+
+    told = dbg("locals").out
+
+    assert unreadable(told, {"word": r'Some\("here"\)', "number": r"Ok\(9\)", "many": "5, 6"}) == []
+
+
 # --- functions ----------------------------------------------------------------------------------
 
 

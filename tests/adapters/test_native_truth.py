@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from harness import programs
 from harness.reports import frame_of, place, printed, texts
 
 SCOPES = r"""
@@ -51,6 +52,12 @@ struct packet {
 int main(void) {
     struct packet packet = {.kind = 1, .whole = 65, .left = 3, .right = 4};
     return packet.kind;  // @end
+}
+"""
+
+ALONE = r"""
+int main(void) {
+    return 0;  // @alone
 }
 """
 
@@ -246,6 +253,18 @@ def test_a_breakpoint_that_was_never_in_place_is_told_at_the_end(dbg, native):
 
     assert ended["exit"]["code"] == 1
     assert [b["state"] for b in ended["breakpoints"]] == ["pending"]
+
+
+def test_a_source_is_meant_by_its_name_wherever_the_program_was_made(dbg, debugger, tmp_path):
+    source = programs.write(f"away{debugger.suffix}", ALONE, tmp_path / "far")
+    p = programs.compiled(source)
+
+    report = dbg.data("start", p.path, "-b", p.at("alone"))
+
+    assert frame_of(report)["path"] == str(source.path)
+    # A file without any variable has none; that is no failure.
+    assert "no locals in main" in dbg("locals").out
+    assert re.search("no (locals|arguments) in main", dbg("args").out)
 
 
 def test_a_program_with_lines_only_says_that_it_has_no_variables(dbg, native):

@@ -353,6 +353,16 @@ def test_a_program_that_is_no_program_says_so_itself(dbg, script):
 # --- values -------------------------------------------------------------------------------------
 
 
+def test_names_of_every_alphabet_are_shown(dbg, script):
+    p = script(
+        "function f(naïve) {\n  const число = naïve * 2;\n  return число; // @here\n}\nf(2);\n"
+    )
+
+    report = dbg.data("start", p.name, "-b", p.at("here"))
+
+    assert texts(report) == {"naïve": "2", "число": "4"}
+
+
 def test_values_of_every_kind_are_readable_and_no_code_of_theirs_runs(dbg, sample):
     p = sample("shapes")
 
@@ -474,7 +484,15 @@ def test_code_of_a_context_of_its_own_is_seen_like_any_other(dbg, script):
     assert dbg.data("print", "inner")["value"]["text"] == "{a: Map(1) {1 => 2}}"
 
 
-def test_code_that_a_tool_compiles_is_stopped_in_at_the_lines_of_its_source(dbg, script):
+@pytest.mark.parametrize(
+    "run",
+    [
+        "vm.compileFunction(text, ['exports'], { filename })({});",
+        "new vm.Script(`(exports => {${text}\n})`, { filename }).runInThisContext()({});",
+    ],
+    ids=["function", "script"],
+)
+def test_code_that_a_tool_compiles_is_stopped_in_at_the_lines_of_its_source(dbg, script, run):
     """As test runners do it: the text is another one, under the name of the source."""
     source = script("exports.one = 1; // @one\nexports.two = 2; // @two\n", "lib.js")
     p = script(
@@ -485,12 +503,13 @@ def test_code_that_a_tool_compiles_is_stopped_in_at_the_lines_of_its_source(dbg,
         "const text = '// made\\n// by a tool\\nexports.one = 1;\\nexports.two = 2;\\n'\n"
         "  + '//# sourceMappingURL=' + url;\n"
         "const filename = require.resolve('./lib.js');\n"
-        "vm.compileFunction(text, ['exports'], { filename })({});\n"
+        f"{run}\n"
     )
 
     report = dbg.data("start", p.name, "-b", source.at("two"))
 
     assert place(report) == source.at("two")
+    assert not report["breakpoints"], "it is where it was wanted"
     assert dbg.data("print", "exports")["value"]["text"] == "{one: 1}"
 
 

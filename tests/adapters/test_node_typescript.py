@@ -173,8 +173,76 @@ def test_a_source_is_started_by_the_loader_of_its_project(dbg, project, sources,
     dbg.data("catch", "off")
     assert printed(dbg.data("continue"), "stdout") == "4 true\n"
 
+    if loader == "tsx":
+        # Modules that do not fit together say so themselves, with the place.
+        main.path.write_text("import { nothing } from './lib.js';\nnothing();\n")
+        unfit = dbg.data("start", "src/main.ts")
+        assert unfit["exit"]["code"] == 1
+        assert "main.ts:1" in printed(unfit, "stderr")
+
     # The loader hands a failure on: it stops where it is thrown all the same.
     main.path.write_text("function fail(n: number) { throw new RangeError(`${n}`); }\nfail(7);\n")
     dbg.data("catch", "default")
     failed = dbg.data("start", "src/main.ts")
     assert (shown(failed), texts(failed)["n"]) == ("main.ts:1", "7")
+
+
+GUARDS = """function check(n: number): boolean {
+  return n > 90; // @check
+}
+function name(n: number): string {
+  if (check(n)) return 'big'; // @first
+  if (n < 0) return 'negative';
+  if (n == 0) return 'zero'; // @third
+  n++; // @behind
+  return `n ${n}`;
+}
+async function later(n: number): Promise<number> {
+  if (await Promise.resolve(n < 0)) return 0;
+  n += 10; // @awaited
+  return n;
+}
+for (const n of [-1, 0, 1, 99, 2]) console.log(name(n));
+later(-1).then(() => later(3)); // @later
+"""
+
+
+def test_a_line_behind_a_guard_is_stopped_at_in_code_without_blanks(dbg, project):
+    """tsx writes `if(n<0)return;n++`, where V8 takes the two for one place."""
+    (project / "node_modules").symlink_to(TYPESCRIPT_MODULES)
+    guards = programs.write("guards.ts", GUARDS, project)
+
+    def stops(*marks):
+        dbg.data("breakpoint", "remove", "--all")
+        wanted = [word for mark in marks for word in ("-b", guards.at(mark))]
+        report, found = dbg.data("start", "guards.ts", *wanted), []
+        while report["state"] == "stopped":
+            found.append((shown(report), texts(report)["n"]))
+            report = dbg.data("continue")
+        return found
+
+    third, behind, check, awaited = (
+        f"guards.ts:{guards.line(mark)}" for mark in ("third", "behind", "check", "awaited")
+    )
+    assert stops("third", "behind") == [
+        *[(third, "0"), (third, "1"), (behind, "1"), (third, "2"), (behind, "2")]
+    ]
+    # A stop on the way there does not lead astray.
+    checks = [(check, n) for n in ("-1", "0", "1", "99", "2")]
+    assert stops("check", "behind") == [*checks[:3], (behind, "1"), *checks[3:], (behind, "2")]
+    assert stops("awaited") == [(awaited, "3")]
+
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("break", guards.at("behind"), "--condition", "n == 2")
+    dbg.data("break", guards.at("third"), "--log", "third {n}")
+    report = dbg.data("start", "guards.ts", "-b", guards.at("first"))
+    assert (shown(report), texts(report)["n"]) == (f"guards.ts:{guards.line('first')}", "-1")
+    dbg.data("breakpoint", "remove", str(report["stop"]["breakpoints"][0]))
+    report = dbg.data("continue")
+    assert (shown(report), texts(report)["n"]) == (behind, "2")
+    assert printed(report, "log") == "third 0\nthird 1\nthird 2\n"
+    # A step from a guard that holds goes back to the caller, not to the line behind.
+    dbg.data("breakpoint", "remove", "--all")
+    report = dbg.data("start", "guards.ts", "-b", guards.at("first"))
+    dbg.data("next")
+    assert shown(dbg.data("next")) == f"guards.ts:{guards.line('later') - 1}"

@@ -121,7 +121,7 @@ def test_warnings_stop_when_they_are_asked_for(dbg, sample):
 def test_an_evaluation_that_never_ends_is_interrupted_and_harms_nothing(dbg, project):
     text = "<?php\nfunction forever() { while (true) { } }\n$x = 1; // @x\necho $x;\n"
     p = write("forever.php", text, project)
-    dbg.configure("[timeouts]\nvalue_s = 0.3\n")
+    dbg.configure("[timeouts]\nvalue_s = 1\n")
     dbg.data("start", p.name, "-b", p.at("x"))
 
     assert dbg.error("print", "forever()")["code"] == "debugger-timeout"

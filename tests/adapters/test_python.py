@@ -350,6 +350,17 @@ def test_a_breakpoint_where_no_code_is_never_looks_bound_there(dbg, program, lin
     assert each["state"] != "bound" or each["moved_from"] == line, f"the line is {why}"
 
 
+def test_a_bare_line_at_the_start_is_one_of_the_program_wherever_another_stands(dbg, program):
+    other, p = program("orders.py"), program("loop.py")
+    dbg.data("start", other.name, "-e")
+
+    report = dbg.data("start", p.name, "-b", p.line("loop"))
+
+    assert place(report) == p.at("loop")
+    error = dbg.error("start", "-b", p.line("loop"), "-m", "loop", code=2)
+    assert "of which file" in error["message"]
+
+
 def test_a_condition_that_cannot_be_parsed_is_refused_at_once(dbg, program):
     p = program("loop.py")
 
@@ -381,3 +392,20 @@ def test_a_typo_leads_to_the_command_that_was_meant(dbg):
 
     assert error["code"] == "usage"
     assert "break" in error["next"]
+
+
+def test_a_breakpoint_whose_line_an_edit_moved_away_is_told_once(dbg, write_program):
+    source = "def total(rows):\n    result = 0\n    result += len(rows)\n    return result\n\n"
+    source += "total([1])\n"
+    path = write_program("total.py", source).path
+    dbg("start", "total.py", "-b", "total.py:3")
+
+    path.write_text("# edited\n" + source)
+    moved = (
+        "breakpoint 1 stays at total.py:3; since an edit the line that it was set at is total.py:4"
+    )
+    assert any(note.startswith(moved) for note in dbg.data("restart")["notes"])
+    assert not dbg.data("restart")["notes"]
+
+    path.write_text(source.replace("len(rows)", "sum(rows)"))
+    assert not dbg.data("restart")["notes"], "a line that was edited in its place is still it"

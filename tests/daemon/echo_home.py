@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -20,6 +21,15 @@ FIRST = HERE / "first.py"
 HANDLER = f"{HERE / 'echo.py'}:make"
 CLIENT = HERE.parent.parent / "scripts" / "dbg"
 PATIENCE_S = 30.0
+
+
+def open_files(pid: int) -> list[str]:
+    """Return what a process has open; what it closes while we look is left out."""
+    names = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            names.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return names
 
 
 class EchoHome:

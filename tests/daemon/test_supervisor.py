@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from daemon.echo_home import EchoHome
+from daemon.echo_home import EchoHome, open_files
 from harness.facts import alive, wait_for_exit
 
 
@@ -80,8 +80,7 @@ def test_no_debuggee_inherits_the_lock(home: EchoHome, victim: str) -> None:
     program, child = map(int, home.run("spawn").stdout.split())
     lock = str(home.path / "daemon.lock")
     for pid in (program, child):
-        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-        assert lock not in links
+        assert lock not in open_files(pid)
     if victim == "both":
         os.kill(owner, signal.SIGKILL)
     os.kill(daemon, signal.SIGKILL)

@@ -189,6 +189,7 @@ def test_the_version_can_be_asked_for_as_everywhere(ops: Registry) -> None:
         ("next --count many", "takes a whole number, not `many`", "dbg help next"),
         ("p x --format hx", "the nearest is `hex`", "dbg help print"),
         ("p x --dpeth 2", "the nearest is `--depth`", "dbg p x --depth 2"),
+        ("next --keep 2", "no option `--keep`.", "dbg help next"),
         ("p", "`print` needs EXPR", "dbg help print"),
         ("breakpoint remove", "needs ID", "dbg help breakpoint remove"),
         ("--budget 0 locals", "above 0", "dbg help"),

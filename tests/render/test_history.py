@@ -76,13 +76,14 @@ def test_a_filtered_table_says_of_how_many():
         where="n > 4",
         unanswered=2,
         reason="n",
+        asked=("a.py:4", "--where", "n > 4"),
     )
 
     assert shown(table) == text("""
         a.py:4: 4 of 9 hits in run 7 (good, app) with n > 4
         hit  time    n
           3  0.750s  5
-        … 3 more hits (dbg hits a.py:4 --range 1:2)
+        … 3 more hits (dbg hits a.py:4 --where 'n > 4' --range 1:2)
         left out: 2 hits without n
     """)
 
@@ -106,6 +107,7 @@ def test_groups_tell_how_often_and_between_what():
         4,
         more=1,
         columns=("n",),
+        asked=("a.py:4", "--group-by", "n % 2"),
     )
 
     assert shown(groups) == text("""
@@ -113,7 +115,7 @@ def test_groups_tell_how_often_and_between_what():
         n % 2  hits  share  first  last  n
             0     3  75%        1     9  0 … 8
             1     1  25%        2     2  1
-        … 1 more value (--top)
+        … 1 more value (dbg hits a.py:4 --group-by 'n % 2')
     """)
 
 

@@ -300,6 +300,13 @@ def test_the_way_of_several_steps_is_one_line_each():
     """)
 
 
+def test_a_single_change_on_the_way_has_the_line_to_itself():
+    when = "datetime.datetime(2019, 4, 20, 11, 0, 0, 900000, tzinfo=None)"
+    trail = (StepTrail("/p/app.py:20", "total", 20, "x", (Value("t", when, changed=True),)),)
+
+    assert f"app.py:20 in total  t = {when} (new)\n" in shown(report(stop=stop(), trail=trail))
+
+
 def test_the_returned_value_callers_notes_and_breakpoints_amiss_are_told():
     answer = report(
         stop=stop(StopReason.STEP),

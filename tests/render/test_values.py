@@ -265,6 +265,32 @@ def test_a_container_of_containers_is_closed_as_it_was_opened(opening, closing):
     assert line.endswith(f", … 1000 items{closing}")
 
 
+def test_a_container_is_not_cut_within_an_element():
+    field = ", ".join(f"b{i}: {i}" for i in range(40))
+    value = Value("cs", f"go-x.List [*{{a: 1, {field}}}, nil]", has_children=True, count=2)
+
+    line = shown(Evaluated("cs", value), budget_tokens=60).splitlines()[0]
+
+    assert "items" not in line, "the second element does not follow where the first was cut"
+    assert line.startswith("cs = go-x.List [*{a: 1, b0: 0, ")
+    assert line.endswith("}, nil]")
+
+
+def test_a_gap_that_would_save_nothing_is_not_made():
+    nearly, long = "x" * 110, "y" * 140
+    answer = FrameAnswer(
+        Frame(1, "total", "/p/app.py", 23),
+        5,
+        source(23),
+        (local_scope(Value("a", nearly), Value("b", long)),),
+    )
+
+    lines = shown(answer).splitlines()
+
+    assert f"  a = {nearly}" in lines
+    assert any(line.startswith("  b = yyy") and "chars…" in line for line in lines)
+
+
 def test_changed_parts_are_told_by_their_paths_a_few_of_them():
     parts = tuple(Value(f"xs[{i}]", "1", changed=True, was="0") for i in range(6))
     value = Value("xs", "[…]" * 40, changed=True, was="[.]" * 40, parts=parts, more_parts=3)

@@ -35,6 +35,39 @@ def test_a_name_that_stands_in_two_places_is_asked_back(project):
         at("part.py:1", project)
 
 
+def made_of(*paths):
+    return lambda text, project: resolve(
+        Location.parse(text), str(project), str(project), made_of=lambda: paths
+    )
+
+
+def test_a_file_that_the_program_was_made_of_is_found_by_its_name(project, tmp_path_factory):
+    away = tmp_path_factory.mktemp("away") / "far.c"
+    away.write_text("one\n")
+    find = made_of("/nowhere/other.c", str(away))
+
+    assert find("far.c:1", project) == Location(file=str(away), line=1)
+    # One that is not here has lines all the same.
+    assert find("other.c:70", project) == Location(file="/nowhere/other.c", line=70)
+    with pytest.raises(NotFound) as error:
+        find("farr.c:1", project)
+    assert error.value.next == f"dbg break {away}:1"
+
+
+def test_of_two_files_the_one_that_the_program_was_made_of_is_meant(project):
+    (project / "other").mkdir()
+    (project / "other" / "part.py").write_text("one\n")
+    path = str(project / "other" / "part.py")
+
+    assert made_of(path)("part.py:1", project).file == path
+
+
+def test_a_file_of_another_kind_is_not_offered_for_a_misspelt_one(project):
+    with pytest.raises(NotFound) as error:
+        at("app.pyc:2", project)
+    assert error.value.next == "dbg break FILE:LINE"
+
+
 def test_a_misspelt_file_names_the_nearest(project):
     with pytest.raises(NotFound) as error:
         at("ap.py:2", project)
@@ -49,6 +82,26 @@ def test_a_line_beyond_the_end_says_how_many_there_are(project):
 def test_line_zero_is_no_line(project):
     with pytest.raises(UsageError):
         at("app.py:0", project)
+
+
+@pytest.mark.parametrize(
+    ("text", "next_step"),
+    [
+        ("app.py", "dbg source app.py:1"),
+        ("app.py:total", "dbg break total"),
+        ("deep/part.py:total", "dbg break total"),
+    ],
+)
+def test_a_file_without_a_line_is_not_taken_for_a_function(text, next_step, project):
+    with pytest.raises(UsageError) as error:
+        at(text, project)
+    assert error.value.next == next_step
+
+
+@pytest.mark.parametrize("name", ["app", "mod.total", "a::b", "gone.py", "gone.py:total"])
+def test_a_name_that_is_no_file_may_be_a_function(name, project):
+    (project / "app").touch()  # a program may be called as its function is
+    assert at(name, project) == Location(function=name)
 
 
 def test_ids_are_never_given_twice():

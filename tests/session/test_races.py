@@ -116,8 +116,10 @@ def test_starts_of_one_name_at_once_leave_one_session(dbg: Dbg, endless: Program
             assert "session one was ended by another command" in answer.err, str(answer)
     sessions = dbg.data("status")["sessions"]
     assert [session["name"] for session in sessions] == ["one"]
-    programs = [c for c in dbg.processes().values() if endless.name in c]
-    assert len(programs) == 1, programs
+    wait_until(
+        lambda: len([c for c in dbg.processes().values() if endless.name in c]) == 1,
+        lambda: f"one program is left of {dbg.processes()}",
+    )
 
 
 def test_a_pause_while_the_program_is_being_started_says_so(dbg: Dbg, endless: Program) -> None:
@@ -240,8 +242,8 @@ def test_many_commands_leave_nothing_behind_in_the_daemon(
         dbg("batch", "--keep-going", *batch)
         dbg("restart")
     wait_until(lambda: len(open_files()) <= before, lambda: "\n".join(open_files()))
-    children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
-    assert len(children) == 1, "a program that ended was not reaped"
+    children = Path(f"/proc/{daemon}/task/{daemon}/children")
+    wait_until(lambda: len(children.read_text().split()) == 1, "all that ended are reaped")
 
 
 def test_a_structured_request_outlives_nobody_and_ends_nothing(

@@ -34,7 +34,7 @@ class Debugger:
     """What there is to know before a debugger is started."""
 
     name: str
-    #: how it is spoken to: dap, console
+    #: how it is spoken to: dap, console, inspector
     kind: str
     languages: tuple[str, ...]
     #: file name patterns of programs it debugs, most telling first

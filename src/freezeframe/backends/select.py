@@ -165,7 +165,8 @@ def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config
             if not set(kinds).isdisjoint(each.binaries)
         ]
         program = path if claims else program
-    choice = _first_found(_of_kind(claims, name, what, config), what, env, config)
+    by_name = f"dbg attach {pid} --adapter NAME"
+    choice = _first_found(_of_kind(claims, name, what, config), what, env, config, by_name)
     return Choice(choice.debugger, choice.found, choice.reason, program)
 
 
@@ -410,7 +411,11 @@ def _order(kinds: Sequence[str]) -> str:
 
 
 def _first_found(
-    claims: list[tuple[Debugger, str]], what: str, env: Mapping[str, str], config: Config
+    claims: list[tuple[Debugger, str]],
+    what: str,
+    env: Mapping[str, str],
+    config: Config,
+    by_name: str = "dbg start PROGRAM --adapter NAME",
 ) -> Choice:
     missing: list[tuple[Debugger, str]] = []
     for adapter, reason in sorted(claims, key=lambda claim: claim[0].rank):
@@ -428,7 +433,7 @@ def _first_found(
     raise DebuggerMissing(
         f"no debugger here claims {os.path.basename(what) or what}; "
         f"known languages: {', '.join(languages)}.",
-        next="dbg start PROGRAM --adapter NAME",
+        next=by_name,
     )
 
 

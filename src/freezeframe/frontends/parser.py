@@ -252,7 +252,9 @@ class _Arguments:
         """Return the one option that an unknown *name* was probably meant to be, or nothing."""
         own = [each for each, (param, _) in self.spec.options.items() if not param.hidden]
         if _LONG.fullmatch(name):
-            return nearest(name, [each for each in (*own, *GLOBAL_OPTIONS) if len(each) > 2])
+            # Dashes are alike in all: with them any two short words would be near.
+            words = [each[2:] for each in (*own, *GLOBAL_OPTIONS) if len(each) > 2]
+            return [f"--{each}" for each in nearest(name[2:], words)]
         begins = [each for each in own if each.startswith(f"-{name}")]
         return begins if _SHORT.fullmatch(name) and len(begins) == 1 else []
 

@@ -118,6 +118,13 @@ class Columns:
     constant: tuple[Value, ...] = ()
     others: tuple[str, ...] = ()
 
+    def without(self, name: str) -> Columns:
+        """Return all columns but the one of that name."""
+        pairs = zip(self.names, self.tell, strict=True)
+        kept = [(each, tell) for each, tell in pairs if each != name]
+        names = tuple(each for each, _ in kept)
+        return Columns(names, [tell for _, tell in kept], self.constant, self.others)
+
     def cells(self, row: HitRow) -> tuple[str | None, ...]:
         return tuple(tell(row) for tell in self.tell)
 

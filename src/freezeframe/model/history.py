@@ -104,6 +104,8 @@ class HitTable:
     #: hits for which `where` could not be answered, and why
     unanswered: int = 0
     reason: str | None = None
+    #: the words of the question, without how many rows are wanted
+    asked: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
 
 
@@ -130,6 +132,8 @@ class HitGroups:
     columns: tuple[str, ...] = ()
     #: hits for which there is no such value
     unanswered: int = 0
+    #: the words of the question, without how many rows are wanted
+    asked: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import glob
+import logging
 import os
 import shutil
 import sys
@@ -21,6 +22,8 @@ from freezeframe.model.answers import Check
 from . import _mending, hosts
 from ._context import Context
 from ._trying import trials
+
+log = logging.getLogger(__name__)
 
 #: for one check; debuggers have limits of their own
 _CHECK_S = 15.0
@@ -65,6 +68,7 @@ async def _bounded(ctx: Context, name: str) -> Check:
     except FreezeframeError as error:
         return Check(name, "fail", error.message, error.next)
     except Exception as error:
+        log.exception("looking at %s", name)
         return Check(name, "fail", f"{type(error).__name__}: {error}", "dbg logs")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from freezeframe.backends.backend import Feature
-from freezeframe.errors import DebuggerLost
+from freezeframe.errors import DebuggerLost, UsageError
 from freezeframe.session import refusals
 from freezeframe.session.waiting import wait_end
 
@@ -29,6 +29,9 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
         if ctx.found is None or not await wait_end(ctx.found, _END_S):
             raise
         raise refusals.ended(ctx.found) from None
+    except UsageError as wrong:
+        wrong.next = wrong.next or f"dbg help {spec.name}"
+        raise
 
 
 async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:

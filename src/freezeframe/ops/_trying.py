@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import time
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ from freezeframe.session.waiting import ticket, wait
 
 from . import _programs
 from ._context import Context
+
+log = logging.getLogger(__name__)
 
 #: for one debugger, from its start to the end of the program
 _TRIAL_S = 60.0
@@ -75,6 +78,7 @@ async def trial(ctx: Context, info: AdapterInfo, building: asyncio.Lock | None =
     except FreezeframeError as error:
         detail, fix = error.message, error.next or fix
     except Exception as error:
+        log.exception("trying %s", info.name)
         detail = f"{type(error).__name__}: {error}"
     who = f"{info.version}: " if info.version else ""
     took_s = time.monotonic() - began

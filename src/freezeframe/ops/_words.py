@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 
+from freezeframe.backends import select
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.places import Location
 
 from ._context import Context
+
+#: how a Java class may be called
+_CLASS = re.compile(r"[\w$]+(?:\.[\w$]+)*(?<!\.java)(?<!\.class)(?<!\.jar)")
 
 
 def with_directory(ctx: Context, cwd: str, program: str) -> tuple[Context, str]:
@@ -34,6 +39,20 @@ def with_classes(ctx: Context, classpath: str) -> Context:
     return replace(ctx, caller=replace(ctx.caller, env=env))
 
 
+def is_class(ctx: Context, program: str | None, classpath: str, *, module: bool) -> bool:
+    """Whether a program is the name of a class. Raises NotFound for one that is not there."""
+    path = os.path.join(ctx.caller.cwd, program or "")
+    if program is None or (not module and (os.path.exists(path) or not _CLASS.fullmatch(program))):
+        return module
+    there = select.known(ctx.config).values()
+    if not any(each.has_module(program, ctx.caller.cwd, ctx.caller.env) for each in there):
+        raise NotFound(
+            f"there is no class {program} in {classpath}.",
+            next="dbg start --classpath PATH -m PACKAGE.CLASS",
+        )
+    return True
+
+
 def taken_back(
     cwd: str, module: str, args: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -47,6 +66,8 @@ def taken_back(
         if word == "--":
             break
         option, equals, value = word.partition("=")
+        if option == "--classpath":
+            remarks.append(f"{option} was given to {module}; options of dbg stand before -m")
         if option not in ("-b", "--break"):
             continue
         value = value if equals else "".join(args[place + 1 : place + 2])

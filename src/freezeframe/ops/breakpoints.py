@@ -12,10 +12,11 @@ from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import BreakpointAnswer, BreakpointList, WatchpointList
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Watchpoint
-from freezeframe.session.breakpoints import Wanted, resolve
+from freezeframe.session.breakpoints import Wanted
 from freezeframe.session.phase import Phase
 
 from ._context import Context
+from ._places import located
 from ._registry import Arg, Effect, Needs, op
 
 _HIT_COUNT = re.compile(r"\s*(==|>=|>|%|<=|<)?\s*(\d+)\s*")
@@ -27,12 +28,14 @@ async def enter(
     location: Location,
     *,
     remote: bool = False,
+    program: str | None = None,
     dry: bool = False,
     **details: object,
 ) -> tuple[Wanted, str]:
     """Enter a breakpoint in the workspace and tell every live session.
 
-    With *dry* nothing is entered: only what can be wrong with it is found out.
+    *program* is the one that will meet it, where that is known. With *dry* nothing is entered: only
+    what can be wrong with it is found out.
     """
     workspace = ctx.workspace
     location = await _completed(ctx, location)
@@ -40,9 +43,10 @@ async def enter(
         isinstance(s.target, Attach) and s.target.host is not None
         for s in workspace.live_sessions()
     )
-    entry = Wanted(0, resolve(location, ctx.caller.cwd, workspace.root, remote=remote))
+    entry = Wanted(0, located(ctx, location, remote=remote, program=program))
     for key, value in details.items():
         setattr(entry, key, value)
+    entry.text = _text_at(ctx, entry)
     _check(ctx, entry)
     if dry:
         return entry, "checked"
@@ -52,6 +56,7 @@ async def enter(
             workspace.book.add(entry)
             await workspace.apply([entry])
             return entry, "added"
+        known.text = entry.text
         alike = all(getattr(known, key) == value for key, value in details.items())
         if not details or (alike and known.enabled == entry.enabled):
             return known, "exists"
@@ -60,6 +65,32 @@ async def enter(
         known.hits = 0
         await workspace.apply([known])
         return known, "changed"
+
+
+def overtaken(ctx: Context) -> list[str]:
+    """Say which breakpoints stay where their line stood before an edit; of each edit once."""
+    notes = []
+    for entry in ctx.workspace.book:
+        was, text = entry.text, _text_at(ctx, entry)
+        path, line = entry.location.file, entry.location.line
+        if not entry.enabled or path is None or not was or text in (None, was, entry.told):
+            continue
+        entry.told = text
+        lines = [each.strip() for each in ctx.hub.sources.lines(path)]
+        if lines.count(was) == 1:
+            file = os.path.relpath(path, ctx.caller.cwd)
+            now = f"{file}:{lines.index(was) + 1}"
+            notes.append(
+                f"breakpoint {entry.id} stays at {file}:{line}; since an edit the line that it "
+                f"was set at is {now}: dbg break {now}"
+            )
+    return notes
+
+
+def _text_at(ctx: Context, entry: Wanted) -> str | None:
+    file, line = entry.location.file, entry.location.line
+    text = ctx.hub.sources.line(file, line) if file is not None and line is not None else None
+    return None if text is None else text.strip()
 
 
 async def _completed(ctx: Context, location: Location) -> Location:
@@ -247,7 +278,7 @@ def _chosen(ctx: Context, text: str) -> list[Wanted]:
     book = ctx.workspace.book
     if text.isdecimal():
         return [book.get(int(text))]
-    location = resolve(Location.parse(text), ctx.caller.cwd, ctx.workspace.root)
+    location = located(ctx, Location.parse(text))
     found = [entry for entry in book if entry.location == location]
     if not found:
         every = text in ("all", "*")

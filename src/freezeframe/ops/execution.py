@@ -12,7 +12,7 @@ from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import StepTrail, StopReport
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Frame, StopReason
-from freezeframe.session.breakpoints import Wanted, resolve
+from freezeframe.session.breakpoints import Wanted
 from freezeframe.session.moment import Moment
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
@@ -23,6 +23,7 @@ from freezeframe.session.waiting import wait as wait_for_news
 from ._arguments import NextStop, Timeout
 from ._blocked import where_it_waits
 from ._context import Context
+from ._places import located
 from ._registry import Arg, Effect, Needs, op
 from ._reports import running_report, stop_report, trail_of
 
@@ -279,7 +280,7 @@ async def _place(ctx: Context, where: Location) -> Location:
         moment = await ctx.session.require_stopped()
         frame = await moment.current_frame()
         where = Location(file=frame.path, line=int(where.function))
-    return resolve(where, ctx.caller.cwd, ctx.workspace.root)
+    return located(ctx, where)
 
 
 @op(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from freezeframe.errors import NotFound, UsageError
@@ -106,12 +107,19 @@ async def hits(
     place = _named(where, rows)
     by = group_by or count_by
     wanted = read_range(range)
+    options = {"where": condition, "group-by": group_by, "count-by": count_by, "run": run}
+    asked = [str(where), *columns]
+    for name, value in options.items():
+        asked += [f"--{name}", value] if value is not None else []
 
     def table() -> HitTable | HitGroups:
         chosen = tables.choose(rows, condition)
         if by is None:
-            return _table(found, place, rows, chosen, columns, condition, wanted or (0, top))
+            whole = _table(found, place, rows, chosen, columns, condition, wanted or (0, top))
+            return replace(whole, asked=tuple(asked))
         shown = tables.columns(chosen.rows, columns) if group_by and chosen.rows else None
+        if shown is not None and not columns:
+            shown = shown.without(by)
         groups, unanswered = tables.groups(
             chosen.rows, by, shown, by_count=count_by is not None or top is not None
         )
@@ -125,6 +133,7 @@ async def hits(
             more=len(groups) - len(kept),
             columns=shown.names if shown else (),
             unanswered=unanswered,
+            asked=tuple(asked),
         )
 
     # Thousands of stops take a while to read: the daemon serves others meanwhile.

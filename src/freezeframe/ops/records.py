@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from typing import Annotated
 
 from freezeframe.backends.backend import Backend, Launch
@@ -143,16 +144,17 @@ async def export(
         return Text(text, whole=True)
     path = os.path.abspath(os.path.join(ctx.caller.cwd, os.path.expanduser(file)))
     data = text.encode("utf-8", "replace")
-    _write(path, data, force)
+    again = shlex.join(["export", *([] if run is None else [run]), file])
+    _write(path, data, force, again)
     return Exported(path, "html" if is_page else "jsonl", found.run, len(data))
 
 
-def _write(path: str, data: bytes, force: bool) -> None:
+def _write(path: str, data: bytes, force: bool, again: str) -> None:
     try:
         with open(path, "wb" if force else "xb") as out:
             out.write(data)
     except FileExistsError:
-        raise UsageError(f"{path} is there already.", next="dbg export … --force") from None
+        raise UsageError(f"{path} is there already.", next=f"dbg {again} --force") from None
     except OSError as error:
         words = (error.strerror or str(error)).lower()
         raise NotFound(f"{path} cannot be written: {words}.", code="failed") from None

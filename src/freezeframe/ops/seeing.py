@@ -22,12 +22,12 @@ from freezeframe.model.answers import (
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Frame, Thread
 from freezeframe.model.values import Scope, ScopeKind, Value
-from freezeframe.session.breakpoints import resolve
 from freezeframe.session.moment import FrameView, Moment
 from freezeframe.session.phase import Phase
 from freezeframe.session.sources import enclosing_block
 
 from ._context import Context
+from ._places import located
 from ._registry import Arg, Effect, Needs, op
 from ._reports import running_report, source_at, stop_report
 
@@ -124,7 +124,7 @@ async def source(
             return SourceAnswer(found, current.function)
         path, line = current.path, current.line
     else:
-        place = resolve(where, ctx.caller.cwd, ctx.workspace.root)
+        place = located(ctx, where)
         path, line = place.file or "", place.line or 1
     sources = ctx.hub.sources
     mark = current.line if current is not None and current.path == path else None
@@ -292,7 +292,8 @@ async def _variables(
     wanted = read_range(range)
     start, end = wanted or (0, 1000)
     scopes = []
-    for raw in await moment.scopes(frame.index):
+    told = await moment.scopes(frame.index)
+    for raw in told:
         if raw.kind in kinds:
             scope, returned = await moment.scope(
                 raw, start, end - start, open_values=open_values, definitions=all
@@ -300,12 +301,15 @@ async def _variables(
             if returned is not None:
                 scope = replace(scope, values=(*scope.values, returned))
             scopes.append(scope)
-    if not scopes and not await moment.scopes(frame.index):
+    if not scopes and (not told or (frame.path is None and ScopeKind.LOCALS in kinds)):
         thrown = moment.exception
         raise NotFound(
             f"the debugger knows no variables of {frame.function}.",
             next=f"dbg catch raised {thrown.type}" if thrown is not None else "dbg backtrace",
         )
+    if not scopes and ScopeKind.LOCALS in kinds:
+        # Some leave out what would be empty (GDB's DAP).
+        scopes.append(Scope("Locals", ScopeKind.LOCALS, ()))
     if not scopes:
         raise NotFound(
             f"the debugger tells no {'/'.join(sorted(kinds))} of {frame.function} apart.",

@@ -46,7 +46,7 @@ from ._context import Context
 from ._joining import ALONE, Wanted
 from ._registry import Arg, Effect, op
 from ._reports import running_report, stop_report
-from .breakpoints import enter
+from .breakpoints import enter, overtaken
 
 
 @op(
@@ -107,6 +107,7 @@ async def start(
     remarks: tuple[str, ...] = ()
     if classpath is not None:
         ctx = _words.with_classes(ctx, classpath)
+        module = _words.is_class(ctx, program, classpath, module=module)
     if cwd is not None and program is not None:
         ctx, cwd = _words.with_directory(ctx, cwd, program)
     if module and program is not None:
@@ -124,7 +125,10 @@ async def start(
     if stdin is not None:
         input_file = os.path.abspath(os.path.join(ctx.caller.cwd, stdin))
         if not os.path.isfile(input_file):
-            raise NotFound(f"there is no file {stdin} to read input from.")
+            raise NotFound(
+                f"there is no file {stdin} to read input from.",
+                next="dbg start PROGRAM --stdin FILE",
+            )
     path, reason = meant.program, meant.reason
     if recipe is not None:
         made = await _programs.built(ctx, recipe, ctx.caller.env)
@@ -156,7 +160,8 @@ async def start(
         else interpreter,
         recipe=recipe,
     )
-    await _enter_breakpoints(ctx, breakpoints)
+    source = recipe.source if recipe is not None else "" if meant.module else path
+    await _enter_breakpoints(ctx, breakpoints, path, source=source)
     return await _begin(
         ctx,
         name or meant.name,
@@ -236,7 +241,8 @@ async def attach(
         forks=_forks(ctx, child, choice, f"attach {where or meant.pid}"),
         just_my_code=mine,
     )
-    await _enter_breakpoints(ctx, breakpoints, remote=meant.host is not None)
+    remote = meant.host is not None
+    await _enter_breakpoints(ctx, breakpoints, target.program, remote=remote)
     pause = pause or not resume
     return await _begin(
         ctx,
@@ -373,7 +379,7 @@ async def _begin(
         raise UsageError(
             f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
         )
-    notes = [*remarks, *choice.remarks]
+    notes = [*remarks, *choice.remarks, *overtaken(ctx)]
     # Again after each wait: another command may have taken the name meanwhile.
     while (earlier := ctx.workspace.sessions.get(name)) is not None:
         if earlier.tree_live:
@@ -424,16 +430,35 @@ def _unknown_filters(ctx: Context, session: Session) -> list[str]:
 
 
 async def _enter_breakpoints(
-    ctx: Context, locations: tuple[str, ...], *, remote: bool = False
+    ctx: Context,
+    locations: tuple[str, ...],
+    program: str | None,
+    *,
+    remote: bool = False,
+    source: str = "",
 ) -> None:
-    """Enter all of them or none: a typo in one must not leave the others behind."""
+    """Enter all of them or none: a typo in one must not leave the others behind.
+
+    A bare number is a line of *source*; never of where another session happens to stand.
+    """
     parsed = []
     for text in locations:
+        if text.isdecimal() and not _is_text(source):
+            raise UsageError(f"line {text} of which file?", next=f"dbg break FILE:{text}")
+        text = f"{source}:{text}" if text.isdecimal() else text
         try:
             parsed.append(Location.parse(text))
         except ValueError as error:
             raise UsageError(f"{error}.", next="dbg start PROGRAM -b FILE:LINE") from None
     for location in parsed:
-        await enter(ctx, location, remote=remote, dry=True)
+        await enter(ctx, location, remote=remote, program=program, dry=True)
     for location in parsed:
-        await enter(ctx, location, remote=remote)
+        await enter(ctx, location, remote=remote, program=program)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return b"\0" not in file.read(4096)
+    except OSError:  # a folder, or nothing at all
+        return False

@@ -71,6 +71,11 @@ def clip(text: str, limit: int, *, tail: bool = True) -> str:
     return one_line(text[:before]) + _gap(len(text) - before - behind + hidden) + end
 
 
+def elided(text: str) -> bool:
+    """Return whether *text* has a gap in it, as `clip` makes them."""
+    return _GAP.search(text) is not None
+
+
 def head_of(text: str, limit: int) -> str:
     """Return as much of the beginning of *text* as fits into *limit* bytes, on one line."""
     return one_line(text[: _fitting(text[:limit], limit)])

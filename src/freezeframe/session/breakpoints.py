@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
@@ -19,6 +20,8 @@ from freezeframe.model.stops import Breakpoint, BreakpointState
 #: Directories that hold no source of the user's own.
 _SKIPPED_DIRECTORIES = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "target"}
 _MAX_FILES_SEARCHED = 20_000
+#: `app.py`, `app.py:total`: may be a file that somebody named without a line
+_HALF_A_PLACE = re.compile(r"(?P<file>[^\s:]+\.\w+)(?::(?P<function>[A-Za-z_]\w*))?")
 
 
 @dataclass(slots=True)
@@ -33,6 +36,9 @@ class Wanted:
     temporary: bool = False
     enabled: bool = True
     hits: int = 0
+    #: its line as it was when this was set, and the other line that was told to be there since
+    text: str | None = None
+    told: str | None = None
 
     def to_set(self) -> WantedBreakpoint:
         return WantedBreakpoint(self.id, self.location, self.condition, self.hit_count, self.log)
@@ -152,21 +158,33 @@ def describe(entry: Wanted, bound: BoundBreakpoint | None) -> Breakpoint:
 # --- finding the file that was meant ------------------------------------------------------------
 
 
-def resolve(location: Location, cwd: str, root: str, *, remote: bool = False) -> Location:
+def resolve(
+    location: Location,
+    cwd: str,
+    root: str,
+    *,
+    remote: bool = False,
+    made_of: Callable[[], Sequence[str]] = tuple,
+) -> Location:
     """Return *location* with an absolute path to a file that exists.
 
     A file that is not there but stands under that name in exactly one place of the workspace is
-    taken. Raises NotFound, with the nearest name, otherwise. With *remote* the file may live on
-    another machine and is only made absolute.
+    taken, or of *made_of*: what the program says that it was made of, which need not be here.
+    Raises NotFound, with the nearest name, otherwise. With *remote* the file may live on another
+    machine and is only made absolute. A file without a line is a UsageError: taken for a function,
+    it would wait for ever.
     """
     if location.file is None:
+        _refuse_half(location.function or "", cwd, root)
         return location
     wanted = os.path.expanduser(location.file)
     path = os.path.abspath(os.path.join(cwd, wanted))
     if not os.path.isfile(path):
         if remote:
             return Location(file=os.path.join(cwd, wanted), line=location.line)
-        path = _find(wanted, root, location)
+        path = _find(wanted, root, location, made_of)
+        if not os.path.isfile(path):
+            return Location(file=path, line=location.line)
     line = location.line or 0
     if line < 1:
         raise UsageError(
@@ -185,25 +203,57 @@ def resolve(location: Location, cwd: str, root: str, *, remote: bool = False) ->
     return Location(file=path, line=location.line)
 
 
-def _find(wanted: str, root: str, location: Location) -> str:
+def _refuse_half(name: str, cwd: str, root: str) -> None:
+    """Raise UsageError where *name* is a file, or a file and a function, and no function's name."""
+    half = _HALF_A_PLACE.fullmatch(name)
+    if half is None:
+        return
+    file, function = half["file"], half["function"]
+    suffix = os.sep + os.path.normpath(file)
+    if not os.path.isfile(os.path.join(cwd, os.path.expanduser(file))) and not (
+        function and any(path.endswith(suffix) for path in _files_below(root))
+    ):
+        return
+    if function:
+        raise UsageError(
+            f"a place is a file and a line, or a function alone; {name} is neither.",
+            next=f"dbg break {function}",
+        )
+    raise UsageError(f"{name} is a file, and the line is missing.", next=f"dbg source {name}:1")
+
+
+def _find(wanted: str, root: str, location: Location, made_of: Callable[[], Sequence[str]]) -> str:
     files = list(_files_below(root))
     suffix = os.sep + os.path.normpath(wanted).lstrip("./")
     matches = [path for path in files if path.endswith(suffix)]
     if len(matches) == 1:
         return matches[0]
+    told = [path for path in made_of() if f"{os.sep}{path}".endswith(suffix)]
+    matches = [path for path in matches if path in told] or matches
+    matches = matches or [path for path in told if os.path.isfile(path)] or told
+    if len(matches) == 1:
+        return matches[0]
     if matches:
-        shown = ", ".join(sorted(os.path.relpath(m, root) for m in matches)[:4])
+        shown = ", ".join(sorted(_seen_from(root, m) for m in matches)[:4])
         raise NotFound(
             f"{wanted} could be any of {len(matches)} files: {shown}.",
-            next=f"dbg break {os.path.relpath(min(matches), root)}:{location.line}",
+            next=f"dbg break {_seen_from(root, min(matches))}:{location.line}",
         )
     names = {os.path.relpath(path, root): path for path in files}
-    bases = {os.path.basename(path): relative for relative, path in names.items()}
-    near = difflib.get_close_matches(os.path.basename(wanted), bases, 1, 0.6)
+    bases = {os.path.basename(path): path for path in made_of()}
+    bases |= {os.path.basename(path): relative for relative, path in names.items()}
+    kind = os.path.splitext(wanted)[1]
+    alike = [base for base in bases if not kind or base.endswith(kind)]
+    near = difflib.get_close_matches(os.path.basename(wanted), alike, 1, 0.6)
     raise NotFound(
         f"there is no file {wanted} here or below {root}.",
         next=f"dbg break {bases[near[0]]}:{location.line}" if near else "dbg break FILE:LINE",
     )
+
+
+def _seen_from(root: str, path: str) -> str:
+    relative = os.path.relpath(path, root)
+    return path if relative.startswith("..") else relative
 
 
 def _files_below(root: str) -> Iterator[str]:

@@ -1,9 +1,10 @@
-"""What a session answers when its program is not in the right phase."""
+"""What a session answers when its program, or its debugger, is not up to what is asked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from freezeframe.backends.backend import Attach, Backend, Core, Feature, Launch, Target
 from freezeframe.errors import FreezeframeError, NotRunning, NotStopped, Unsupported
 
 from .phase import Phase
@@ -29,6 +30,25 @@ def runs_already() -> FreezeframeError:
 def dead() -> FreezeframeError:
     """Return the error for resuming what is only a picture of a program."""
     return Unsupported("this is a core file: the program is dead and cannot run.", next="dbg stop")
+
+
+def lacking(target: Target | None, backend: Backend, feature: Feature) -> FreezeframeError:
+    """Return the error for what a debugger cannot do, or cannot do with this program."""
+    if isinstance(target, Core):
+        return Unsupported(f"a core file has no {feature.value}.", next="dbg tool")
+    if feature is Feature.STDIN and isinstance(target, Launch) and target.stdin is not None:
+        return Unsupported(
+            f"the program reads its input from {target.stdin}.", next="dbg start PROGRAM"
+        )
+    if feature is Feature.STDIN and isinstance(target, Attach):
+        return Unsupported(
+            "the program was not started here: its input is not ours to write.",
+            next="dbg start PROGRAM",
+        )
+    return Unsupported(
+        f"{backend.tool} has no {feature.value}.",
+        next=backend.unsupported_hint(feature) or "dbg tool",
+    )
 
 
 def starting() -> FreezeframeError:

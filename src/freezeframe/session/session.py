@@ -200,13 +200,8 @@ class Session:
         backend = self.require_backend()
         if self.phase is Phase.INITIALIZING:
             raise refusals.starting()  # it has not said yet what it can do
-        if feature not in backend.features and isinstance(self.target, Core):
-            raise Unsupported(f"a core file has no {feature.value}.", next="dbg tool")
         if feature not in backend.features:
-            raise Unsupported(
-                f"{backend.tool} has no {feature.value}.",
-                next=backend.unsupported_hint(feature) or "dbg tool",
-            )
+            raise refusals.lacking(self.target, backend, feature)
         return backend
 
     # --- life

@@ -335,7 +335,7 @@ async def test_a_call_that_never_returns_is_given_up_and_the_program_stands_wher
         }
         """,
     )
-    async with Driver(Config(timeouts=Timeouts(value_s=0.3))) as d:
+    async with Driver(Config(timeouts=Timeouts(value_s=1.0))) as d:
         await d.start(source.launch(), source.at("here"))
         await d.stop()
         with pytest.raises(EvaluationFailed, match="interrupted"):

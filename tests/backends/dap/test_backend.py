@@ -321,7 +321,7 @@ async def test_a_question_that_is_never_answered_is_bounded_and_the_next_one_wor
     tmp_path: Path,
 ) -> None:
     script = {"stops": [{"line": 7, "variables": {"x": "1"}}], "silent": ["scopes"]}
-    async with debugged(tmp_path, script, HASTY) as program:
+    async with debugged(tmp_path, script, Timeouts(request_s=1)) as program:
         await program.start()
         await program.event(events.Stopped)
         with pytest.raises(DebuggerTimeout, match="`scopes`"):

@@ -263,15 +263,18 @@ def test_output_printed_before_a_stop_is_in_the_pipe_at_the_stop(start, path):
 
 
 def test_the_end_of_the_program_is_not_delayed(start):
-    debuggee = start("pass\n")
-    debuggee.peer.configure()
-    debuggee.peer.event("thread")
-    began = time.monotonic()
+    taken_s = []
 
-    debuggee.end()
+    while not taken_s or (min(taken_s) >= 0.5 and len(taken_s) < 5):  # a busy machine may be slow
+        debuggee = start("pass\n")
+        debuggee.peer.configure()
+        debuggee.peer.event("thread")
+        began = time.monotonic()
+        debuggee.end()
+        taken_s.append(time.monotonic() - began)
 
-    # pydevd alone takes more than 0.7 s.
-    assert time.monotonic() - began < 0.5
+    # pydevd alone takes more than 0.7 s, each time.
+    assert min(taken_s) < 0.5
 
 
 def test_the_last_event_is_that_it_ended(start):

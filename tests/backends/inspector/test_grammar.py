@@ -116,9 +116,30 @@ def test_a_call_is_awaited_when_nothing_else_is_done_with_it(code, awaited):
     assert grammar.is_awaited(code, code.index("load")) is awaited
 
 
+@pytest.mark.parametrize(
+    ("code", "guard"),
+    [
+        ("{if(n<1)return-1;go(n)}", "if(n<1)"),
+        ("{if(n<1)return;if(n<2)return{a:1};go(n)}", "if(n<1)"),
+        ("{x();if(a)if(b)return`;${y};`;go()}", "if(a)"),
+        ("{if(a){x();y()}else return 3;go()}", "if(a)"),
+        ("{if(a)return 3; go()}", None),
+        ("{if(a){return 3}go()}", None),
+        ("{for(;;)return 3;go()}", None),
+        ("{if(a)return;else b();go()}", None),
+        ("{b();go()}", None),
+    ],
+)
+def test_what_shares_its_place_with_a_return_is_reached_from_the_if_before(code, guard):
+    found = grammar.behind_return(code, code.index("go("))
+
+    assert (found and code[found.guard :].startswith(guard)) == (guard and True)
+
+
 @given(st.text(alphabet="(){}[]`'\"/\\$;=>.,:*abc \n#!", max_size=200))
 def test_no_text_is_too_strange_to_be_read(text):
     for each in grammar.functions(text):
         assert 0 <= each.start <= each.body <= len(text)
     grammar.parameters(text, 0)
     grammar.is_caught(text, len(text), 0)
+    grammar.behind_return(f"{text};go()", len(text) + 1)

@@ -159,15 +159,16 @@ async def test_dialling_says_why_it_did_not_work() -> None:
 
 @on_loop
 async def test_dialling_with_patience_waits_for_the_other_side_to_listen() -> None:
-    listener = await tcp.Listener.open()
-    port = listener.port
-    listener.close()
-    dialling = asyncio.ensure_future(tcp.dial("127.0.0.1", port, timeout_s=10, retry=True))
-    await asyncio.sleep(0)
-    server = socket.create_server(("127.0.0.1", port))
-    stream = await dialling
-    stream.close()
-    server.close()
+    # Bound from the beginning, so that nobody else gets the port; it listens later.
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+        dialling = asyncio.ensure_future(tcp.dial("127.0.0.1", port, timeout_s=10, retry=True))
+        await asyncio.sleep(0)
+        assert not dialling.done()
+        server.listen()
+        stream = await dialling
+        stream.close()
 
 
 SLOW_WRITER = """

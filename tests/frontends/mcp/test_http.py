@@ -14,7 +14,7 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 
 from frontends.mcp.talking import HANDSHAKE, STATELESS, call, on_loop, refusal
 from harness import facts
-from harness.client import Dbg
+from harness.client import Background, Dbg
 
 KEY = {"Authorization": "Bearer secret"}
 HELLO = {
@@ -47,12 +47,22 @@ def status(port: int, body: object = HELLO, **headers: str) -> int | None:
         connection.close()
 
 
+def _served(dbg: Dbg) -> tuple[int, Background]:
+    """Start a server, and return when it listens."""
+    port = facts.free_port()
+    server = dbg.start_background("mcp", "--http", port, env={"FREEZEFRAME_MCP_TOKEN": "secret"})
+    facts.wait_until(lambda: not server.running or status(port), "the server listens", timeout_s=60)
+    if not server.running:
+        ended = server.wait()
+        assert "cannot be had" in ended.err, str(ended)
+        return _served(dbg)  # somebody else was faster to take the port
+    return port, server
+
+
 @pytest.fixture
 def port(dbg: Dbg) -> Iterator[int]:
     """The port of a server of the test's project."""
-    port = facts.free_port()
-    server = dbg.start_background("mcp", "--http", port, env={"FREEZEFRAME_MCP_TOKEN": "secret"})
-    facts.wait_until(lambda: status(port), "the server listens", timeout_s=60)
+    port, server = _served(dbg)
     yield port
     server.interrupt()
     facts.wait_for_exit(server.pid)

@@ -39,7 +39,7 @@ from . import machine, translate
 from .adapters._descriptor import Adapter
 from .link import Link
 from .messages import Refused
-from .valuing import ask_value, part, set_member
+from .valuing import ask_value, check_failure, part, set_member
 from .watches import Watch, address_of, again_anywhere
 
 log = logging.getLogger(__name__)
@@ -315,7 +315,8 @@ class DapBackend:
         self, ref: int, *, start: int = 0, count: int | None = None
     ) -> Sequence[RawValue]:
         shown = await part(self._link.wire, ref, start, count)
-        return [translate.value(v, self._adapter) for v in shown]
+        absent, target = self._adapter.values.absent, self._link.target
+        return [translate.value(v, self._adapter) for v in shown if not absent(v, target)]
 
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False
@@ -340,7 +341,10 @@ class DapBackend:
             again = self._adapter.expressions.again(arguments["expression"], error.message)
             if again is None:
                 raise
-        return await self._value_request("evaluate", {**arguments, "expression": again}, slow=True)
+        called = {**arguments, "expression": again}
+        body = await self._value_request("evaluate", called, slow=True)
+        await check_failure(self._link.wire, body)
+        return body
 
     async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
         adapter = self._adapter
@@ -388,7 +392,10 @@ class DapBackend:
     async def argument_names(self, frame: int) -> Sequence[str] | None:
         command = self._adapter.raw.arguments
         if command is not None:
-            return self._adapter.raw.read_arguments(await self.raw(command, frame))
+            try:
+                return self._adapter.raw.read_arguments(await self.raw(command, frame))
+            except EvaluationFailed:
+                return None
         place = self._frame_places.get(frame)
         return None if place is None else self._adapter.frames.argument_names(*place)
 
@@ -402,7 +409,10 @@ class DapBackend:
             return stops.exception
         if not self._link.wire.capabilities.get("supportsExceptionInfoRequest"):
             return None
-        body = await self._value_request("exceptionInfo", {"threadId": thread})
+        try:
+            body = await self._value_request("exceptionInfo", {"threadId": thread})
+        except Refused:
+            return None  # nothing is to be had of a fatal error beside all threads (delve)
         return translate.exception(body, self._adapter)
 
     async def source(self, reference: int, path: str | None) -> str:

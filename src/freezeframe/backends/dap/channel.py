@@ -124,15 +124,6 @@ class Channel:
         self._stream.write(data)
         return future
 
-    def redirect(
-        self,
-        on_event: Callable[[Event], None],
-        on_lost: Callable[[DebuggerLost], None] | None = None,
-    ) -> None:
-        """Give everything that follows to somebody else. A loss that has been told is not again."""
-        self._on_event = on_event
-        self._on_lost = on_lost
-
     def close(self) -> None:
         """Let go of the adapter. Everything pending fails; no callback follows."""
         self._on_lost = None

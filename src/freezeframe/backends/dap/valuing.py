@@ -52,6 +52,18 @@ async def ask_value(
     return waiting.result()
 
 
+async def check_failure(wire: Wire, body: Mapping[str, Any]) -> None:
+    """Raise EvaluationFailed for an answer that holds what called code failed with."""
+    failure, reference = wire.adapter.expressions.failure, body.get("variablesReference")
+    if failure is None or not reference:
+        return
+    parts = await wire.request("variables", {"variablesReference": reference})
+    for each in parts.get("variables") or ():
+        if each.get("name") == failure:
+            words = f"it failed: {each.get('value')}"
+            raise EvaluationFailed(wire.adapter.expressions.brief_error(words))
+
+
 async def set_member(wire: Wire, target: str, value: str, frame: int | None) -> None:
     """Assign to a variable of a frame, or to a member of what an expression yields.
 

@@ -1,5 +1,6 @@
 """What everyone who speaks to gdb knows, whichever way.
 
+texts        values as gdb prints them, cut down to what a reader wants
 forks_probe  runs inside gdb: lets go of new processes, so that each gets a gdb of its own
 """
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, TracebackLine
 
 from .frames import MODULE, Line
-from .scripts import Scripts, is_library, path_of
+from .scripts import Scripts, is_library, path_of, real
 
 RAISED, UNCAUGHT = "raised", "uncaught"
 FILTERS = (
@@ -26,14 +26,13 @@ _LINE = re.compile(
 def read_stack(stack: str, scripts: Scripts) -> list[Line]:
     """Return the lines of an error's stack, innermost first, mapped to their sources."""
     found = []
-    for text in stack.splitlines():
-        match = _LINE.match(text)
-        if match is None:
-            continue
+    matches = [match for text in stack.splitlines() if (match := _LINE.match(text))]
+    is_mapped = _is_mapped(matches, scripts)
+    for match in matches:
         url, line, column = match["where"], int(match["line"]), int(match["column"])
         path = path_of(url) or url
         library = url.startswith("node:") or is_library(path)
-        for script in scripts.at_path(path)[-1:]:
+        for script in [] if is_mapped else scripts.at_path(path)[-1:]:
             spot = scripts.spot(
                 {"scriptId": script.id, "lineNumber": line - 1, "columnNumber": column - 1}
             )
@@ -43,6 +42,25 @@ def read_stack(stack: str, scripts: Scripts) -> list[Line]:
         function = f"async {function}" if match["async"] else function
         found.append(Line(function, path, line, column, library))
     return found
+
+
+def _is_mapped(matches: Sequence[re.Match[str]], scripts: Scripts) -> bool:
+    """Return whether the program has mapped the stack itself, as test runners do.
+
+    Only a script that has its source's name leaves that open: then its places are those of the
+    source, where not all of them can be places of the script.
+    """
+    from_source, in_script = [], []
+    for match in matches:
+        line, column = int(match["line"]) - 1, int(match["column"]) - 1
+        path = path_of(match["where"]) or match["where"]
+        for script in scripts.at_path(path)[-1:]:
+            found = scripts.map_of(script)
+            for source in found.sources if found is not None else ():
+                if found is not None and real(source) == real(path):
+                    from_source.append(found.comes_from(source, line, column))
+                    in_script.append(found.begins(line, column))
+    return bool(from_source) and all(from_source) and not all(in_script)
 
 
 def info(

@@ -46,6 +46,8 @@ class Stack:
     idle: bool = False
     #: frames that are gone, and that only an error's stack tells of
     told: Sequence[Line] = ()
+    #: the innermost function is about to return
+    returning: bool = False
 
     @classmethod
     def of(cls, params: dict[str, Any], number: Callable[[], int]) -> Stack:
@@ -55,6 +57,7 @@ class Stack:
             why = str(trace.get("description") or "async")
             stack.callers += [(why, call) for call in trace.get("callFrames") or ()]
             trace = trace.get("parent")
+        stack.returning = bool(stack.calls) and "returnValue" in stack.calls[0]
         stack.ids = [number() for _ in range(max(1, len(stack.calls) + len(stack.callers)))]
         return stack
 
@@ -135,6 +138,27 @@ def function_name(call: dict[str, Any]) -> str:
     if receiver.get("type") != "object" or kind in _NO_CLASS or "." in name or " " in name:
         return name
     return f"{kind}.{name}"
+
+
+def function_of(call: dict[str, Any]) -> object:
+    """Return what tells a function from all others."""
+    start = call.get("functionLocation") or {}
+    place = tuple(start.get(key) for key in ("scriptId", "lineNumber", "columnNumber"))
+    return (function_name(call), *place)
+
+
+async def find_return(stack: Stack, scripts: Scripts) -> None:
+    """Put the end of a `return` where it stands: V8 gives it the place of what follows."""
+    location = stack.calls[0]["location"] if stack.returning else {}
+    script = scripts.get(str(location.get("scriptId")))
+    column = int(location.get("columnNumber") or 0)
+    if script is None or column == 0 or scripts.map_of(script) is None:
+        return
+    text = await scripts.text_of(script)
+    offset = offset_of(text, int(location["lineNumber"]), column)
+    # A function that just ends does so at its brace.
+    if text[offset - 1 : offset] == ";" and text[offset : offset + 1] != "}":
+        stack.calls[0]["location"] = {**location, "columnNumber": column - 1}
 
 
 def raw_scopes(call: dict[str, Any], values: Values) -> list[RawScope]:

@@ -428,3 +428,58 @@ def is_awaited(text: str, offset: int) -> bool:
         if token.kind != "name" and token.text not in (".", "?."):
             break
     return True
+
+
+# --- what stands behind a return -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A statement right behind a `return` that no brace and no blank divides from it."""
+
+    #: offset of the `if` before it from which it is reached
+    guard: int
+    end: int
+    #: it is waited on the way there
+    awaits: bool
+
+
+def behind_return(text: str, offset: int) -> Behind | None:
+    """Return how the statement at *offset* is reached if the end of a `return` has its place."""
+    guard = offset
+    # Of several in a row only the first is free.
+    while (before := _guard_before(text, guard)) is not None:
+        guard = before
+    if guard == offset:
+        return None
+    read = _read(text)
+    index = read.at(offset)
+    while index < len(read.tokens) and read.word(index) not in (";", "}"):
+        index = read.past(index)
+    end = read.tokens[index].start if index < len(read.tokens) else len(text)
+    return Behind(guard, max(end, offset + 1), "await" in text[guard:offset])
+
+
+def _guard_before(text: str, offset: int) -> int | None:
+    """Return where the `if` begins that ends with a `return` and its semicolon at *offset*."""
+    if text[offset - 1 : offset] != ";":
+        return None
+    read = _read(text)
+    index = read.at(offset) - 2
+    while index >= 0 and read.word(index) != "return":
+        if read.word(index) in (";", "{", "(", "["):
+            return None
+        index = min(read.partner.get(index, index), index) - 1
+    index -= 1
+    while index > 0:
+        if read.word(index) == "else":
+            # Only blocks tell where the branch before begins.
+            index = read.partner.get(index - 1, 0) - 1 if read.word(index - 1) == "}" else 0
+            continue
+        start = read.partner.get(index, 0) - 1 if read.word(index) == ")" else 0
+        if start <= 0 or read.word(start) != "if":
+            return None
+        if read.word(start - 1) in (";", "{", "}", ":"):
+            return read.tokens[start].start
+        index = start - 1
+    return None

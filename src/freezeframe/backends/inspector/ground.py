@@ -23,7 +23,6 @@ _LISTENING = "Debugger listening on "
 _HELP = "For help, see: "
 _ATTACHED = "Debugger attached.\n"
 _WAITING = "Waiting for the debugger to disconnect...\n"
-_ENDING = "Debugger ending on "
 
 
 class Hush:
@@ -42,9 +41,6 @@ class Hush:
     def expect_attached(self) -> None:
         """Somebody of ours connects: it will be said, at the end too."""
         self._expected += [_ATTACHED, _WAITING]
-
-    def expect_ending(self) -> None:
-        self._expected += [_ENDING, _HELP]
 
     def feed(self, text: str) -> None:
         text, self._held = self._held + text, ""

@@ -8,6 +8,7 @@ being read and its first line; `gates.py` makes that moment.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,9 +29,21 @@ _ELSEWHERE = ("Private field", "'super'", "new.target", "yield")
 _FAR = 2000
 
 
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """A place that V8 takes for the end of a `return`: see `nearing.py`."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    #: where V8 stops instead
+    guard: tuple[int, int]
+    awaits: bool
+
+
 @dataclass(slots=True)
 class Place:
     key: Key
+    shadow: Shadow | None = None
     wanted: dict[int, WantedBreakpoint] = field(default_factory=dict)
     #: V8's name of it
     id: str | None = None
@@ -160,8 +173,11 @@ class Marks:
                 continue
             place = found.generated(source, _line(want))
             if place is not None:
+                shadow = shadow_of(await self._scripts.text_of(script), *place[:2])
                 exact = await self._nearest(script.id, place[0], place[1])
-                if exact is not None:
+                if shadow is not None and script.url:
+                    await self._put(self._key(script, *shadow.start), want, shadow)
+                elif exact is not None:
                     await self._put(self._key(script, *exact), want)
             return
 
@@ -220,8 +236,8 @@ class Marks:
                 return int(found[0]["lineNumber"]), int(found[0].get("columnNumber") or 0)
         return None
 
-    async def _put(self, key: Key, want: WantedBreakpoint) -> None:
-        place = self._places.setdefault(key, Place(key))
+    async def _put(self, key: Key, want: WantedBreakpoint, shadow: Shadow | None = None) -> None:
+        place = self._places.setdefault(key, Place(key, shadow))
         if place.wanted.get(want.id) != want:
             place.wanted[want.id] = want
             await self._apply(place)
@@ -251,7 +267,7 @@ class Marks:
         kind, name, line, column = place.key
         params: dict[str, Any] = {}
         code = conditions.program(list(place.wanted.values()))
-        if code is not None:
+        if code is not None and place.shadow is None:
             params["condition"] = code
         if kind == "id":
             location = {"scriptId": name, "lineNumber": line, "columnNumber": column}
@@ -259,6 +275,11 @@ class Marks:
             locations = [answer["actualLocation"]]
         else:
             where = {"urlRegex": pattern_of(name)} if kind == "pattern" else {"url": name}
+            if place.shadow is not None:
+                # Several may have the same guard, and V8 takes the same place only once.
+                pattern = where.get("urlRegex", f"^{re.escape(name)}$")
+                where = {"urlRegex": f"{pattern}|^{OURS}{line}-{column}$"}
+                line, column = place.shadow.guard
             answer = await self._ask(
                 "Debugger.setBreakpointByUrl",
                 lineNumber=line,
@@ -268,7 +289,7 @@ class Marks:
             )
             locations = answer.get("locations") or []
         place.id = str(answer["breakpointId"])
-        place.locations += locations
+        place.locations += [_wanted_at(place, each) for each in locations]
         self._by_id[place.id] = place
 
     # --- what became of it
@@ -300,7 +321,7 @@ class Marks:
             return
         location = params.get("location") or (params.get("resolvedLocations") or [None])[0]
         if location is not None:
-            place.locations.append(location)
+            place.locations.append(_wanted_at(place, location))
             for want in place.wanted.values():
                 self._tell(self.bound(want))
 
@@ -309,12 +330,17 @@ class Marks:
         found: list[int] = []
         for id in ids:
             place = self._by_id.get(id)
-            if place is None:
+            if place is None or place.shadow is not None:
                 continue
             wanted = list(place.wanted.values())
             told = conditions.says_who(wanted)
             found += [want.id for want in wanted if not told or want.id in said]
         return sorted(set(found), key=lambda id: (id < 0, id))
+
+    def near(self, ids: Sequence[str]) -> list[Place]:
+        """Return the places that a stop for these is only the way to."""
+        found = [self._by_id[id] for id in ids if id in self._by_id]
+        return [place for place in found if place.shadow is not None]
 
     # --- the moment before a script runs
 
@@ -333,6 +359,8 @@ class Marks:
                 if path in sources:
                     await self._take(("pattern", path, _line(want), 0), want)
                     await self._add_mapped(want, script, path)
+                    # V8 took the line for one of the script, if that has its source's name.
+                    self._tell(self.bound(want))
                 elif path == script.path:
                     await self._add_exactly(want, script)
         for want in self._settable(self._functions):
@@ -370,6 +398,10 @@ class Marks:
                     if place is None:
                         continue
                     line, column = place[:2]
+                    shadow = shadow_of(text, line, column)
+                    if shadow is not None:
+                        await self._put(("pattern", path, line, column), want, shadow)
+                        continue
                 elif name != path:
                     continue
                 exact = await self._in_copy(copy, line, column)
@@ -401,6 +433,23 @@ def bodies(text: str, name: str) -> list[int]:
     if grammar.bare(name).removesuffix("()") not in text:
         return []
     return [each.body for each in grammar.functions(text) if grammar.is_called(each, name)]
+
+
+def shadow_of(text: str, line: int, column: int) -> Shadow | None:
+    """Return how a place is reached that V8 takes for the end of a `return`."""
+    found = grammar.behind_return(text, offset_of(text, line, column))
+    if found is None:
+        return None
+    guard, end = place_of(text, found.guard), place_of(text, found.end)
+    return Shadow((line, column), end, guard, found.awaits)
+
+
+def _wanted_at(place: Place, location: dict[str, Any]) -> dict[str, Any]:
+    """Return the location of a place that V8 has elsewhere."""
+    if place.shadow is None:
+        return location
+    line, column = place.shadow.start
+    return {**location, "lineNumber": line, "columnNumber": column}
 
 
 def _line(want: WantedBreakpoint) -> int:

@@ -17,8 +17,10 @@ from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import StopReason
 
 from . import gates
-from .frames import Stack, function_name
+from .frames import Stack, find_return
+from .frames import function_of as _function
 from .isolate import IDLE_CODE, Host, Isolate
+from .nearing import Nearings
 from .scripts import OURS, Spot
 from .thrown import Thrown
 
@@ -27,6 +29,7 @@ _STEPS = {
     StepKind.INTO: "Debugger.stepInto",
     StepKind.OUT: "Debugger.stepOut",
 }
+_RESUME = "Debugger.resume"
 #: how long a program may take to pause before it is taken to be idle
 _IDLE_S = 0.05
 #: pauses on the way of one step before it ends where it is
@@ -82,6 +85,7 @@ class Motion:
         #: isolates that were asked to pause because another one stands
         self._asked: set[Isolate] = set()
         self.thrown = Thrown()
+        self._nearings = Nearings()
         #: code of libraries is stepped over
         self.just_my_code = False
         #: isolates that are about to begin, and who takes the pause before their first line
@@ -131,10 +135,12 @@ class Motion:
         for isolate, patience in [] if stepping is not None else list(self._muted.items()):
             del self._muted[isolate]
             await isolate.foresee(patience)
-        for isolate in list(self._owner.isolates.values()):
+        # The main thread comes last: it hands on what is said to the others, and cannot any more
+        # when it waits for one of them to end.
+        for isolate in reversed(list(self._owner.isolates.values())):
             isolate.failures = {}
             if isolate is not stepping and isolate.stack is not None:
-                await isolate.go()
+                await isolate.go(self._nearings.way(isolate))
         if stepping is not None:
             await stepping.go(method)
 
@@ -156,6 +162,7 @@ class Motion:
         self._steps.pop(isolate, None)
         self._asked.discard(isolate)
         self._muted.pop(isolate, None)
+        self._nearings.forget(isolate)
         self._untold = [each for each in self._untold if each[0] is not isolate]
 
     # --- V8's
@@ -209,7 +216,10 @@ class Motion:
             return None
         if url == f"{OURS}monitor":
             return await self._or_go_on(isolate, await self.thrown.unforeseen(isolate))
+        if isolate.stack is not None:
+            await find_return(isolate.stack, isolate.scripts)
         ids = isolate.marks.hit(hits, said)
+        self._nearings.note(isolate, hits)
         entered = isolate.marks.gates.enters(hits) or "Break on start" in reasons
         if entered and isolate in self.entering:
             return await self._enter(isolate, url, ids)
@@ -219,6 +229,7 @@ class Motion:
         if reasons & {"exception", "promiseRejection"}:
             met = await self.thrown.met(isolate, params, reasons)
             return await self._or_go_on(isolate, met)
+        ids += await self._nearings.arrived(isolate)
         if ids:
             await self._forget_exits(isolate)
             return events.Stopped(StopReason.BREAKPOINT, isolate.id, breakpoints=tuple(ids))
@@ -263,6 +274,15 @@ class Motion:
         if url == f"{OURS}idle":
             assert isolate.stack is not None
             isolate.stack.idle = True
+        if (
+            not self._pausing
+            and isolate not in self._asked
+            and self._nearings.is_on_the_way(isolate)
+        ):
+            assert isolate.stack is not None
+            if step is None or isolate.stack.depth > step.depth:
+                await self._go_on(isolate)
+                return None
         if step is not None and not self._pausing and url != f"{OURS}idle":
             return await self._stepped(isolate, step, hits)
         if isolate in self._asked and not self._pausing:
@@ -292,8 +312,9 @@ class Motion:
     async def _go_on(self, isolate: Isolate) -> None:
         """Go on from a pause that nobody is to know of, a step included that it interrupted."""
         step, stack = self._steps.get(isolate), isolate.stack
-        if step is None or stack is None:
-            await isolate.go()
+        way = self._nearings.way(isolate)
+        if step is None or stack is None or (stack.depth > step.depth and way != _RESUME):
+            await isolate.go(way)
         elif step.kind is not StepKind.OUT and stack.depth > step.depth:
             # Deeper than the step began: back to there first.
             step.strayed = True
@@ -434,13 +455,3 @@ class Motion:
         for id in ids:
             with contextlib.suppress(DebuggerError):
                 await isolate.ask("Debugger.removeBreakpoint", breakpointId=id)
-
-
-def _function(call: dict[str, Any]) -> object:
-    start = call.get("functionLocation") or {}
-    return (
-        function_name(call),
-        start.get("scriptId"),
-        start.get("lineNumber"),
-        start.get("columnNumber"),
-    )

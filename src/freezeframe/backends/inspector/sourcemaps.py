@@ -94,6 +94,18 @@ class SourceMap:
                 best = (*lines[later], later)
         return best
 
+    def begins(self, line: int, column: int) -> bool:
+        """Return whether something generated begins at exactly that place."""
+        return any(each[0] == column for each in self._segments().get(line, ()))
+
+    def comes_from(self, source: str, line: int, column: int) -> bool:
+        """Return whether something generated comes from exactly that place."""
+        places = ((each[1], each[2:]) for row in self._segments().values() for each in row)
+        return any(
+            place == (line, column) and index >= 0 and self.sources[index] == source
+            for index, place in places
+        )
+
     # --- reading
 
     def _segments(self) -> dict[int, list[_Segment]]:

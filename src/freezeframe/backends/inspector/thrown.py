@@ -36,6 +36,8 @@ class Thrown:
         mode = UNCAUGHT if uncaught and UNCAUGHT in self.filters else RAISED
         if mode not in self.filters or not await self._is_of_type(isolate, data, mode):
             return None
+        if not uncaught and self._is_library_s(isolate):
+            return None
         if not await isolate.tell(data) and self._is_runtime_s(isolate):
             return None
         # A rejection may still be handled, by somebody who has not had his turn.
@@ -58,7 +60,10 @@ class Thrown:
         thrown = answer.get("result") or {}
         if UNCAUGHT not in self.filters or not await self._is_of_type(isolate, thrown, UNCAUGHT):
             return None
-        self.infos[isolate], lines = await self._account(isolate, thrown, UNCAUGHT)
+        info, lines = await self._account(isolate, thrown, UNCAUGHT)
+        if info.type == "SyntaxError" and all(line.library for line in lines):
+            return None  # modules that do not fit together: only the runtime says where
+        self.infos[isolate] = info
         isolate.stack = Stack([], ids=isolate.numbers(max(1, len(lines))), told=lines)
         return events.Stopped(StopReason.EXCEPTION, isolate.id)
 
@@ -68,6 +73,13 @@ class Thrown:
         calls = isolate.stack.calls if isolate.stack is not None else []
         scripts = [isolate.scripts.get(str(call["location"]["scriptId"])) for call in calls]
         return all(script is None or script.internal for script in scripts)
+
+    @staticmethod
+    def _is_library_s(isolate: Isolate) -> bool:
+        """Libraries throw it and catch it by themselves: a loader in its own thread."""
+        calls = isolate.stack.calls if isolate.stack is not None else []
+        scripts = [isolate.scripts.get(str(call["location"]["scriptId"])) for call in calls]
+        return all(script is None or script.library for script in scripts)
 
     @staticmethod
     async def _foreseen(isolate: Isolate) -> bool:

@@ -33,7 +33,7 @@ _MOST = 5_000
 _WRAPPED = ("exports", "require", "module", "__filename", "__dirname")
 #: the probe's sign that an object may have private fields
 _PRIVATE = 4
-_PLAIN = re.compile(r"[A-Za-z_$][\w$]*")
+_PLAIN = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,6 +195,8 @@ ADDRESS = re.compile(r"\b0x0+([0-9a-f]+)\b")
 _COUNT = re.compile(r"(?:(0x[0-9a-f]+) )?size=(\d+)")
 #: `Cart *const`: a pointer all the same
 _FIXED = re.compile(r"( ?\b(const|volatile|restrict|__restrict))+$")
+#: a pointer or a reference to an array: `int (&)[4]`
+_TO_ARRAY = re.compile(r"\([*&]+\)\[")
 #: of Rust's Rc, Arc and RefCell: who holds it, not what is in it
 _HELD = re.compile(r"strong=\d+, weak=\d+|borrow(_mut)?=\d+")
 _RUST_CHAR = re.compile(r"(?:U\+0x[0-9a-f]+ )+U('(?:\\.|.)[^']*')", re.DOTALL)
@@ -235,7 +237,7 @@ def enriched(value: RawValue) -> RawValue:
     pointer = re.fullmatch(r"0x[0-9a-f]+", text) is not None
     if pointer and re.search(r"(unique|shared|weak)_ptr<", bare):
         opaque = True
-    elif pointer and kind.endswith(("*", "&")):
+    elif pointer and (kind.endswith(("*", "&")) or _TO_ARRAY.search(kind)):
         opaque = not _PLAIN_POINTER.match(bare) and not kind.endswith("**")
     else:
         opaque = text in ("", kind, bare, "{...}") or count is not None

@@ -9,6 +9,8 @@ import lldb  # type: ignore[import-not-found]
 #: types whose values leave the highest bit of a word free, where an enum keeps its tag
 _HIGH_NICHES = ("NoHighBit", "::Cap")
 _HIGH_BIT = 1 << 63
+#: the name under which the toolchain has told LLDB of its formatter for enums
+_ENUM = "ClangEncodedEnumSummaryProvider"
 #: bytes of a text that are read
 _LONGEST = 4096
 
@@ -91,6 +93,30 @@ class Inner:
         return self.inner
 
 
+def _behind_pointers(summary: Any) -> Any:
+    """The formatter of enums is asked about references to them too, and shows their innards."""
+
+    def summed(value: Any, names: Any) -> Any:
+        if not value.GetType().IsPointerType():
+            return summary(value, names)
+        target = value.Dereference()
+        readable = target.GetNonSyntheticValue().GetData().GetByteSize() > 0
+        return summary(target.GetSyntheticValue(), names) if readable else ""
+
+    return summed
+
+
+def leads_to_enum(kind: Any, _: Any) -> bool:
+    return bool(
+        kind.IsPointerType() and kind.GetPointeeType().GetFieldAtIndex(0).GetName() == "$variants$"
+    )
+
+
+def enum_behind(value: Any, names: Any) -> Any:
+    """Show a reference to an enum before any value of that enum was shown."""
+    return getattr(sys.modules["lldb_lookup"], _ENUM)(value, names)
+
+
 def boxed_text(value: Any, _: Any) -> str:
     """Return the text in a `Box<str>`, which the toolchain's formatters leave out."""
     raw = value.GetNonSyntheticValue()
@@ -115,6 +141,13 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
     enum = getattr(providers, "ClangEncodedEnumProvider", None)
     if enum is not None:
         enum._getCurrentVariantIndex = _variant_index
+    lookup = sys.modules.get("lldb_lookup")
+    if hasattr(lookup, _ENUM):
+        setattr(lookup, _ENUM, _behind_pointers(getattr(lookup, _ENUM)))
+        debugger.HandleCommand(
+            f"type summary add --python-function {__name__}.enum_behind "
+            f"--recognizer-function {__name__}.leads_to_enum"
+        )
     for pattern in _INNER:
         debugger.HandleCommand(
             f'type synthetic add -w default --regex "{pattern}" --python-class {__name__}.Inner'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 import time
 from collections.abc import Sequence
 
@@ -129,9 +130,10 @@ def _hits(answer: HitTable, view: View) -> list[Section]:
     return [*sections, *next_step(answer.next)]
 
 
-def _asked(answer: HitTable) -> str:
-    """Return the place as it can be asked for again: `fib (fib.py:4)` is `fib`."""
-    return one_line(answer.location.partition(" (")[0])
+def _asked(answer: HitTable | HitGroups) -> str:
+    """Return the question as it can be asked again: of `fib (fib.py:4)` it is `fib`."""
+    words = answer.asked or (answer.location.partition(" (")[0],)
+    return one_line(shlex.join(words))
 
 
 def _hit_table(answer: HitTable, view: View) -> Section:
@@ -182,11 +184,10 @@ def _groups(answer: HitGroups, view: View) -> list[Section]:
     ]
     sections: list[Section] = [headline(words)]
     if rows:
-        sections.append(_table(head, rows, 1, view.more))
+        sections.append(_table(head, rows, 1, f"dbg hits {_asked(answer)} {view.more}"))
     if answer.more:
-        sections.append(
-            Fixed(2, (Line(f"… {plural(answer.more, 'more value')} (--top)", Tone.QUIET),))
-        )
+        left = f"… {plural(answer.more, 'more value')} (dbg hits {_asked(answer)})"
+        sections.append(Fixed(2, (Line(left, Tone.QUIET),)))
     if answer.unanswered:
         left = f"left out: {plural(answer.unanswered, 'hit')} without {clip(answer.by, 50)}"
         sections.append(Fixed(2, (Line(left, Tone.QUIET),)))
@@ -239,9 +240,9 @@ def _trend(answer: HitTrend, view: View) -> list[Section]:
         shape = (
             "never changes"
             if not rises and not falls
-            else "only rises"
+            else ("only rises" if rises == len(points) - 1 else "never falls")
             if not falls
-            else "only falls"
+            else ("only falls" if falls == len(points) - 1 else "never rises")
             if not rises
             else f"rises {rises} times, falls {falls} times"
         )

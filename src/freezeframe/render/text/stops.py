@@ -298,7 +298,8 @@ def _trail(trail: Sequence[StepTrail], view: View) -> list[Section]:
         if step.function and (index == 0 or trail[index - 1].function != step.function):
             where = f"{where} in {clip(step.function, 40)}"
         parts = [part for value in step.changed for part in changes(value)]
-        words = ", ".join(assigned(value, 60, name=path) for path, value in parts)
+        each = 60 if len(parts) > 1 else width
+        words = ", ".join(assigned(value, each, name=path) for path, value in parts)
         return [Line(f"{where}  {clip(words or step.text.strip(), width)}".rstrip(), Tone.QUIET)]
 
     def more(shown: int) -> str | None:

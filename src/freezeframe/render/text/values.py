@@ -15,6 +15,7 @@ from freezeframe.render.words import (
     LEAST_LINE,
     around_difference,
     clip,
+    elided,
     head_of,
     number,
     one_line,
@@ -28,10 +29,16 @@ from .output import output_sections
 
 #: A change of a container is shown whole up to this many characters, else by its changed parts.
 _SHORT = 60
+#: What a gap must save at least: one that says how much is missing is nearly as long itself.
+_SPARED = 24
 #: Changed parts of one value that are told one by one.
 _FEW = 4
 #: what a container's text begins with: `[`, `deque([`, `Map(2) {`; not what its first element does
-_OPENING = re.compile(r"(?:[\w.$]+(?:\(\d+\))? (?=[\[{]))?(?:[\w.]+(?P<call>\())?(?P<open>[(\[{]?)")
+_OPENING = re.compile(
+    r"(?:[\w.$*-]+(?:\(\d+\))? (?=[\[{]))?(?:[\w.]+(?P<call>\())?(?P<open>[(\[{]?)"
+)
+#: what nests and what parts; an escaped quote ends no string
+_BRACKETS = re.compile(r"\\.|[(\[{}\])'\"]|, ")
 _CLOSED_BY = str.maketrans("([{", ")]}")
 _TYPE_IN_TEXT = re.compile(r"<?(?:class )?([\w.$:]+)")
 
@@ -66,9 +73,25 @@ def _counted(text: str, count: int, limit: int) -> str:
     closing = opened[::-1].translate(_CLOSED_BY)
     end = f", … {plural(count, 'item')}{closing}"
     head = head_of(text, max(limit, LEAST_LINE) - size(end))
-    whole = head[: head.rfind(", ")] if ", " in head else ""
+    whole = head[: _last_comma(head, opening.end() if opening else 0)]
     # An element that is longer than all the room is elided by itself.
     return whole + end if len(whole) > len(head) // 2 else clip(text, limit)
+
+
+def _last_comma(text: str, start: int) -> int:
+    """Return where the last `, ` is that stands between two elements; 0 without."""
+    depth, last, quote = 0, 0, ""
+    for found in _BRACKETS.finditer(text, start):
+        mark = found[0]
+        if quote:
+            quote = "" if mark == quote else quote
+        elif mark in ("'", '"'):
+            quote = mark
+        elif mark == ", ":
+            last = last if depth else found.start()
+        elif len(mark) == 1:
+            depth += 1 if mark in "([{" else -1
+    return last
 
 
 def _composed(value: Value, limit: int) -> str:
@@ -189,7 +212,7 @@ def _joined(path: str, name: str) -> str:
         return path + name
     if name.isdecimal() or name.startswith(("'", '"', "(", "b'", 'b"')):
         return f"{path}[{name}]"
-    return f"{path}.{name}"
+    return f"*{path}" if name.startswith("*") else f"{path}.{name}"
 
 
 def tree(value: Value, indent: int, width: int) -> list[Line]:
@@ -282,6 +305,15 @@ def _names(scope: Scope, positions: Sequence[int], rank: int) -> list[Section]:
     return [Elastic(rank, lambda limit: [Line(clip(text, min(limit, 120) - 1), Tone.QUIET)], 41)]
 
 
+def _worth(value: Value, chars: int, width: int) -> int:
+    """Return the bytes that *value* is worth: a few more than *chars* where that spares a gap."""
+    narrow, wide = min(width, chars), min(width, chars + _SPARED)
+    spares = elided(assigned(value, narrow, mark=False)) and not elided(
+        assigned(value, wide, mark=False)
+    )
+    return wide if spares else narrow
+
+
 def _listing(
     scope: Scope,
     positions: Sequence[int],
@@ -294,7 +326,8 @@ def _listing(
 ) -> Listing:
     def item(index: int, width: int) -> list[Line]:
         value = scope.values[positions[index]]
-        width = min(width, view.value_chars) if not mark else width
+        if not mark:
+            width = _worth(value, view.value_chars, width)
         parts = changes(value) if mark else []
         star = "* " if parts else "  "
         tone = Tone.CHANGED if parts else Tone.VALUE
@@ -338,7 +371,9 @@ def _variables(answer: Variables, view: View) -> list[Section]:
     if answer.frame.index and filled:
         sections.append(headline(f"{in_frame(answer.frame, view.cwd)}:", Tone.HEAD))
     if not filled:
-        words = _WORDS.get(answer.scopes[0].kind, ("value",))[0] if answer.scopes else "value"
+        kinds = [scope.kind for scope in answer.scopes]
+        kind = ScopeKind.LOCALS if ScopeKind.LOCALS in kinds else next(iter(kinds), None)
+        words = _WORDS[kind][0] if kind in _WORDS else "value"
         sections.append(headline(f"no {words}s in {answer.frame.function or 'this frame'}"))
     for rank, scope in enumerate(filled, 1):
         everything = range(len(scope.values))

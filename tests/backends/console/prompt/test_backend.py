@@ -140,6 +140,28 @@ class Asynchronous(ToySpelling):
         return "hold"
 
 
+class Beginning(ToySpelling):
+    """The program begins when it is told to, and its first stop is the answer."""
+
+    stands_at_first = False
+    run_goes_on = True
+
+    def run(self, target: Launch) -> str | None:
+        return "go"
+
+
+class Framed(ToySpelling):
+    """A frame is chosen by a command, and stays so."""
+
+    def select(self, at: At, from_: At) -> Sequence[str]:
+        return (f"frame {at.level}",)
+
+    def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
+        asked = super().frames(thread, 0, 1)
+        caller = RawFrame(0, "caller", self.path, 1)
+        return Ask(asked.command, lambda text: [*asked.read(text), caller][start : start + count])
+
+
 KINDS = [Eager, Patient, Asynchronous]
 
 PROGRAM = """\
@@ -310,6 +332,31 @@ async def test_a_breakpoint_is_set_while_the_program_runs_and_nobody_sees_how(tm
 
 
 @on_loop
+async def test_a_program_that_is_told_to_begin_stops_at_a_breakpoint_and_ends(program):
+    async with Toys(Beginning, program) as toy:
+        await toy.launch(toy.at(4))
+
+        assert (await toy.stop()).breakpoints == (1,)
+        assert await toy.locals() == {"n": "1"}
+        await toy.backend.set_breakpoints(str(program), ())
+        assert (await toy.go()).exit.code == 0  # type: ignore[union-attr]
+
+
+@on_loop
+async def test_a_step_after_a_look_at_a_caller_is_one_of_the_innermost_frame(program):
+    async with Toys(Framed, program) as toy:
+        await toy.launch(toy.at(4))
+        await toy.stop()
+        _, caller = await toy.frames()
+        assert (await toy.backend.evaluate("n", caller.id)).text == "1"
+
+        await toy.backend.step(StepKind.OVER, 1)
+
+        assert (await toy.stop()).reason is StopReason.STEP
+        assert await toy.place() == ("main", 5)
+
+
+@on_loop
 async def test_stop_on_entry_and_a_breakpoint_on_the_first_line_stop_before_it_runs(program):
     async with Toys(Eager, program) as toy:
         await toy.launch(stop_on_entry=True)
@@ -342,7 +389,7 @@ async def test_what_it_does_not_spell_is_refused_with_what_comes_nearest(program
 
 @on_loop
 async def test_a_command_that_never_ends_is_bounded(program):
-    config = Config(timeouts=Timeouts(request_s=0.3))
+    config = Config(timeouts=Timeouts(request_s=1.0))
     async with Toys(Eager, program, config) as toy:
         await toy.launch(toy.at(4))
         await toy.stop()

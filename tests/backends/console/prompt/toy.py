@@ -4,8 +4,8 @@
 
 A line of the program is `name = expression`, `say words`, `goto N if condition` or `wait words`
 (says them, and waits until it is interrupted). The toy knows breakpoints by line, one a line, and
-nothing else: no conditions, no counts. With `async` it takes commands while the program runs.
-Program and debugger share one output.
+nothing else: no conditions, no counts; it steps from frame 0 alone. With `async` it takes commands
+while the program runs. Program and debugger share one output.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Toy:
         with open(path) as file:
             self.lines = file.read().splitlines()
         self.line = 1
+        self.frame = 0
         self.names: dict[str, object] = {}
         self.breaks: set[int] = set()
         self.asynchronous = asynchronous
@@ -95,7 +96,12 @@ class Toy:
             self.say("\n".join(f"{name}={value!r}" for name, value in self.names.items()))
         elif word == "where":
             self.say(f"line {self.line}")
+        elif word == "frame":
+            self.frame = int(rest)
+        elif word == "step" and self.frame:
+            self.say("error: no step from here")
         elif word in ("go", "step"):
+            self.frame = 0
             self.go(word == "step")
         elif word == "hold":
             self.interrupts.put(1)

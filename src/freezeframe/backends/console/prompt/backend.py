@@ -177,9 +177,6 @@ class PromptBackend(PromptLife):
         asked = self._spelling.arguments(at)
         return None if asked is None else await self._talk.ask(asked, at)
 
-    def slice_expression(self, expression: str, start: int, end: int) -> str | None:
-        return self._spelling.slice_expression(expression, start, end)
-
     async def exception(self, thread: int) -> ExceptionInfo | None:
         asked = self._spelling.exception(thread)
         if asked is None or self._motion.halt.reason is not StopReason.EXCEPTION:

@@ -61,7 +61,7 @@ class Talk:
         unless it is *slow*, it is interrupted. Raises DebuggerTimeout, and what the reader raises.
         """
         if at is not None:
-            await self._select(at)
+            await self.speak_of(at)
         for command in asked.before:
             await self.tell(command)
         limit_s = self._timeouts.request_s if slow else self._timeouts.value_s
@@ -81,7 +81,8 @@ class Talk:
         following = asked.then(text) if asked.then is not None else None
         return asked.read(text) if following is None else await self.ask(following, slow=slow)
 
-    async def _select(self, at: At) -> None:
+    async def speak_of(self, at: At) -> None:
+        """Make a frame the one that commands speak of."""
         if at == self._selected:
             return
         for command in self._spelling.select(at, self._selected or At(at.thread, 0)):

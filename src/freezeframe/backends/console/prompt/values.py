@@ -54,10 +54,7 @@ class Values:
         self, thread: int, start: int, count: int
     ) -> tuple[Sequence[RawFrame], int | None]:
         # One more than asked for: whether there are more is told by its being there.
-        told = await self._talk.ask(
-            self._spelling.frames(thread, start, count + 1),
-            At(thread, 0) if self._spelling.selects_threads else None,
-        )
+        told = await self._talk.ask(self._spelling.frames(thread, start, count + 1))
         shown = []
         for level, frame in enumerate(told[:count], start):
             number = self._number()

@@ -303,6 +303,8 @@ class Values:
 
     #: variables that are not the user's: groups, dunders
     hides: Callable[[Mapping[str, Any]], bool] = lambda variable: False
+    #: what stands where there are no variables, and says that there could be none
+    absent: Callable[[Mapping[str, Any], Target], bool] = lambda variable, target: False
     #: of a big container it sends the beginning, and any part when that is asked for
     pages: bool = False
     #: a member without a name, whose own members are its owner's, as the language has it
@@ -328,6 +330,8 @@ class Expressions:
     brief_error: Callable[[str], str] = lambda text: text
     #: the expression as it is to be asked once more, given the complaint about it
     again: Callable[[str, str], str | None] = lambda expression, complaint: None
+    #: the name of the part of such an answer that holds what the code failed with
+    failure: str | None = None
     #: a statement that assigns, where the protocol's own requests hide failures
     assignment: Callable[[str, str], str] | None = None
     #: an expression that yields a slice of a container, cheaper than paging through all of it

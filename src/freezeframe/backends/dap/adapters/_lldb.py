@@ -34,6 +34,7 @@ from freezeframe.backends.native import (
     rust_main,
     without_parameters,
 )
+from freezeframe.backends.sources import has_types
 from freezeframe.model.stops import StopReason
 
 from . import _lldb_exceptions as exceptions
@@ -159,6 +160,16 @@ def nameless(variable: Mapping[str, Any]) -> bool:
     """Unions and structs that the user wrote without a name, in another one or among locals."""
     kind = str(variable.get("type", ""))
     return variable.get("name") == "<null>" and ("(unnamed " in kind or "(anonymous " in kind)
+
+
+#: LLDB's words where a file has no variables, and where its debug information tells none
+_NO_VARIABLES = "no variable information is available"
+
+
+def absent(variable: Mapping[str, Any], target: Target) -> bool:
+    """There are simply none, where the debug information would tell them."""
+    said = variable.get("name") == "<error>" and _NO_VARIABLES in str(variable.get("value"))
+    return said and target.program is not None and has_types(target.program)
 
 
 def raw_failure(text: str) -> str | None:
@@ -317,7 +328,11 @@ FRAMES = Frames(
     read=read_frame, is_library=is_library, sourceless_is_library=True, guesses_depth=True
 )
 VALUES = Values(
-    hides=hides, nameless=nameless, enrich=enrich, returned_prefixes=("(Return Value)",)
+    absent=absent,
+    hides=hides,
+    nameless=nameless,
+    enrich=enrich,
+    returned_prefixes=("(Return Value)",),
 )
 EXPRESSIONS = Expressions(
     statement_context="watch",

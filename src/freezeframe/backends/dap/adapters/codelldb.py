@@ -120,7 +120,10 @@ def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreak
 
 def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
     """Its complaints about a value stand in angle brackets, as other texts may."""
-    if _lldb.OPTIMIZED_OUT.search(value.text) and value.text.startswith("<"):
+    if value.text == "<not available>":
+        # There is nothing in it: of what is optimized out it says `<variable not available>`.
+        value = replace(value, text=value.type or "{}")
+    elif re.match(f"<(.*({_lldb.OPTIMIZED_OUT.pattern})|read memory from )", value.text):
         value = replace(value, text="error: " + value.text.strip("<>"))
     return _lldb.enrich(value, variable)
 
@@ -133,7 +136,7 @@ def _log_text(text: str) -> str:
 
 
 def _hides(variable: Mapping[str, Any]) -> bool:
-    return variable.get("name") == "[raw]" or _lldb.hides(variable)
+    return variable.get("name") in ("[raw]", "") or _lldb.hides(variable)
 
 
 def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:

@@ -1,6 +1,7 @@
 """C, C++, Rust, Fortran, Ada through GDB's own DAP, which came with GDB 14.
 
-Measured with 16.3. What its server does not tell or cannot do, `gdb_dap_probe.py` adds inside GDB.
+Measured with 16.3. What its server does not tell or cannot do, `gdb_dap_probe.py` adds inside GDB;
+`gdb_dap_values_probe.py` shows values there as GDB itself does.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from freezeframe.backends.backend import (
     Target,
 )
 from freezeframe.backends.debugger import Found, Missing
+from freezeframe.backends.gdb.texts import tidy
 from freezeframe.backends.native import (
     binary_kind,
     check_program,
@@ -68,6 +70,7 @@ from ._descriptor import (
 
 _FIRST_WITH_DAP = 14
 _PROBE = os.path.join(os.path.dirname(__file__), "gdb_dap_probe.py")
+_VALUES_PROBE = os.path.join(os.path.dirname(__file__), "gdb_dap_values_probe.py")
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
@@ -102,7 +105,8 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         first.append(f"set exec-wrapper /bin/sh -c {shlex.quote(redirected)}")
     # The standard library is not stepped into.
     first.append(gdb.SKIP)
-    first += [f"source {gdb.FORKS_PROBE}", f"source {_PROBE}", *_rust_commands(target)]
+    probes = (gdb.FORKS_PROBE, _PROBE, _VALUES_PROBE)
+    first += [*(f"source {probe}" for probe in probes), *_rust_commands(target)]
     options = [word for command in first for word in ("-iex", command)]
     # The program is named here too: breakpoints are set before it is launched, and looked up in it.
     known = (target.program,) if target.program and binary_kind(target.program) else ()
@@ -167,7 +171,8 @@ def _read_line(text: str) -> tuple[str, int] | None:
 
 def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     """It offers the text of files that are only named in debug information, and has none."""
-    return replace(frame, source_reference=0)
+    arguments = body.get("freezeframeArguments") or None
+    return replace(frame, source_reference=0, arguments=arguments)
 
 
 def _filter_commands(names: Set[str]) -> Sequence[str]:
@@ -209,12 +214,18 @@ def _look_at_thrown() -> Inquiry:
     return Thrown(ExceptionInfo(told["types"][0], told["message"]), tuple(told["types"]))
 
 
+#: Rust's references and pointers
+_TO_RUST = re.compile(r"&|\*(mut|const) ")
 _COUNTED = re.compile(r"std::\w+ (?:of length|with) (\d+)")
 
 
 def _enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
     """Open what has no text of its own, or none but its size."""
     value = _lldb.enrich(value, body)
+    if (whole := body.get("freezeframeText")) is not None:
+        return replace(value, text=tidy(whole, rust=True), opaque=False, count=None)
+    if value.ref and _TO_RUST.match(value.type or "") and value.text.startswith("0x"):
+        return replace(value, opaque=True)
     counted = _COUNTED.match(value.text)
     if counted is None:
         return value
@@ -287,6 +298,8 @@ ADAPTER = Adapter(
         sourceless_is_library=True,
         is_library=_lldb.is_library,
         function_name=plain_function,
+        # Asked only where it tells no arguments apart: then there are none.
+        argument_names=lambda path, line, name: (),
     ),
     values=Values(enrich=_enrich, returned_prefixes=("(return)",)),
     expressions=Expressions(

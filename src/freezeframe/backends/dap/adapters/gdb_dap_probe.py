@@ -106,13 +106,22 @@ def _still_in_line(event: Any) -> bool:
     return bool(line == _last["from"][0] and address > _last["from"][1])
 
 
+_OUTERMOST = "not meaningful in the outermost frame"
+
+
 def _noting(execute: Any) -> Any:
     def note(command: str, *args: Any, **options: Any) -> None:
         if command in ("next", "step"):
             _last["step"], _last["from"] = command, _here()
         else:
             _last["step"] = None
-        execute(command, *args, **options)
+        try:
+            execute(command, *args, **options)
+        except Exception as error:
+            if _OUTERMOST not in str(error):
+                raise
+            # Out of `main` means: to the end of the program.
+            execute("continue &", *args, **options)
 
     return note
 

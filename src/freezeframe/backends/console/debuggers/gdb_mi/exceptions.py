@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 
 from freezeframe.backends.console.reader import quote
+from freezeframe.backends.gdb.texts import tidy
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo
 
 from .line import Line, at
-from .texts import tidy
 
 #: an exception whose type cannot be told
 UNKNOWN = "exception"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from freezeframe.backends.backend import RawFrame
 from freezeframe.backends.console.reader import Fields
+from freezeframe.backends.gdb.texts import tidy
 from freezeframe.backends.native import plain_function, without_parameters
 
 from .line import rows
-from .texts import tidy
 
 #: where systems, distributions and toolchains keep what is not the user's own
 _LIBRARY_PLACES = ("/usr/", "/lib/", "/lib64/", "/build/", "/rustc/", "/opt/rh/", "/nix/store/")

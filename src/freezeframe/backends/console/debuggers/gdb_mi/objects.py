@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from freezeframe.backends.backend import RawValue
 from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.backends.gdb.texts import tidy
 from freezeframe.model.values import ScopeKind
 
 from .line import Answered, GdbRefused, Line, at, rows
 from .shapes import Node, has_parts, nodes_of, plain_path
-from .texts import tidy
 
 #: children fetched at once when nobody says how many
 PAGE = 200

@@ -26,6 +26,8 @@ from .shapes import (
     variables_of,
 )
 
+#: all that gdb says of a reference when it is asked for the value of an expression
+_UNFOLLOWED = re.compile(r"@0x[0-9a-f]+")
 #: an expression that may do something: evaluated once and never again
 _ACTS = re.compile(r"[\w\])]\s*\(|\+\+|--|(?<![=!<>])=(?!=)")
 
@@ -212,6 +214,8 @@ class Values(Objects):
                 raise whole
             made = object.result.fields if isinstance(object, Answered) else {}
             text = str(whole.result.fields.get("value", ""))
+            if _UNFOLLOWED.fullmatch(text):
+                text = str(made.get("value") or text)
             address = None if isinstance(lies, GdbRefused) else first_address(lies)
         except GdbRefused as error:
             raise EvaluationFailed(error.message) from None

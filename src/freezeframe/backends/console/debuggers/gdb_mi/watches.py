@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from freezeframe.backends.backend import BoundBreakpoint
 from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.backends.gdb.texts import tidy
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import WatchHit
 
 from . import names, stops
 from .line import Answered, GdbRefused, Line, at, rows
-from .texts import tidy
 
 _NO_ROOM = re.compile(r"Could not insert hardware (?:\w+ )?watchpoint (\d+)")
 _SLOW = "gdb has no hardware for it: the program runs step by step, which is slow"

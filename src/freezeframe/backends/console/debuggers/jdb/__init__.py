@@ -231,14 +231,7 @@ class Jdb(Spelling):
         )
 
     def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
-        return Ask(
-            f"ff_scope {at.thread} {at.level}",
-            lambda text: [
-                probes.value(each)
-                for each in _answer(text)["values"]
-                if not each["name"].startswith(_MARKERS)
-            ],
-        )
+        return Ask(f"ff_scope {at.thread} {at.level}", _scope)
 
     def arguments(self, at: At) -> Ask[Sequence[str] | None]:
         return Ask(
@@ -346,6 +339,14 @@ def _address(target: Attach) -> tuple[str, str]:
             )
         port = str(listening[0])
     return host.replace("*", "") or "127.0.0.1", port
+
+
+def _scope(text: str) -> list[RawValue]:
+    told = _answer(text)
+    found = [probes.value(each) for each in told["values"] if not each["name"].startswith(_MARKERS)]
+    # What the compiler did not note is not to be taken for what is not there.
+    note = told.get("note")
+    return [*found, RawValue("(locals)", f"unknown: {note}")] if note else found
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:

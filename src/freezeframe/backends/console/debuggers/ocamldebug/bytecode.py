@@ -17,7 +17,6 @@ from .marshalled import Block, Unreadable, Value
 from .source import Source
 
 _MAGIC = b"Caml1999X"
-_TRAILER = 16
 #: fields of an event
 _POSITION, _MODULE, _PLACE, _KIND, _FUNCTION = range(5)
 #: behind the function's name, which OCaml before 4.08 does not write

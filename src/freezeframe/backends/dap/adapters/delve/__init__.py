@@ -248,11 +248,16 @@ def _wire(wanted: Sequence[WantedBreakpoint], log_channel: str | None) -> list[W
 _NOT_HERE = re.compile(r'could not find file|location ".*" not found')
 
 
+_NO_CODE = re.compile(r"could not find statement at .*:(?P<line>\d+), .*")
+
+
 def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreakpoint:
     """Everything is there when a Go program begins: what is not bound then never is."""
     if bound.verified or _NOT_HERE.match(bound.message or ""):
         return bound
-    return replace(bound, rejected=True)
+    found = _NO_CODE.fullmatch(bound.message or "")
+    message = f"line {found['line']} has no code" if found else bound.message
+    return replace(bound, message=message, rejected=True)
 
 
 def _alias(target: Target, name: str) -> str:
@@ -274,6 +279,7 @@ _CHATTER = re.compile(
 
 
 def _brief_error(text: str) -> str:
+    text = re.sub(r"^it failed: interface \{\}\(.+?\) ", "the call panicked: ", text)
     return re.sub(
         r"^Unable to (evaluate expression|set variable|run dlv command): ", "", text
     ).strip()
@@ -361,6 +367,7 @@ ADAPTER = Adapter(
         statement_context="repl",
         brief_error=_brief_error,
         again=_call,
+        failure="~panic",
     ),
     raw=Raw(prefix="dlv "),
     output=Output(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freezeframe.backends.console.debuggers.gdb_mi.shapes import nodes_of
-from freezeframe.backends.console.debuggers.gdb_mi.texts import tidy
+from freezeframe.backends.gdb.texts import tidy
 
 CPP = {
     "std::vector of length 3, capacity 4 = {1, 2, 3}": "{1, 2, 3}",

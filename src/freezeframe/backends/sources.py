@@ -1,0 +1,226 @@
+"""The source files that a native program was made of, as its own debug information names them.
+
+Reads the headers of an ELF program's line tables (DWARF 2 to 5), and the kinds of what it tells.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+
+_ELF = b"\x7fELF\x02"
+_COMPRESSED = 0x800
+#: what a number's type is called, and the form of an attribute whose value follows it at once
+_BASE_TYPE, _IMPLICIT = 0x24, 0x21
+#: forms of what stands in a table of files (DWARF 5), and their sizes
+_SIZES = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}
+_STRING, _STRP, _LINE_STRP, _UDATA, _BLOCK = 0x08, 0x0E, 0x1F, 0x0F, 0x09
+_PATH, _DIRECTORY = 1, 2
+
+
+def source_files(program: str) -> tuple[str, ...]:
+    """Return the paths of the files that *program* was made of, as far as they can be told.
+
+    Those that it names without their directory are looked for above the program. () for what is no
+    ELF program, or has no debug information.
+    """
+    try:
+        return _source_files(program, os.stat(program).st_mtime_ns)
+    except OSError:
+        return ()
+
+
+@functools.lru_cache(maxsize=8)
+def _source_files(program: str, stamp: int) -> tuple[str, ...]:
+    try:
+        with (
+            open(program, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view,
+        ):
+            if view[:5] != _ELF:
+                return ()
+            named = dict.fromkeys(_Lines(view).files())
+    except (OSError, ValueError, IndexError, KeyError, struct.error, zlib.error):
+        return ()
+    return tuple(dict.fromkeys(_whole(name, program) for name in named))
+
+
+def _whole(name: str, program: str) -> str:
+    if os.path.isabs(name):
+        return os.path.normpath(name)
+    above = os.path.dirname(os.path.realpath(program))
+    while not os.path.isfile(path := os.path.join(above, name)):
+        if above == (above := os.path.dirname(above)):
+            return name
+    return os.path.normpath(path)
+
+
+def has_types(program: str) -> bool:
+    """Whether a program's debug information tells types, and so variables, not only lines."""
+    try:
+        return _has_types(program, os.stat(program).st_mtime_ns)
+    except OSError:
+        return False
+
+
+@functools.lru_cache(maxsize=8)
+def _has_types(program: str, stamp: int) -> bool:
+    try:
+        with (
+            open(program, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view,
+        ):
+            if view[:5] != _ELF:
+                return False
+            kinds = _sections(view, ".debug_abbrev").get(".debug_abbrev", b"")
+        return _BASE_TYPE in _tags(kinds)
+    except (OSError, ValueError, IndexError, struct.error, zlib.error):
+        return False
+
+
+def _tags(kinds: bytes) -> Iterator[int]:
+    """Return what the things are that a program's debug information describes."""
+    at = 0
+    while at < len(kinds):
+        code, at = _leb(kinds, at)
+        if not code:
+            continue
+        tag, at = _leb(kinds, at)
+        yield tag
+        at += 1
+        attribute = form = 1
+        while attribute or form:
+            attribute, at = _leb(kinds, at)
+            form, at = _leb(kinds, at)
+            if form == _IMPLICIT:
+                _, at = _leb(kinds, at)
+
+
+def _leb(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number of many bytes at a place, and the place behind it."""
+    number = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            return number, at
+
+
+def _order(view: mmap.mmap) -> str:
+    return "<" if view[5] == 1 else ">"
+
+
+def _sections(view: mmap.mmap, *wanted: str) -> dict[str, bytes]:
+    """Return the contents of the sections of these names that there are."""
+    order = _order(view)
+    (table,) = struct.unpack_from(order + "Q", view, 40)
+    size, count, names = struct.unpack_from(order + "HHH", view, 58)
+    # Of each: its name, type, flags, address, offset and size.
+    rows = [
+        struct.unpack_from(order + "IIQQQQ", view, table + index * size) for index in range(count)
+    ]
+    found = {}
+    for name, _, flags, _, offset, length in rows:
+        begin = rows[names][4] + name
+        word = view[begin : view.find(b"\0", begin)].decode("ascii", "replace")
+        if word in wanted:
+            data = view[offset : offset + length]
+            found[word] = zlib.decompress(data[24:]) if flags & _COMPRESSED else data
+    return found
+
+
+class _Lines:
+    """The line tables of a program, read from the front."""
+
+    def __init__(self, view: mmap.mmap) -> None:
+        self._order = _order(view)
+        sections = _sections(view, ".debug_line", ".debug_str", ".debug_line_str")
+        self._data = sections.get(".debug_line", b"")
+        self._strings = {
+            _STRP: sections.get(".debug_str", b""),
+            _LINE_STRP: sections.get(".debug_line_str", b""),
+        }
+        self._at = 0
+        self._wide = False
+
+    def files(self) -> Iterator[str]:
+        while self._at < len(self._data):
+            length = self._number(4)
+            self._wide = length == 0xFFFFFFFF
+            if self._wide:
+                length = self._number(8)
+            end = self._at + length
+            yield from self._unit()
+            self._at = end
+
+    def _unit(self) -> Iterator[str]:
+        version = self._number(2)
+        if version >= 5:
+            self._at += 2
+        self._number(8 if self._wide else 4)
+        self._at += 5 if version >= 4 else 4
+        opcodes = self._number(1) - 1
+        self._at += opcodes
+        if version >= 5:
+            directories = [str(entry.get(_PATH, "")) for entry in self._entries()]
+            files = [(str(e.get(_PATH, "")), int(e.get(_DIRECTORY, 0))) for e in self._entries()]
+        else:
+            directories, files = ["", *self._old_directories()], list(self._old_files())
+        for name, index in files:
+            yield os.path.join(directories[0] if directories else "", directories[index], name)
+
+    def _entries(self) -> Iterator[dict[int, int | str]]:
+        """DWARF 5: what each entry holds is said before them."""
+        shape = [(self._leb(), self._leb()) for _ in range(self._number(1))]
+        for _ in range(self._leb()):
+            yield {content: self._value(form) for content, form in shape}
+
+    def _value(self, form: int) -> int | str:
+        if form in self._strings:
+            begin = self._number(8 if self._wide else 4)
+            strings = self._strings[form]
+            return strings[begin : strings.index(b"\0", begin)].decode("utf-8", "replace")
+        if form == _STRING:
+            return self._string()
+        if form == _UDATA:
+            return self._leb()
+        if form == _BLOCK:
+            size = self._leb()
+            self._at += size
+            return 0
+        size = _SIZES[form]
+        if size == 16:
+            self._at += size
+            return 0
+        return self._number(size)
+
+    def _old_directories(self) -> Iterator[str]:
+        while name := self._string():
+            yield name
+
+    def _old_files(self) -> Iterator[tuple[str, int]]:
+        while name := self._string():
+            directory, _, _ = self._leb(), self._leb(), self._leb()
+            yield name, directory
+
+    def _number(self, size: int) -> int:
+        kind = {1: "B", 2: "H", 4: "I", 8: "Q"}[size]
+        (number,) = struct.unpack_from(self._order + kind, self._data, self._at)
+        self._at += size
+        return int(number)
+
+    def _leb(self) -> int:
+        number, self._at = _leb(self._data, self._at)
+        return number
+
+    def _string(self) -> str:
+        end = self._data.index(b"\0", self._at)
+        text = self._data[self._at : end].decode("utf-8", "replace")
+        self._at = end + 1
+        return text
