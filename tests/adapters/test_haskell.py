@@ -42,10 +42,10 @@ def test_nothing_is_evaluated_because_it_is_looked_at(dbg, write_program):
     shop = write_program("Shop.hs", _SHOP)
     p = write_program("Main.hs", _MAIN)
 
-    report = dbg.data("start", p.name, "-b", p.at("lazy"), "--", "one two", "three")
+    report = dbg.data("start", p.name, "-b", p.at("lazy"), "--", "one two", "{stdout}")
 
     assert place(report) == p.at("lazy")
-    assert printed(report) == "Main one two three\n"
+    assert printed(report) == "Main one two {stdout}\n"
     assert (texts(report)["items"], texts(report)["never"]) == ("_", "_")
     assert values(report)["items"]["type"] == "[Int]"
     # What is asked for is: as far as that goes, and for the program too.

@@ -70,6 +70,20 @@ int main(void) {
 }
 """
 
+BEYOND = r"""
+#include <stdlib.h>
+
+static void fill(char *block, int size) {
+    block[size] = 1;  // @beyond
+}
+
+int main(void) {
+    char *volatile block = malloc(16);
+    fill(block, 16);
+    return 0;
+}
+"""
+
 DOUBLE_FREE = r"""
 #include <stdlib.h>
 
@@ -114,6 +128,7 @@ static void handle(int number) {
 
 int main(void) {
     signal(SIGUSR1, handle);
+    raise(SIGURG);  // nobody hears it, and nobody stops for it
     raise(SIGUSR1);  // @raise
     printf("heard %d\n", heard);
     fflush(stdout);
@@ -224,6 +239,15 @@ def test_an_abort_shows_the_user_s_own_frame(dbg, native, text):
     assert texts(report), "the locals of that frame"
     assert p.line("caller") in [frame["line"] for frame in report["callers"]]
     assert dbg.data("continue")["exit"]["signal"] == "SIGABRT"
+
+
+def test_what_a_sanitizer_finds_is_told_with_the_user_s_own_line(dbg, native):
+    p = native(BEYOND, "-fsanitize=address")
+
+    told = dbg("start", p.name).out
+
+    assert "heap-buffer-overflow" in told
+    assert p.at("beyond") in told
 
 
 def test_what_an_assertion_says_is_in_the_report(dbg, native):

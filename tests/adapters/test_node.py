@@ -349,6 +349,13 @@ def test_a_program_that_is_no_program_says_so_itself(dbg, script):
     assert report["exit"]["code"] == 1
     assert "SyntaxError" in printed(report, "stderr")
 
+    # Nor do modules that do not fit together: only the runtime knows where.
+    script("export const here = 1;\n", "lib.mjs")
+    q = script("import { gone } from './lib.mjs';\ngone();\n", "app.mjs")
+    report = dbg.data("start", q.name)
+    assert report["exit"]["code"] == 1
+    assert "app.mjs:1" in printed(report, "stderr")
+
 
 # --- values -------------------------------------------------------------------------------------
 

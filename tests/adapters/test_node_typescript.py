@@ -173,13 +173,6 @@ def test_a_source_is_started_by_the_loader_of_its_project(dbg, project, sources,
     dbg.data("catch", "off")
     assert printed(dbg.data("continue"), "stdout") == "4 true\n"
 
-    if loader == "tsx":
-        # Modules that do not fit together say so themselves, with the place.
-        main.path.write_text("import { nothing } from './lib.js';\nnothing();\n")
-        unfit = dbg.data("start", "src/main.ts")
-        assert unfit["exit"]["code"] == 1
-        assert "main.ts:1" in printed(unfit, "stderr")
-
     # The loader hands a failure on: it stops where it is thrown all the same.
     main.path.write_text("function fail(n: number) { throw new RangeError(`${n}`); }\nfail(7);\n")
     dbg.data("catch", "default")
@@ -204,6 +197,13 @@ async function later(n: number): Promise<number> {
 }
 for (const n of [-1, 0, 1, 99, 2]) console.log(name(n));
 later(-1).then(() => later(3)); // @later
+export const twice = (n: number): number => {
+  return n * 2; // @twice
+};
+export const half = async function (n: number): Promise<number> {
+  return n / 2; // @half
+};
+half(twice(4));
 """
 
 
@@ -211,6 +211,7 @@ def test_a_line_behind_a_guard_is_stopped_at_in_code_without_blanks(dbg, project
     """tsx writes `if(n<0)return;n++`, where V8 takes the two for one place."""
     (project / "node_modules").symlink_to(TYPESCRIPT_MODULES)
     guards = programs.write("guards.ts", GUARDS, project)
+    (project / "package.json").write_text('{"type": "module"}')
 
     def stops(*marks):
         dbg.data("breakpoint", "remove", "--all")
@@ -224,13 +225,22 @@ def test_a_line_behind_a_guard_is_stopped_at_in_code_without_blanks(dbg, project
     third, behind, check, awaited = (
         f"guards.ts:{guards.line(mark)}" for mark in ("third", "behind", "check", "awaited")
     )
-    assert stops("third", "behind") == [
-        *[(third, "0"), (third, "1"), (behind, "1"), (third, "2"), (behind, "2")]
-    ]
+    expected = [(third, "0"), (third, "1"), (behind, "1"), (third, "2"), (behind, "2")]
+    assert stops("third", "behind") == expected
     # A stop on the way there does not lead astray.
     checks = [(check, n) for n in ("-1", "0", "1", "99", "2")]
     assert stops("check", "behind") == [*checks[:3], (behind, "1"), *checks[3:], (behind, "2")]
     assert stops("awaited") == [(awaited, "3")]
+    # Functions that are values keep their names behind a call of the loader's.
+    twice, half = (f"guards.ts:{guards.line(mark)}" for mark in ("twice", "half"))
+    dbg.data("breakpoint", "remove", "--all")
+    report = dbg.data("start", "guards.ts", "-b", "twice", "-b", "half")
+    assert (shown(report), texts(report)["n"]) == (twice, "4")
+    assert {each["state"] for each in dbg.data("breakpoint", "list")["breakpoints"]} == {"bound"}
+    assert shown(dbg.data("continue")) == half
+
+    (project / "package.json").write_text('{"type": "commonjs"}')
+    assert stops("third", "behind") == expected
 
     dbg.data("breakpoint", "remove", "--all")
     dbg.data("break", guards.at("behind"), "--condition", "n == 2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freezeframe.backends import lldb
+from freezeframe.backends.backend import RawValue
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,20 @@ def test_the_python_in_lldb_is_not_that_of_an_active_environment():
     own = lldb.surroundings(env, "/opt/llvm/bin/lldb")
 
     assert own == {"PATH": "/opt/llvm/bin:/usr/bin:/venv/bin:/bin", "LANG": "C"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "count"),
+    [
+        ("int[40]", "{0, 0, ...}", 40),
+        ("int[3][20]", "int[3][20]", 3),
+        ("char[8]", '"text"', None),
+        ("int (*)[4]", "0x7ffc0010", None),
+    ],
+)
+def test_an_array_has_as_many_elements_as_its_type_says(kind, text, count):
+    assert lldb.enriched(RawValue("it", text, kind, ref=5)).count == count
+
+
+def test_a_reference_to_an_array_is_opened():
+    assert lldb.enriched(RawValue("row", "0x7ffc0010", "int (&)[4]", ref=5)).opaque

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from freezeframe.backends.inspector import grammar
@@ -134,8 +134,13 @@ def test_what_shares_its_place_with_a_return_is_reached_from_the_if_before(code,
     found = grammar.behind_return(code, code.index("go("))
 
     assert (found and code[found.guard :].startswith(guard)) == (guard and True)
+    # What stands far before it, in a bundle, makes no difference.
+    far = "a();" * 20_000
+    later = grammar.behind_return(far + code, len(far) + code.index("go("))
+    assert (later and later.guard - len(far)) == (found and found.guard)
 
 
+@example("=>::")
 @given(st.text(alphabet="(){}[]`'\"/\\$;=>.,:*abc \n#!", max_size=200))
 def test_no_text_is_too_strange_to_be_read(text):
     for each in grammar.functions(text):

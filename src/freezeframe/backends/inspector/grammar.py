@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 _TOKEN = re.compile(
@@ -32,6 +32,10 @@ _BEFORE_VALUE = frozenset(
     }
 )
 _CONTROL = frozenset(("if", "for", "while", "switch", "function", "typeof", "await"))
+#: characters before and behind a place that are read for it
+_WINDOW = 50_000
+#: what esbuild calls with a function and its name, to keep that
+_NAMES = re.compile(r"__name\d*")
 _CLOSERS = {"}": "{", ")": "(", "]": "["}
 
 
@@ -214,6 +218,8 @@ class _Finder:
 
     def _assigned(self, index: int) -> str:
         """Return the name that a value is given whose first token follows *index*."""
+        if self._word(index) == "(" and _NAMES.fullmatch(self._word(index - 1)):
+            index -= 2
         if self._word(index) == ":" and self._around[index] in self._holders:
             return self._qualified(self._plain(index - 1), index)
         if self._word(index) != "=":
@@ -289,6 +295,8 @@ class _Finder:
         is_async = self._word(first - 1) == "async"
         # V8 counts the word `async` in.
         place = first - 1 if is_async else first
+        if place < 0:
+            return None  # a text that begins with an arrow is none
         name = self._assigned(place - 1)
         body = index + 1
         if self._word(body) == "{":
@@ -446,6 +454,13 @@ class Behind:
 
 def behind_return(text: str, offset: int) -> Behind | None:
     """Return how the statement at *offset* is reached if the end of a `return` has its place."""
+    if text[offset - 1 : offset] != ";":
+        return None
+    if offset > _WINDOW:
+        # A bundle may be megabytes long, and what matters is near.
+        cut = text.find(";", offset - _WINDOW) + 1
+        found = behind_return(text[cut : offset + _WINDOW], offset - cut)
+        return found and replace(found, guard=found.guard + cut, end=found.end + cut)
     guard = offset
     # Of several in a row only the first is free.
     while (before := _guard_before(text, guard)) is not None:

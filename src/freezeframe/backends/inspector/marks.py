@@ -352,6 +352,17 @@ class Marks:
         """Set what is wanted in a script that has been read and has not begun."""
         if script.internal:
             return
+        known = {want: self.bound(want) for want in self._wanted()}
+        await self._add_all(script)
+        for want, before in known.items():
+            if (now := self.bound(want)) != before:
+                self._tell(now)
+
+    def _wanted(self) -> list[WantedBreakpoint]:
+        lines = [want for _, wanted in self._lines.values() for want in wanted]
+        return [*lines, *self._functions]
+
+    async def _add_all(self, script: Script) -> None:
         found = self._scripts.map_of(script) if self._lines else None
         sources = {real(source) for source in found.sources} if found is not None else set()
         for path, (_, wanted) in list(self._lines.items()):

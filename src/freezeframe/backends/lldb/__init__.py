@@ -72,7 +72,11 @@ def surroundings(env: Mapping[str, str], path: str) -> dict[str, str]:
 
 
 #: SIGINT is LLDB's own way to interrupt; to a program it means what it means elsewhere.
-SIGNALS = ("process handle SIGINT --pass true --stop true --notify true",)
+SIGNALS = (
+    "process handle SIGINT --pass true --stop true --notify true",
+    # Go's runtime moves its own threads with it, all the time; otherwise it does nothing.
+    "process handle SIGURG --pass true --stop false --notify false",
+)
 
 
 def _rust_commands(path: str) -> list[str]:
@@ -195,6 +199,7 @@ ADDRESS = re.compile(r"\b0x0+([0-9a-f]+)\b")
 _COUNT = re.compile(r"(?:(0x[0-9a-f]+) )?size=(\d+)")
 #: `Cart *const`: a pointer all the same
 _FIXED = re.compile(r"( ?\b(const|volatile|restrict|__restrict))+$")
+_ARRAY = re.compile(r"[^\[(]+\[(\d+)\]")
 #: a pointer or a reference to an array: `int (&)[4]`
 _TO_ARRAY = re.compile(r"\([*&]+\)\[")
 #: of Rust's Rc, Arc and RefCell: who holds it, not what is in it
@@ -232,6 +237,8 @@ def enriched(value: RawValue) -> RawValue:
         text = members[1] or kind
     bare = re.sub(r"^(const |volatile |struct |class |union |enum )+", "", kind)
     count = _COUNT.fullmatch(text)
+    # How many elements an array has, its adapters tell of variables only, not of expressions.
+    length = _ARRAY.match(kind) if value.ref and not text.startswith('"') else None
     if count is not None and count[1] and count[2] != "0":
         text = count[1]
     pointer = re.fullmatch(r"0x[0-9a-f]+", text) is not None
@@ -250,7 +257,7 @@ def enriched(value: RawValue) -> RawValue:
         ref=ref,
         opaque=opaque and ref != 0,
         whole=text.startswith('"'),
-        count=int(count[2]) if count else value.count,
+        count=int(count[2]) if count else int(length[1]) if length else value.count,
     )
 
 

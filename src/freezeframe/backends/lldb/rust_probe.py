@@ -1,6 +1,7 @@
 """Runs inside LLDB, behind the formatters of the Rust toolchain: mends what they get wrong."""
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -117,6 +118,40 @@ def enum_behind(value: Any, names: Any) -> Any:
     return getattr(sys.modules["lldb_lookup"], _ENUM)(value, names)
 
 
+class Behind:
+    """What is in a container that is borrowed: LLDB shows what it is made of."""
+
+    def __init__(self, value: Any, _: Any) -> None:
+        self.value = value
+        self.target: Any = None
+        self.update()
+
+    def update(self) -> None:
+        self.target = self.value.GetNonSyntheticValue().Dereference().GetSyntheticValue()
+
+    def num_children(self) -> int:
+        return int(self.target.GetNumChildren())
+
+    def has_children(self) -> bool:
+        return True
+
+    def get_child_index(self, name: str) -> int:
+        return int(self.target.GetIndexOfChildWithName(name))
+
+    def get_child_at_index(self, index: int) -> Any:
+        return self.target.GetChildAtIndex(index)
+
+
+def leads_to_container(kind: Any, _: Any) -> bool:
+    if not kind.IsPointerType():
+        return False
+    return _CONTAINER.match(kind.GetPointeeType().GetUnqualifiedType().GetName() or "") is not None
+
+
+def size_behind(value: Any, _: Any) -> str:
+    return str(value.GetNonSyntheticValue().Dereference().GetSummary() or "")
+
+
 def boxed_text(value: Any, _: Any) -> str:
     """Return the text in a `Box<str>`, which the toolchain's formatters leave out."""
     raw = value.GetNonSyntheticValue()
@@ -129,6 +164,9 @@ def boxed_text(value: Any, _: Any) -> str:
     return json.dumps(data.decode("utf-8", "replace"), ensure_ascii=False)
 
 
+_CONTAINER = re.compile(
+    r"(alloc::(\w+::)+(Vec|VecDeque)|std::collections::(\w+::)+(HashMap|HashSet))<"
+)
 _INNER = (
     "^std::sync::(poison::)?(mutex::Mutex|rwlock::RwLock)<.+>$",
     "^core::cell::(Cell|UnsafeCell)<.+>$",
@@ -148,6 +186,14 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
             f"type summary add --python-function {__name__}.enum_behind "
             f"--recognizer-function {__name__}.leads_to_enum"
         )
+    debugger.HandleCommand(
+        f"type synthetic add --python-class {__name__}.Behind "
+        f"--recognizer-function {__name__}.leads_to_container"
+    )
+    debugger.HandleCommand(
+        f"type summary add --expand --python-function {__name__}.size_behind "
+        f"--recognizer-function {__name__}.leads_to_container"
+    )
     for pattern in _INNER:
         debugger.HandleCommand(
             f'type synthetic add -w default --regex "{pattern}" --python-class {__name__}.Inner'

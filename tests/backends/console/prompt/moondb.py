@@ -1,4 +1,4 @@
-"""The debugger that AGENTS.md describes: `moondb --fds READ,WRITE PROGRAM`; a real process.
+"""The debugger that AGENTS.md describes: `moondb --fds READ,WRITE PROGRAM ARGS`; a real process.
 
 A line of the program is a statement of Python. Its streams are the program's alone.
 """
@@ -9,11 +9,11 @@ import os
 import sys
 from pathlib import Path
 
-_, _, descriptors, path = sys.argv
+_, _, descriptors, path, *given = sys.argv
 commands, answers = map(int, descriptors.split(","))
 lines = Path(path).read_text().splitlines()
 stops: dict[str, int] = {}
-names: dict[str, object] = {}
+names: dict[str, object] = {"given": given}
 at = 1
 
 
@@ -42,7 +42,9 @@ def obey(word: str, rest: str) -> None:
     elif word == "where":
         print(f"#0 main at {path}:{at}", file=out)
     elif word == "names":
-        shown = {name: value for name, value in names.items() if name != "__builtins__"}
+        shown = {
+            name: value for name, value in names.items() if name not in ("__builtins__", "given")
+        }
         print("\n".join(f"{name} = {value!r}" for name, value in shown.items()), file=out)
     elif word == "show":
         try:

@@ -31,7 +31,7 @@ async def test_the_prompt_of_the_guide_is_driven_as_it_is_written(tmp_path):
     real = Path(__file__).with_name("moondb.py")
     moondb.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{real}" "$@"\n')
     moondb.chmod(0o755)
-    program.write_text("n = 1\nn += 1\nprint('moon> stopped', n)\nn += 1\n")
+    program.write_text("n = 1\nn += 1\nprint('moon> stopped', n, given)\nn += 1\n")
     env = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     debugger = names["DEBUGGER"]
     found = debugger.find(env, AdapterConfig())
@@ -39,7 +39,7 @@ async def test_the_prompt_of_the_guide_is_driven_as_it_is_written(tmp_path):
     condition = WantedBreakpoint(1, Location(file=str(program), line=3), condition="n == 2")
 
     async with Driver(made=debugger.make(found, Config())) as moon:
-        await moon.start(Launch(str(program), cwd=str(tmp_path), env=env), condition)
+        await moon.start(Launch(str(program), ("{read}",), str(tmp_path), env), condition)
 
         assert (await moon.stop()).breakpoints == (1,)
         assert await moon.place() == ("main", 3)
@@ -50,6 +50,6 @@ async def test_the_prompt_of_the_guide_is_driven_as_it_is_written(tmp_path):
         assert Feature.FUNCTION_BREAKPOINTS not in moon.backend.features
         await moon.backend.step(StepKind.OVER, 1)
         assert (await moon.stop()).reason is StopReason.STEP
-        assert moon.printed() == "moon> stopped 2\n"
+        assert moon.printed() == "moon> stopped 2 ['{read}']\n"
         await moon.backend.set_breakpoints(str(program), ())
         assert (await moon.go()).exit.code == 0  # type: ignore[union-attr]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from freezeframe.backends.backend import Launch, Target
 from freezeframe.backends.console.streams import Pipes, ProgramStreams, Streams, check_readable
@@ -34,6 +36,9 @@ class Ground:
         self._terminal: Terminal | None = None
         #: for a socket between the debugger and its program
         self._folder: str | None = None
+        self._guard = "{" + secrets.token_hex(8)
+        #: the user's own variables: nothing is put into them
+        self._given: Mapping[str, str] = {}
 
     @property
     def holder(self) -> Process | None:
@@ -46,6 +51,7 @@ class Ground:
         Raises LaunchFailed; of a debugger that is to call us, DebuggerLost when it has ended
         before, and DebuggerTimeout.
         """
+        self._given = target.env
         stdin = target.stdin if isinstance(target, Launch) else None
         if stdin is not None:
             check_readable(stdin)
@@ -53,7 +59,8 @@ class Ground:
             self.streams = Streams(self._on_text, stdin, self._on_silent)
         if begin.home is Home.BESIDE:
             env = begin.program_env or begin.env
-            self.program = self._spawn_program(begin.program, begin.cwd, env, stdin)
+            words = tuple(map(self._plain, begin.program))
+            self.program = self._spawn_program(words, begin.cwd, env, stdin)
         if begin.line is Line.PIPES:
             return self._over_pipes(begin, stdin)
         if begin.line is Line.TERMINAL:
@@ -61,7 +68,12 @@ class Ground:
         if begin.line is Line.CALL:
             return await self._called(begin, stdin, timeout_s)
         self.process = Process.spawn(
-            begin.argv, cwd=begin.cwd, env=begin.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
+            tuple(map(self._plain, begin.argv)),
+            cwd=begin.cwd,
+            env={key: self._plain(value) for key, value in begin.env.items()},
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
         )
         return StdioStream(self.process)
 
@@ -110,8 +122,12 @@ class Ground:
         self, begin: Begin, names: Mapping[str, str], stdin: str | None, fds: tuple[int, ...]
     ) -> Process:
         own = len(begin.argv) if begin.own is None else begin.own
-        argv = (*(_filled(word, names) for word in begin.argv[:own]), *begin.argv[own:])
-        env = {key: _filled(value, names) for key, value in begin.env.items()}
+        filled = (*(_filled(word, names) for word in begin.argv[:own]), *begin.argv[own:])
+        argv = tuple(map(self._plain, filled))
+        env = {
+            key: value if self._given.get(key) == value else self._plain(_filled(value, names))
+            for key, value in begin.env.items()
+        }
         if begin.home is Home.INSIDE:
             return self._spawn_program(argv, begin.cwd, env, stdin, fds)
         return Process.spawn(
@@ -145,7 +161,20 @@ class Ground:
         if "{socket}" in command:
             self._folder = self._folder or tempfile.mkdtemp(prefix="freezeframe-")
             files = {**files, "socket": os.path.join(self._folder, "socket")}
-        return _filled(command, files)
+        return self._plain(_filled(command, files))
+
+    def guarded(self, target: Target) -> Target:
+        """Return a target to spell commands of: no name of ours is found in what is the user's.
+
+        What is made of it is itself again once names have been put in.
+        """
+        if not isinstance(target, Launch):
+            return target
+        args = tuple(word.replace("{", self._guard) for word in target.args)
+        return replace(target, args=args)
+
+    def _plain(self, text: str) -> str:
+        return text.replace(self._guard, "{")
 
     def started(self) -> None:
         """The program has opened its files."""

@@ -128,7 +128,8 @@ class PromptLife(ConsoleBackend):
     ) -> Sequence[BoundBreakpoint]:
         self.target = target
         self._sink = sink
-        begin = self._begin = self._spelling.begin(target, self._config.adapter(self._name))
+        guarded, config = self._ground.guarded(target), self._config.adapter(self._name)
+        begin = self._begin = self._spelling.begin(guarded, config)
         if self._disposed:
             raise DebuggerLost("the program was ended before it was started.")
         greeting = await self._greeted(begin, target)
@@ -200,7 +201,8 @@ class PromptLife(ConsoleBackend):
         late = [w for w in configuration.breakpoints if w.location.address is not None]
         await self._set_filters(configuration.filters_among(self.filters))
         bound = await self._set_all(early)
-        run = self._spelling.run(target)
+        guarded = self._ground.guarded(target)
+        run = self._spelling.run(guarded) if isinstance(guarded, Launch) else None
         held = bool(late) or target.stop_on_entry
         entry = await self._break_at_entry(target) if held and run is not None else None
         if run is None:

@@ -76,6 +76,9 @@ def read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
     words = body.get("description") or body.get("text") or ""
     if re.match(r"watchpoint \d+", words):
         return StopReason.WATCHPOINT, None  # a breakpoint, to lldb-dap 19
+    if body.get("reason") in ("breakpoint", "unknown") and re.match(r"[A-Z]", words):
+        # What a sanitizer found: `Heap buffer overflow`, at a breakpoint of LLDB's own.
+        return StopReason.EXCEPTION, words
     signalled = lldb.read_signal(words)
     if body.get("reason") not in ("exception", "signal", "entry") or signalled is None:
         return None
@@ -96,6 +99,7 @@ def read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     arguments = in_last_parentheses(full) if between else None
     if arguments is not None:
         arguments = lldb.ADDRESS.sub(lambda m: f"0x{m[1]}", arguments)
+        arguments = arguments.replace("=<unavailable>", "=<optimized out>")
         # What Rust's formatters say of a slice, and the environment of a closure.
         arguments = re.sub(r"=size=(\d+)", r"=(\1 items)", arguments)
         arguments = re.sub(r"(^|, )\(null\)=[^,]*", "", arguments).removeprefix(", ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Generator, Sequence, Set
 
 from freezeframe.backends import lldb
@@ -41,7 +43,21 @@ def examine(description: str) -> Inquiry | None:
             f"*(unsigned long*)($arg1 - {_TYPE_BEFORE_HEADER})",
             f"$arg1 + {_OBJECT_AFTER_HEADER}",
         )
-    return None
+    return _reported()
+
+
+def _reported() -> Inquiry:
+    """Ask which sanitizer stopped the program, and what it found."""
+    said = yield Ask("thread info --stop-info", raw=True)
+    found = re.search(r"\{.*\}", said or "", re.DOTALL)
+    try:
+        told = json.loads(found[0]) if found is not None else {}
+    except ValueError:
+        return None
+    if "instrumentation_class" not in told:
+        return None
+    sanitizer = str(told["instrumentation_class"])
+    return Thrown(ExceptionInfo(sanitizer, str(told.get("description", ""))), (sanitizer,))
 
 
 def _thrown(type_expression: str, object_expression: str) -> Inquiry:

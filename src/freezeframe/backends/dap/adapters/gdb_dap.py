@@ -95,6 +95,8 @@ def _version(path: str, stamp: int) -> str | None:
 def _plan(target: Target, around: Surroundings) -> Plan:
     # Its words may hold colours; ASLR is left as it is, for containers forbid changing it.
     first = ["set style enabled off", "set disable-randomization off", "set confirm off"]
+    # Texts end where they end, and a call that crashes leaves nothing behind.
+    first += ["set print null-stop on", "set print repeats unlimited", "set unwindonsignal on"]
     if not isinstance(target, Core):
         first += [f"set {each}" for each in gdb.FORKS[target.forks]]
     if around.terminal is not None:

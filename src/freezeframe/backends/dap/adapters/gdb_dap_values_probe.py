@@ -109,6 +109,8 @@ def _seeing(visualizer: Any) -> Any:
             if kind in _REFERENCES:
                 return see(value.cast(value.dynamic_type).referenced_value())
             usual = visualizer(value)
+            if isinstance(usual, printing.NoOpStringPrinter) and kind == gdb.TYPE_CODE_ARRAY:
+                return _Plain(value.format_string())
             if isinstance(usual, printing.NoOpStructPrinter):
                 return _struct(value)
             if isinstance(usual, printing.NoOpPointerReferencePrinter):

@@ -1,5 +1,6 @@
 """Runs inside LLDB: where the program stands and why, from LLDB's own structures."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -192,6 +193,19 @@ def _signalled(thread: Any, told: _Told) -> None:
             told["reason"], told["filter"] = "exception", "uncaught"
 
 
+def _reported(thread: Any, told: _Told) -> None:
+    """A sanitizer has found something."""
+    told["reason"] = "exception"
+    stream = lldb.SBStream()
+    thread.GetStopReasonExtendedInfoAsJSON(stream)
+    found = json.loads(stream.GetData() or "{}")
+    told["exception"] = {
+        "type": found.get("instrumentation_class", "sanitizer"),
+        "message": found.get("description") or thread.GetStopDescription(400),
+        "mode": "",
+    }
+
+
 def _stepped(thread: Any, told: _Told) -> None:
     told["reason"] = "step"
     returned = thread.GetStopReturnValue()
@@ -204,6 +218,7 @@ _REASONS = {
     lldb.eStopReasonBreakpoint: _at_breakpoint,
     lldb.eStopReasonWatchpoint: _at_watchpoint,
     lldb.eStopReasonSignal: _signalled,
+    lldb.eStopReasonInstrumentation: _reported,
     lldb.eStopReasonPlanComplete: _stepped,
     lldb.eStopReasonTrace: _stepped,
 }
