@@ -1,7 +1,7 @@
 """Structured requests of programs: what a line of JSON asks for, and for how long.
 
     {"command": "breakpoint_add", "args": {…}}     an operation by its name for programs
-    {"argv": ["break", "app.py:3"]}                a command line, as `dbg` takes it
+    {"line": "break app.py:3"}                     a command line, as `batch` takes it
 
 Both take `session`, `cwd` and `env` (the caller's own), `text` (answer in words too), `budget`
 (its size in tokens) and `patience_s` (waits end by then, and the answer says `running`).
@@ -10,7 +10,6 @@ Both take `session`, `cwd` and `env` (the caller's own), `text` (answer in words
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +19,7 @@ from freezeframe.ops import _schema
 from freezeframe.ops._context import Caller, Context
 from freezeframe.ops._registry import OPS
 
+from .lines import split
 from .parser import Globals, Parsed, parse
 
 
@@ -56,7 +56,7 @@ def read(request: dict[str, object]) -> Call:
         env={str(k): str(v) for k, v in env.items()} if env is not None else dict(os.environ),
         until=None if patience_s is None else time.monotonic() + patience_s,
     )
-    parsed, typed = _read_argv(request) if "argv" in request else _read_command(request)
+    parsed, typed = _read_line(request) if "line" in request else _read_command(request)
     own = parsed.globals
     parsed = replace(
         parsed,
@@ -65,11 +65,11 @@ def read(request: dict[str, object]) -> Call:
     return Call(parsed, caller, typed, bool(request.get("text")))
 
 
-def _read_argv(request: dict[str, object]) -> tuple[Parsed, str]:
-    argv = request["argv"]
-    if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
-        raise UsageError("`argv` must be an array of strings.", next="dbg help")
-    return parse(argv), shlex.join(argv)
+def _read_line(request: dict[str, object]) -> tuple[Parsed, str]:
+    line = request["line"]
+    if not isinstance(line, str):
+        raise UsageError("`line` must be a command line.", next="dbg help")
+    return parse(split(line)), line
 
 
 def _read_command(request: dict[str, object]) -> tuple[Parsed, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from freezeframe import __version__
@@ -12,6 +11,7 @@ from freezeframe.ops._context import Context
 from freezeframe.ops._registry import Arg, Effect, op
 
 from . import help as pages
+from .lines import split
 from .parser import parse
 from .skill import skill_text
 
@@ -135,12 +135,7 @@ async def _from_stdin(ctx: Context) -> list[str]:
 
 async def _run_one(front: Front, ctx: Context, line: str) -> BatchItem:
     try:
-        try:
-            words = shlex.split(line)
-        except ValueError as error:
-            raise UsageError(f"{line!r}: {error}.") from None
-        if words and words[0] in ("dbg", "debugger"):
-            words = words[1:]
+        words = split(line)
         if words and words[0] == "batch":
             raise UsageError("a batch cannot hold a batch.")
         parsed = parse(words)

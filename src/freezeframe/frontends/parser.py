@@ -23,6 +23,8 @@ from freezeframe.model.places import Location
 from freezeframe.ops._guesses import guess, nearest, quoted
 from freezeframe.ops._registry import GLOBAL_OPTIONS, OPS, OpSpec, ParamSpec, Registry
 
+from .lines import as_written
+
 _NUMBER = re.compile(r"-\.?\d")
 _LONG = re.compile(r"--[a-z][a-z-]*")
 _SHORT = re.compile(r"-[a-z]")
@@ -357,6 +359,8 @@ class _Arguments:
         for param in self.spec.params:
             values = self.several.get(param.name)
             if values is not None:
+                if param.code and len(values) > 1:
+                    values = as_written(values)
                 kwargs[param.name] = (
                     " ".join(values) if param.greedy else param.type.collect(values)
                 )

@@ -34,6 +34,8 @@ class _ArgOptions:
     rest: bool = False
     #: joins all its words with spaces: `print a + b`
     greedy: bool = False
+    #: in the program's language: several words are taken as they were written, quotes and all
+    code: bool = False
     #: once its value was read nothing is an option any more: `-m pytest -x`, `raw bt -c 3`.
     #: On a flag: once the word after it was read.
     ends_options: bool = False
@@ -119,6 +121,7 @@ class ParamSpec:
     meta: str
     rest: bool
     greedy: bool
+    code: bool
     ends_options: bool
     hidden: bool
     complete: str | None
@@ -224,6 +227,7 @@ def _read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
         meta=arg.meta or _meta(kind, spelling),
         rest=arg.rest,
         greedy=arg.greedy,
+        code=arg.code,
         ends_options=arg.ends_options,
         hidden=arg.hidden,
         complete=arg.complete or ("location" if kind.base is Location else None),

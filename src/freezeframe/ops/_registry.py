@@ -109,6 +109,7 @@ def _global(name: str, kind: ArgType, help: str, short: str | None, meta: str) -
         meta=meta,
         rest=False,
         greedy=False,
+        code=False,
         ends_options=False,
         hidden=False,
         complete="session" if name == "session" else None,

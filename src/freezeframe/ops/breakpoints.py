@@ -348,7 +348,7 @@ async def breakpoint_disable(
 )
 async def watch(
     ctx: Context,
-    expression: Annotated[str, Arg("what to watch", meta="EXPR", greedy=True)],
+    expression: Annotated[str, Arg("what to watch", meta="EXPR", greedy=True, code=True)],
     *,
     read: Annotated[bool, Arg("stop when it is read")] = False,
     access: Annotated[bool, Arg("stop when it is read or written")] = False,

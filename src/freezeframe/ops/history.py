@@ -232,7 +232,9 @@ async def _one_hit(
 async def hit_trend(
     ctx: Context,
     where: _Place,
-    expression: Annotated[str, Arg("a number at each of the stops", meta="EXPR", greedy=True)],
+    expression: Annotated[
+        str, Arg("a number at each of the stops", meta="EXPR", greedy=True, code=True)
+    ],
     *,
     condition: _Where = None,
     run: _Run = None,

@@ -187,7 +187,14 @@ def _first_function(instructions: list[Instruction]) -> list[Instruction]:
 async def raw(
     ctx: Context,
     command: Annotated[
-        str, Arg("a command of the debugger's own", meta="COMMAND", greedy=True, ends_options=True)
+        str,
+        Arg(
+            "a command of the debugger's own",
+            meta="COMMAND",
+            greedy=True,
+            code=True,
+            ends_options=True,
+        ),
     ],
 ) -> Text:
     """Speak to the debugger in its own language."""

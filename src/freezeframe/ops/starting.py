@@ -164,7 +164,7 @@ async def start(
     await _enter_breakpoints(ctx, breakpoints, path, source=source)
     return await _begin(
         ctx,
-        name or meant.name,
+        name or ctx.session_name or meant.name,
         target,
         choice,
         wait=wait,
@@ -246,7 +246,7 @@ async def attach(
     pause = pause or not resume
     return await _begin(
         ctx,
-        name or meant.name,
+        name or ctx.session_name or meant.name,
         target,
         choice,
         wait=bool(breakpoints) or pause,
@@ -318,7 +318,13 @@ async def core(
             notes = (f"{core} was left by another program than {path}: {whose}",)
     target = Core(path, file, cwd=ctx.caller.cwd, env=ctx.caller.env)
     return await _begin(
-        ctx, name or _programs.name_of(path), target, choice, wait=True, timeout=None, remarks=notes
+        ctx,
+        name or ctx.session_name or _programs.name_of(path),
+        target,
+        choice,
+        wait=True,
+        timeout=None,
+        remarks=notes,
     )
 
 

@@ -34,7 +34,7 @@ _MAX_CHILDREN = 2000
 async def print_(
     ctx: Context,
     expression: Annotated[
-        str, Arg("what to show, in the program's language", meta="EXPR", greedy=True)
+        str, Arg("what to show, in the program's language", meta="EXPR", greedy=True, code=True)
     ],
     *,
     type: Annotated[bool, Arg("with its type")] = False,
@@ -200,7 +200,7 @@ def _formatted(text: str, format: str) -> str:
 )
 async def eval_(
     ctx: Context,
-    code: Annotated[str, Arg("an expression or a statement", meta="CODE", greedy=True)],
+    code: Annotated[str, Arg("an expression or a statement", meta="CODE", greedy=True, code=True)],
 ) -> Evaluated:
     """Run code in the current frame; it may change the program."""
     moment = await ctx.session.require_stopped()
@@ -228,7 +228,7 @@ async def eval_(
 async def set_(
     ctx: Context,
     words: Annotated[
-        tuple[str, ...], Arg("LHS RHS, or LHS = RHS", meta="LHS RHS", ends_options=True)
+        tuple[str, ...], Arg("LHS RHS, or LHS = RHS", meta="LHS RHS", code=True, ends_options=True)
     ],
 ) -> Evaluated:
     """Assign to a variable, a field or an element; the answer is the value read back."""

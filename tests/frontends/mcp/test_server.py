@@ -159,7 +159,7 @@ async def test_a_wait_ends_before_the_host_s_patience_whatever_was_asked_for(dbg
     await asyncio.to_thread(dbg, "start", "endless.py", "--no-wait")
     bridge = Bridge(str(dbg.project), dbg.env, limit_s=3, budget=None)
 
-    answer = await bridge.ask({"argv": ["await", "--timeout", "300"]})
+    answer = await bridge.ask({"line": "await --timeout 300"})
     also = await bridge.ask({"command": "await"})
 
     assert answer["result"]["state"] == also["result"]["state"] == "running"

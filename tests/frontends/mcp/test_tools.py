@@ -73,12 +73,12 @@ def test_an_argument_can_say_which_operation_is_meant():
         step.request({"kind": ["out"]})
 
 
-def test_a_command_line_is_split_as_a_shell_does():
+def test_a_command_line_is_handed_on_as_it_is():
     tool = tools()["debug_lldb_command"]
 
     asked = tool.request({"command": "dbg break 'a b.py:3' -c 'n > 1'", "session": "x"})
 
-    assert asked == {"session": "x", "argv": ["break", "a b.py:3", "-c", "n > 1"]}
+    assert asked == {"session": "x", "line": "dbg break 'a b.py:3' -c 'n > 1'"}
     assert tool.request({"command": "bt all", "raw": True})["command"] == "raw"
 
 

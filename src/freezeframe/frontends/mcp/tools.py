@@ -7,7 +7,6 @@ each operation that is not among them is a tool of its own.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -133,13 +132,7 @@ class CommandLine(Tool):
             raise UsageError(f"{self.name} has no argument `{next(iter(args))}`.")
         if raw:
             return {"session": session, "command": "raw", "args": {"command": line}}
-        try:
-            words = shlex.split(line)
-        except ValueError as error:
-            raise UsageError(f"{self.name}: `args.command`: {error}.") from None
-        if words[:1] in (["dbg"], ["debugger"]):
-            words = words[1:]
-        return {"session": session, "argv": words}
+        return {"session": session, "line": line}
 
     def input_schema(self) -> Schema:
         return {
