@@ -6,6 +6,7 @@ Reads the headers of an ELF program's line tables (DWARF 2 to 5), and the kinds 
 from __future__ import annotations
 
 import functools
+import itertools
 import mmap
 import os
 import struct
@@ -20,6 +21,8 @@ _BASE_TYPE, _IMPLICIT = 0x24, 0x21
 _SIZES = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}
 _STRING, _STRP, _LINE_STRP, _UDATA, _BLOCK = 0x08, 0x0E, 0x1F, 0x0F, 0x09
 _PATH, _DIRECTORY = 1, 2
+#: names that are read of one program, for there is somebody who waits: each stands there many times
+_MOST = 500_000
 
 
 def source_files(program: str) -> tuple[str, ...]:
@@ -43,7 +46,7 @@ def _source_files(program: str, stamp: int) -> tuple[str, ...]:
         ):
             if view[:5] != _ELF:
                 return ()
-            named = dict.fromkeys(_Lines(view).files())
+            named = dict.fromkeys(itertools.islice(_Lines(view).files(), _MOST))
     except (OSError, ValueError, IndexError, KeyError, struct.error, zlib.error):
         return ()
     return tuple(dict.fromkeys(_whole(name, program) for name in named))
