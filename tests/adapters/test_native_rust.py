@@ -141,6 +141,39 @@ def test_panics_can_be_let_go(dbg, native):
     assert report["exit"]["code"] == 101
 
 
+# --- macros -------------------------------------------------------------------------------------
+
+MACROS = r"""
+fn label(n: i32) -> String {
+    format!("{}-{}", n, n + 1) // @format
+} // @end
+
+fn main() {
+    let mut all = Vec::new();
+    for n in 0..3 {
+        all.push(label(n));
+        println!("{} {}", n, all.len()); // @print
+    }
+}
+"""
+
+
+def test_a_line_with_a_macro_stops_counts_and_is_logged_once_each_time_it_is_run(dbg, native):
+    p = native(MACROS)
+    dbg.data("break", p.at("print"), "--log", "saw {n}")
+    counted = dbg.data("break", p.at("format"), "--hit-count", ">=2")["breakpoint"]["id"]
+
+    report = dbg.data("start", p.name)
+
+    assert (shown(report), texts(report)["n"]) == (p.at("format"), "1")
+    stepped = dbg.data("next")
+    assert shown(stepped) != p.at("format")
+    again = dbg.data("continue")
+    assert (again["stop"]["breakpoints"], texts(again)["n"]) == ([counted], "2")
+    dbg.data("continue")
+    assert printed(dbg.data("output", "--all"), "log") == "saw 0\nsaw 1\nsaw 2\n"
+
+
 # --- values -------------------------------------------------------------------------------------
 
 

@@ -216,6 +216,8 @@ def test_a_mistake_is_answered_with_what_was_meant(
         ("bt 5", "dbg backtrace --limit 5"),
         ("tbreak app.py:3", "dbg break --temporary app.py:3"),
         ("break app.py:3 if n > 3", "dbg break app.py:3 -c 'n > 3'"),
+        ("break app.py:3 --if 'n > 3'", "dbg break app.py:3 -c 'n > 3'"),
+        ("log app.py:3 'n is {n}'", "dbg break app.py:3 --log 'n is {n}'"),
         ("delete 2", "dbg breakpoint remove 2"),
         ("next 3", "dbg next --count 3"),
         ("p/x flags", "dbg print --format hex flags"),

@@ -24,7 +24,8 @@ from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, StopReason
 
 from . import translate
-from .adapters._descriptor import ModuleBreakpoint, Wired
+from .adapters._descriptor import Wired
+from .commanded import Commanded
 from .wire import Wire
 
 #: Ids of breakpoints that are ours, not the user's and not those of `until`.
@@ -57,8 +58,8 @@ class Marks:
         self._bound_at: dict[int, tuple[str | None, int | None]] = {}
         #: breakpoints that share an entry of the adapter's with others, or that we speak for
         self._shared: set[int] = set()
-        #: breakpoints that were made by a raw command: our id → the adapter's
-        self._commanded: dict[int, int] = {}
+        #: breakpoints that were made by a raw command
+        self._commanded = Commanded(wire, self._ids, self._wanted)
         #: hit counts that we count ourselves, and passes so far
         self._hits: dict[int, str] = {}
         self._passes: dict[int, int] = {}
@@ -149,44 +150,12 @@ class Marks:
             if self._wire.adapter.breakpoints.searches(self._target):
                 lost = {each.id for each in bound if not each.verified and not each.rejected}
                 in_modules += [w for w in wanted if w.id in lost]
-            found = await self._set_by_command(in_modules, command)
+            counts = self._wire.adapter.breakpoints.counts_hits
+            counted = (lambda want: want) if counts else self._counted
+            found = await self._commanded.set(in_modules, command, counted)
             replaced = {each.id for each in found}
             bound = [each for each in bound if each.id not in replaced] + found
         return [entry for entry in bound if entry.id not in self._own]
-
-    async def _set_by_command(
-        self, wanted: Sequence[WantedBreakpoint], command: ModuleBreakpoint
-    ) -> list[BoundBreakpoint]:
-        """Set breakpoints that the protocol has no request for, and remove those not wanted."""
-        kept = {want.id: want for want in wanted if self._wanted.get(want.id) == want}
-        for id in [id for id in self._commanded if id not in kept]:
-            number = self._commanded.pop(id)
-            self._ids.pop(number, None)
-            await self._raw(command.remove(number))
-        bound = []
-        for want in wanted:
-            if want.log is not None:
-                message = "a logpoint takes a file and a line, or a function without a module"
-                bound.append(BoundBreakpoint(want.id, False, message=message, rejected=True))
-                continue
-            if want.id in self._commanded:
-                continue
-            counted = want if self._wire.adapter.breakpoints.counts_hits else self._counted(want)
-            made = command.read(await self._raw(command.make(counted)))
-            if made is None:
-                bound.append(BoundBreakpoint(want.id, False, rejected=True))
-                continue
-            self._wanted[want.id] = want
-            self._commanded[want.id] = made[0]
-            self._ids[made[0]] = (want.id,)
-            bound.append(BoundBreakpoint(want.id, made[1]))
-        return bound
-
-    async def _raw(self, command: str) -> str:
-        adapter = self._wire.adapter
-        arguments = {"expression": adapter.raw.prefix + command, "context": adapter.raw.context}
-        body = await self._wire.request("evaluate", arguments)
-        return str(body.get("result", ""))
 
     async def set_addresses(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         if Feature.ADDRESS_BREAKPOINTS not in self._wire.features:
@@ -251,7 +220,7 @@ class Marks:
         if offered:
             await self._wire.request("setExceptionBreakpoints", arguments)
         for command in self._wire.adapter.exceptions.commands({f.name for f in filters}):
-            await self._raw(command)
+            await self._commanded.raw(command)
         functions = self._filter_functions(filters)
         before = {id: name for id, name in self._own.items() if id <= _FIRST_FILTER}
         if functions != before:
@@ -395,7 +364,8 @@ class Marks:
         if adapter.breakpoints.one_a_place:
             entries = self._joined(entries)
         of_functions = more is None and not adapter.breakpoints.logs_functions
-        if of_functions or not self._does(Feature.LOGPOINTS):
+        logs = self._does(Feature.LOGPOINTS) and adapter.breakpoints.logs(self._target)
+        if of_functions or not logs:
             entries = [self._spoken_for(entry) for entry in entries]
         for entry in entries:
             (self._conditional.update if entry.fields else self._conditional.difference_update)(
@@ -409,6 +379,7 @@ class Marks:
         for each in bound:
             there = self._wanted[each.id].location
             self._bound_at[each.id] = (each.path or there.file, each.line or there.line)
+        await self._commanded.once_a_pass(self._target, {each.id for each in bound})
         return bound + refused
 
     def _does(self, feature: Feature) -> bool:

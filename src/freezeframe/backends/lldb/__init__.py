@@ -4,6 +4,7 @@ formats_probe  runs inside LLDB: shows what it shows badly by itself
 rust_probe     likewise, behind the formatters of the Rust toolchain
 steps_probe    likewise: ends steps that were interrupted
 frames_probe   likewise: makes it look at the stack of a process that became another program
+passes_probe   likewise: a breakpoint on a line with several places stops once
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from freezeframe.backends.backend import Core, RawValue, Target
@@ -32,6 +33,7 @@ _FRAMES_PROBE = os.path.join(_HERE, "frames_probe.py")
 #: the commands that `steps_probe` and `frames_probe` add
 FORGET_STEPS = "freezeframe-forget-steps"
 FRESH_FRAMES = "freezeframe-fresh-frames"
+_PASSES_PROBE = os.path.join(_HERE, "passes_probe.py")
 #: Rust's own libraries, as its two ways of mangling spell them: not stepped into
 _RUST_LIBRARIES = r"^(<|_\$LT\$|_?&|\[)*(std|core|alloc|hashbrown|gimli|miniz_oxide)(::|\.\.)"
 
@@ -79,9 +81,17 @@ SIGNALS = (
 )
 
 
+def once_a_pass(target: Target, numbers: Sequence[int]) -> str | None:
+    """Return what makes breakpoints on Rust's macros stop once, by `passes_probe`."""
+    if not numbers or target.program is None or not is_rust(target.program):
+        return None
+    return f"freezeframe-once-a-pass {' '.join(map(str, numbers))}"
+
+
 def _rust_commands(path: str) -> list[str]:
     commands = [
         f"settings set target.process.thread.step-avoid-regexp '{_RUST_LIBRARIES}'",
+        f'command script import "{_PASSES_PROBE}"',
     ]
     root = sysroot(path)
     if root is None:

@@ -213,6 +213,8 @@ class Breakpoints:
     #: the breakpoints of a file, or on functions, as they are put on the wire; each entry with
     #: the ids it serves (debuggers that keep one breakpoint a line share one entry)
     wire: Callable[[Sequence[WantedBreakpoint], str | None], list[Wired]] = as_dap
+    #: it writes the messages of logpoints itself; else we do, at its stops
+    logs: Callable[[Target], bool] = lambda target: True
     #: it takes logpoints on functions, as it does on lines
     logs_functions: bool = True
     #: it keeps one breakpoint a place: several there are joined, and told apart at the stop
@@ -237,6 +239,11 @@ class Breakpoints:
     in_module: ModuleBreakpoint | None = None
     #: a function that its name alone did not find is looked for by `in_module` too
     searches: Callable[[Target], bool] = lambda target: False
+    #: a raw command that makes breakpoints, by its numbers, stop once each time their line is run,
+    #: where it puts them into several places of it
+    once_a_pass: Callable[[Target, Mapping[int, Sequence[WantedBreakpoint]]], str | None] = (
+        lambda target, wanted: None
+    )
     #: watchpoints are set on an address and a size
     watch_by_address: bool = False
     #: an expression for the address of what an expression names

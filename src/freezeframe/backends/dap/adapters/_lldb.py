@@ -316,6 +316,8 @@ BREAKPOINTS = Breakpoints(
         _make_breakpoint, _made_breakpoint, lambda number: f"breakpoint delete {number}"
     ),
     searches=searches,
+    # A hook that writes takes the place of `once_a_pass`.
+    logs=lambda target: not searches(target),
     watch_by_address=True,
     value_at=value_at,
 )

@@ -9,10 +9,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from freezeframe.backends import lldb
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
@@ -118,6 +119,12 @@ def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreak
     return replace(bound, message=None) if counted is not None else bound
 
 
+def _once_a_pass(target: Target, wanted: Mapping[int, Sequence[WantedBreakpoint]]) -> str | None:
+    # Those with a condition have a hook of its own.
+    free = [number for number, all in wanted.items() if not any(each.condition for each in all)]
+    return lldb.once_a_pass(target, free)
+
+
 def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
     """Its complaints about a value stand in angle brackets, as other texts may."""
     if value.text == "<not available>":
@@ -188,7 +195,7 @@ ADAPTER = Adapter(
     start=replace(_lldb.START, read_pid=_read_pid),
     end=_lldb.END,
     stops=_lldb.STOPS,
-    breakpoints=replace(_lldb.BREAKPOINTS, check_bound=_check_bound),
+    breakpoints=replace(_lldb.BREAKPOINTS, check_bound=_check_bound, once_a_pass=_once_a_pass),
     # Its own filters are breakpoints whose ids it keeps to itself.
     exceptions=replace(
         _lldb.EXCEPTIONS,
