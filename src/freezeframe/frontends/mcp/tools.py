@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freezeframe.errors import UsageError
+from freezeframe.frontends.lines import split
 from freezeframe.ops._registry import OPS, Effect, Needs, OpSpec
 from freezeframe.ops._schema import Schema, input_schema, output_schema
 
@@ -132,6 +133,10 @@ class CommandLine(Tool):
             raise UsageError(f"{self.name} has no argument `{next(iter(args))}`.")
         if raw:
             return {"session": session, "command": "raw", "args": {"command": line}}
+        try:
+            split(line)
+        except UsageError as error:
+            raise UsageError(f"{self.name}: `args.command`: {error.message}") from None
         return {"session": session, "line": line}
 
     def input_schema(self) -> Schema:
