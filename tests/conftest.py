@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # `harness`, `dap_schema` and `fake_adapter` are importable from every test, in every import mode.
 if (_here := str(Path(__file__).parent)) not in sys.path:
@@ -16,6 +17,10 @@ if (_here := str(Path(__file__).parent)) not in sys.path:
 from harness import programs, promises
 from harness.client import Dbg
 from harness.programs import Program
+
+# A busy machine is no failure, and two runs of the same tree say the same.
+settings.register_profile("freezeframe", deadline=None, derandomize=True)
+settings.load_profile("freezeframe")
 
 #: what is debugged, not what is tested; one of them is a test file that fails on purpose
 collect_ignore = ["programs"]

@@ -383,12 +383,21 @@ class PromptLife(ConsoleBackend):
         self._ground.close()
 
     async def terminate(self) -> None:
+        self._note_beside()
         await super().terminate()
         await self._end_beside()
 
     async def dispose(self) -> None:
+        if self.ended:
+            # Copies of it that a debugger keeps, before they can make others at the end of that.
+            await self._end_beside()
+        self._note_beside()
         await super().dispose()
         await self._end_beside()
+
+    def _note_beside(self) -> None:
+        if self._ground.program is not None:
+            self._ground.program.note_descendants()
 
     async def _end_beside(self) -> None:
         program = self._ground.program
