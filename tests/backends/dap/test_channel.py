@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -127,6 +128,46 @@ async def test_the_one_start_up_order_serves_every_order_of_the_adapter(
         assert frames["stackFrames"][0]["line"] == 7
         await client.ask("continue", {"threadId": 1})
         assert (await client.event("exited")).body == {"exitCode": 0}
+
+
+class Mute:
+    """A stream that the test speaks through, piece by piece."""
+
+    def open(self, on_data: Any, on_eof: Any) -> None:
+        self.say = on_data
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    close = pause = resume = lambda self: None
+
+
+def _framed(message: dict[str, Any]) -> bytes:
+    data = json.dumps(message).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(data), data)
+
+
+@on_loop
+async def test_an_event_that_comes_right_behind_an_answer_is_seen_after_it() -> None:
+    seen: list[str] = []
+    stream: Any = Mute()
+    channel = Channel(stream, name="mute", on_event=lambda event: seen.append(event.event))
+
+    async def ask() -> None:
+        await channel.request("threads")
+        seen.append("<threads>")
+
+    asking = asyncio.ensure_future(ask())
+    await asyncio.sleep(0)
+    answer = {"seq": 1, "type": "response", "request_seq": 1, "command": "threads", "success": True}
+    # Two pieces that are read in one turn of the loop.
+    stream.say(_framed(answer))
+    stream.say(_framed({"seq": 2, "type": "event", "event": "output"}))
+    await asking
+    await until(lambda: len(seen) == 2)
+    channel.close()
+
+    assert seen == ["<threads>", "output"]
 
 
 @on_loop

@@ -163,8 +163,8 @@ class Channel:
             else:
                 self._fail(self._last(self._ending(incoming.reason)))
             # A future wakes its task through the loop's queue; standing behind it in that queue
-            # lets it run before we go on.
-            if self._inbox and (resumed or time.monotonic() > until):
+            # lets it run before we go on, with what has come or comes before it has run.
+            if resumed or (self._inbox and time.monotonic() > until):
                 self._turn = self._loop.call_soon(self._dispatch)
                 return
         if self._paused and self._lost is None:

@@ -109,12 +109,13 @@ class Wire:
 
     def _dispatch(self) -> None:
         self._turn = None
+        woken = False
         for _ in range(_TURN):
-            if not self._inbox or self.lost is not None:
+            if woken or not self._inbox or self.lost is not None:
                 break
-            if self._take(self._inbox.popleft()) and self._inbox:
-                break  # behind the task that an answer has woken
-        if self._inbox and self.lost is None:
+            woken = self._take(self._inbox.popleft())
+        # What comes next comes behind the task that an answer has woken.
+        if (woken or self._inbox) and self.lost is None:
             self._turn = self._loop.call_soon(self._dispatch)
         elif self._paused and self.lost is None:
             self._paused = False
