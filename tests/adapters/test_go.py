@@ -340,7 +340,8 @@ def test_a_step_that_another_goroutine_interrupted_is_said_to_go_on_first(dbg, n
 
 import "sync"
 
-func work(wait *sync.WaitGroup, first, second chan bool) {
+func work(wait *sync.WaitGroup, begin, first, second chan bool) {
+	<-begin
 	first <- true // @first
 	<-second
 	wait.Done()
@@ -348,10 +349,10 @@ func work(wait *sync.WaitGroup, first, second chan bool) {
 
 func main() {
 	var wait sync.WaitGroup
-	first, second := make(chan bool), make(chan bool)
+	begin, first, second := make(chan bool), make(chan bool), make(chan bool)
 	wait.Add(1)
-	go work(&wait, first, second)
-	second <- <-first // @step
+	go work(&wait, begin, first, second)
+	begin <- true; second <- <-first // @step
 	wait.Wait()
 }
 """)
