@@ -306,6 +306,8 @@ def test_panics_are_caught_by_our_names(dbg, sample):
 WAITING = """package main
 
 import (
+	"regexp"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -317,7 +319,12 @@ func main() {
 	go func() { <-values }()
 	go func() { lock.Lock() }()
 	go func() { time.Sleep(time.Hour) }()
-	time.Sleep(50 * time.Millisecond)
+	waiting := regexp.MustCompile(`\\[(chan receive|sync.Mutex.Lock|semacquire|sleep)`)
+	for all := make([]byte, 1<<16); ; runtime.Gosched() {
+		if len(waiting.FindAll(all[:runtime.Stack(all, true)], -1)) == 3 {
+			break
+		}
+	}
 	lock.Unlock() // @here
 }
 """
