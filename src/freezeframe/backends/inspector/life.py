@@ -435,7 +435,7 @@ class Life:
         if self.ended:
             return
         self._detached = True
-        with contextlib.suppress(DebuggerLost, DebuggerTimeout):
+        with contextlib.suppress(DebuggerLost, DebuggerTimeout, TimeoutError):
             await self._leave()
         if self.wire is not None:
             self.wire.close()
@@ -447,8 +447,9 @@ class Life:
                 with contextlib.suppress(DebuggerError):
                     await isolate.leave()
             if self._opened_inspector:
-                # It was closed before we came; it ends the connection, answer and all.
-                self.main.send("Runtime.evaluate", expression="process._debugEnd()")
+                # It was closed before we came. It ends the connection, answer and all; node 20 dies
+                # at times when we end it at the same moment.
+                await self.main.ask("Runtime.evaluate", expression="process._debugEnd()")
 
     @property
     def lingering(self) -> bool:

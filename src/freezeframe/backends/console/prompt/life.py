@@ -25,6 +25,7 @@ from freezeframe.backends.console.backend import ConsoleBackend
 from freezeframe.backends.console.queue import TAP_VARIABLE, Console
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.process import Process, exit_of
+from freezeframe.backends.transport.tree import Family
 from freezeframe.config import Config
 from freezeframe.errors import (
     BuildFailed,
@@ -47,6 +48,7 @@ from .values import Values
 #: for the pipes of a program to run dry after its end: its children may hold them
 _LAST_WORDS_S = 0.5
 _LEAVE_S = 2.0
+_KILL_S = 3.0
 #: for a process to end whose debugger has stopped to speak
 _END_S = 10.0
 
@@ -62,6 +64,8 @@ class PromptLife(ConsoleBackend):
         super().__init__(spelling.name, found, config)
         self._spelling = spelling
         self._ground = Ground(self.emit_text, self.fell_silent)
+        #: the program and what its debugger keeps of it, where that has put them apart from itself
+        self._copies: Family | None = None
         self._console: Console[str, Said] = Console(
             spelling.name,
             spelling.dialect(secrets.token_hex(6)),
@@ -289,6 +293,12 @@ class PromptLife(ConsoleBackend):
         asked = self._spelling.pid()
         if asked is not None:
             self.pid = await self._talk.ask(asked)
+        if self.pid is not None and self._spelling.multiplies and self.process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                session = os.getsid(self.pid)
+                # One of its own, in which there is nobody but the program and its copies.
+                if session not in (os.getsid(0), self.process.pid):
+                    self._copies = Family(session)
 
     def _announce(self) -> None:
         self.emit(events.ProcessStarted(self.pid))
@@ -398,11 +408,15 @@ class PromptLife(ConsoleBackend):
     def _note_beside(self) -> None:
         if self._ground.program is not None:
             self._ground.program.note_descendants()
+        if self._copies is not None:
+            self._copies.look()
 
     async def _end_beside(self) -> None:
         program = self._ground.program
         if program is not None and not self._detached:
             await program.kill_tree()
+        if self._copies is not None and not self._detached:
+            await self._copies.kill_all(_KILL_S)
 
     def _spared(self) -> tuple[int, ...]:
         if isinstance(self.target, Attach) and self.target.pid is not None:
