@@ -61,7 +61,7 @@ ALLOWED_IN_BACKENDS = {
     "discovery": set(),
     "samples": set(),
     "simulators": {"transport"},
-    "sources": set(),
+    "sources": {"transport"},
     "php": {"backend"},
     "python": {"backend"},
     "debugger": {"backend", "forks"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import mmap
 import os
 import re
 import struct
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 
 from freezeframe.backends.backend import Attach, Launch, Target
 from freezeframe.backends.transport import processes
+from freezeframe.backends.transport.mapped import mapped
 from freezeframe.errors import LaunchFailed
 from freezeframe.model.stops import ExceptionInfo
 
@@ -63,7 +63,7 @@ def is_go(path: str) -> bool:
 @functools.lru_cache(maxsize=64)
 def _is_go(path: str, stamp: int) -> bool:
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        with mapped(path) as view:
             # It stands at the beginning of a page of data; programs that read it have it too.
             at = view.find(_GO_BUILD_INFO)
             while at >= 0 and at % 16:
@@ -76,7 +76,7 @@ def _is_go(path: str, stamp: int) -> bool:
 def go_flags(path: str) -> str | None:
     """Return the compiler flags that a Go program was built with; None where it tells nothing."""
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        with mapped(path) as view:
             at = view.find(b"\nbuild\t-compiler=")
             if at < 0:
                 return None
@@ -98,7 +98,7 @@ def is_rust(path: str) -> bool:
 @functools.lru_cache(maxsize=64)
 def _is_rust(path: str, stamp: int) -> bool:
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        with mapped(path) as view:
             return view.find(b"rust_panic") >= 0 or view.find(b"rustc version") >= 0
     except (OSError, ValueError):
         return False
@@ -147,7 +147,7 @@ def has_debug_info(path: str) -> bool:
 @functools.lru_cache(maxsize=64)
 def _has_debug_info(path: str, stamp: int) -> bool:
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        with mapped(path) as view:
             # The names of sections stand at the end; compressed ones had a name of their own.
             return view.rfind(b".debug_line\0") >= 0 or view.rfind(b".zdebug_line\0") >= 0
     except (OSError, ValueError):
@@ -159,7 +159,7 @@ def can_fork(path: str) -> bool:
     if binary_kind(path) is None:
         return False
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        with mapped(path) as view:
             return view.find(b"\0fork\0") >= 0 or view.find(b"\0_fork\0") >= 0
     except (OSError, ValueError):
         return False
@@ -217,7 +217,7 @@ def _crate(path: str, stamp: int) -> str:
     """Return the crate that a program's main is in: its symbols tell, else the file's name."""
     named = re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(path)).replace("-", "_")
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        with mapped(path) as view:
             found = {
                 (match[1] or match[2]).decode("ascii", "replace") for match in _MAINS.finditer(view)
             }

@@ -13,6 +13,8 @@ import struct
 import zlib
 from collections.abc import Iterator
 
+from freezeframe.backends.transport.mapped import mapped
+
 _ELF = b"\x7fELF\x02"
 _COMPRESSED = 0x800
 #: what a number's type is called, and the form of an attribute whose value follows it at once
@@ -40,10 +42,7 @@ def source_files(program: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=8)
 def _source_files(program: str, stamp: int) -> tuple[str, ...]:
     try:
-        with (
-            open(program, "rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view,
-        ):
+        with mapped(program) as view:
             if view[:5] != _ELF:
                 return ()
             named = dict.fromkeys(itertools.islice(_Lines(view).files(), _MOST))
@@ -73,10 +72,7 @@ def has_types(program: str) -> bool:
 @functools.lru_cache(maxsize=8)
 def _has_types(program: str, stamp: int) -> bool:
     try:
-        with (
-            open(program, "rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view,
-        ):
+        with mapped(program) as view:
             if view[:5] != _ELF:
                 return False
             kinds = _sections(view, ".debug_abbrev").get(".debug_abbrev", b"")

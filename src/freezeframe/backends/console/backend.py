@@ -36,7 +36,7 @@ from .streams import ProgramStreams
 
 log = logging.getLogger(__name__)
 
-_KILL_S = 3.0
+KILL_S = 3.0
 
 
 class ConsoleBackend:
@@ -189,7 +189,7 @@ class ConsoleBackend:
             if not self.ended:
                 with contextlib.suppress(DebuggerError):
                     await self._end_program()
-            await self.process.kill_tree(_KILL_S)
+            await self.process.kill_tree(KILL_S)
         self.finish(Exit(how="killed"))
 
     async def detach(self) -> None:
@@ -219,7 +219,7 @@ class ConsoleBackend:
         if process is not None:
             spare = self._spared()
             process.note_descendants()
-            await process.kill_tree(_KILL_S, spare=spare)
+            await process.kill_tree(KILL_S, spare=spare)
         self._let_go()
         if self.streams is not None and not self.lingering:
             self.streams.release()

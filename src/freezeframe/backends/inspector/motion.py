@@ -20,7 +20,7 @@ from . import gates
 from .frames import Stack, find_return
 from .frames import function_of as _function
 from .isolate import IDLE_CODE, Host, Isolate
-from .nearing import Nearings
+from .nearing import RESUME, Nearings
 from .scripts import OURS, Spot
 from .thrown import Thrown
 
@@ -29,7 +29,6 @@ _STEPS = {
     StepKind.INTO: "Debugger.stepInto",
     StepKind.OUT: "Debugger.stepOut",
 }
-_RESUME = "Debugger.resume"
 #: how long a program may take to pause before it is taken to be idle
 _IDLE_S = 0.05
 #: pauses on the way of one step before it ends where it is
@@ -313,7 +312,7 @@ class Motion:
         """Go on from a pause that nobody is to know of, a step included that it interrupted."""
         step, stack = self._steps.get(isolate), isolate.stack
         way = self._nearings.way(isolate)
-        if step is None or stack is None or (stack.depth > step.depth and way != _RESUME):
+        if step is None or stack is None or (stack.depth > step.depth and way != RESUME):
             await isolate.go(way)
         elif step.kind is not StepKind.OUT and stack.depth > step.depth:
             # Deeper than the step began: back to there first.

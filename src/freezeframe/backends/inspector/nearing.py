@@ -16,6 +16,8 @@ from .frames import Stack, function_of
 from .isolate import Isolate
 from .marks import Place
 
+#: how an isolate goes on that is on no way
+RESUME = "Debugger.resume"
 #: steps on the way before it is given up
 _MOST_TRIES = 2000
 
@@ -65,14 +67,14 @@ class Nearings:
         """Return how an isolate goes on that nobody steps."""
         nearing, stack = self._of.get(isolate), isolate.stack
         if nearing is None or stack is None or not stack.calls:
-            return "Debugger.resume"
+            return RESUME
         if nearing.awaits and not nearing.is_here(stack):
-            return "Debugger.resume"  # V8's step outlasts the wait
+            return RESUME  # V8's step outlasts the wait
         nearing.tries += 1
         nearing.strayed = stack.depth > nearing.depth and not nearing.is_here(stack)
         if not nearing.strayed and nearing.is_over(stack):
             del self._of[isolate]
-            return "Debugger.resume"
+            return RESUME
         return "Debugger.stepOut" if nearing.strayed else "Debugger.stepOver"
 
     async def arrived(self, isolate: Isolate) -> list[int]:

@@ -2,8 +2,7 @@
 
 formats_probe  runs inside LLDB: shows what it shows badly by itself
 rust_probe     likewise, behind the formatters of the Rust toolchain
-steps_probe    likewise: ends steps that were interrupted
-frames_probe   likewise: makes it look at the stack of a process that became another program
+threads_probe  likewise: ends steps that were interrupted, looks at an old stack anew
 passes_probe   likewise: a breakpoint on a line with several places stops once
 """
 
@@ -14,7 +13,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from freezeframe.backends.backend import Core, RawValue, Target
@@ -28,9 +27,8 @@ from freezeframe.model.stops import ExceptionFilter, Exit
 _HERE = os.path.dirname(__file__)
 _PROBE = os.path.join(_HERE, "formats_probe.py")
 _RUST_PROBE = os.path.join(_HERE, "rust_probe.py")
-_STEPS_PROBE = os.path.join(_HERE, "steps_probe.py")
-_FRAMES_PROBE = os.path.join(_HERE, "frames_probe.py")
-#: the commands that `steps_probe` and `frames_probe` add
+_THREADS_PROBE = os.path.join(_HERE, "threads_probe.py")
+#: the commands that `threads_probe` adds
 FORGET_STEPS = "freezeframe-forget-steps"
 FRESH_FRAMES = "freezeframe-fresh-frames"
 _PASSES_PROBE = os.path.join(_HERE, "passes_probe.py")
@@ -48,8 +46,7 @@ def first_commands(target: Target) -> list[str]:
         "settings set target.inline-breakpoint-strategy always",
         "settings set target.process.stop-on-exec false",
         f'command script import "{_PROBE}"',
-        f'command script import "{_STEPS_PROBE}"',
-        f'command script import "{_FRAMES_PROBE}"',
+        f'command script import "{_THREADS_PROBE}"',
     ]
     if not isinstance(target, Core) and target.forks is Forks.CHILD:
         commands.append("settings set target.process.follow-fork-mode child")
@@ -81,7 +78,7 @@ SIGNALS = (
 )
 
 
-def once_a_pass(target: Target, numbers: Sequence[int]) -> str | None:
+def once_a_pass(target: Target, numbers: Collection[int]) -> str | None:
     """Return what makes breakpoints on Rust's macros stop once, by `passes_probe`."""
     if not numbers or target.program is None or not is_rust(target.program):
         return None

@@ -21,7 +21,7 @@ from freezeframe.backends.backend import (
     Target,
     WantedBreakpoint,
 )
-from freezeframe.backends.console.backend import ConsoleBackend
+from freezeframe.backends.console.backend import KILL_S, ConsoleBackend
 from freezeframe.backends.console.queue import TAP_VARIABLE, Console
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.transport.process import Process, exit_of
@@ -48,7 +48,6 @@ from .values import Values
 #: for the pipes of a program to run dry after its end: its children may hold them
 _LAST_WORDS_S = 0.5
 _LEAVE_S = 2.0
-_KILL_S = 3.0
 #: for a process to end whose debugger has stopped to speak
 _END_S = 10.0
 
@@ -416,7 +415,7 @@ class PromptLife(ConsoleBackend):
         if program is not None and not self._detached:
             await program.kill_tree()
         if self._copies is not None and not self._detached:
-            await self._copies.kill_all(_KILL_S)
+            await self._copies.kill_all(KILL_S)
 
     def _spared(self) -> tuple[int, ...]:
         if isinstance(self.target, Attach) and self.target.pid is not None:

@@ -11,12 +11,12 @@ import glob
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends import lldb
-from freezeframe.backends.backend import Attach, Core, Feature, Target, WantedBreakpoint
+from freezeframe.backends.backend import Attach, Core, Feature, Target
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import binary_kind, check_program
 from freezeframe.backends.transport import xcrun
@@ -129,10 +129,6 @@ _CHATTER = re.compile(
 )
 
 
-def _once_a_pass(target: Target, wanted: Mapping[int, Sequence[WantedBreakpoint]]) -> str | None:
-    return lldb.once_a_pass(target, list(wanted))
-
-
 ADAPTER = Adapter(
     name="lldb-dap",
     adapter_id="lldb-dap",
@@ -153,7 +149,7 @@ ADAPTER = Adapter(
     start=_lldb.START,
     end=_lldb.END,
     stops=_lldb.STOPS,
-    breakpoints=replace(_lldb.BREAKPOINTS, once_a_pass=_once_a_pass),
+    breakpoints=replace(_lldb.BREAKPOINTS, once_a_pass=lldb.once_a_pass),
     exceptions=_lldb.EXCEPTIONS,
     frames=_lldb.FRAMES,
     values=_lldb.VALUES,

@@ -18,7 +18,7 @@ import values_probe as values  # type: ignore[import-not-found]
 import watches_probe as watches  # type: ignore[import-not-found]
 
 _PREFIX = "@ff "
-#: what `steps_probe` adds: a step that was interrupted does not end by itself later on
+#: what `threads_probe` adds: a step that was interrupted does not end by itself later on
 _FORGET_STEPS = "freezeframe-forget-steps"
 _STEPS = {
     "over": lambda thread, error: thread.StepOver(lldb.eOnlyDuringStepping, error),
