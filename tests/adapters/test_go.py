@@ -273,16 +273,66 @@ def test_a_panic_stops_in_the_user_s_code_with_its_message(dbg, native, how, kin
 
 
 def test_a_deadlock_stops_where_the_program_waits(dbg, native):
-    """The runtime finds it beside all goroutines, and delve can say no more of it."""
+    """The runtime finds it beside all goroutines; only delve's stop event has the message."""
     p = native(PANICS)
 
     report = dbg.data("start", p.name, "deadlock")
 
     assert report["stop"]["reason"] == "exception"
+    exception = report["stop"]["exception"]
+    assert (exception["type"], exception["message"]) == (
+        "fatal error",
+        "all goroutines are asleep - deadlock!",
+    )
     assert (shown(report).partition(":")[0], texts(report)["how"]) == ("app.go", '"deadlock"')
     ended = dbg.data("continue")
     assert ended["exit"]["code"] == 2
     assert "all goroutines are asleep" in printed(ended, "stderr")
+
+
+TOGETHER = """package main
+
+import "sync"
+
+func work(id, pass int) int {
+	return id*10 + pass // @work
+}
+
+func main() {
+	var ready, done sync.WaitGroup
+	ready.Add(4)
+	done.Add(4)
+	for i := 0; i < 4; i++ {
+		go func(id int) {
+			defer done.Done()
+			ready.Done()
+			ready.Wait()
+			for pass := 0; pass < 3; pass++ {
+				work(id, pass)
+			}
+		}(i)
+	}
+	done.Wait()
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"), [((), 12), (("-c", "id > 1"), 6), (("--hit-count", ">=5"), 8)]
+)
+def test_goroutines_that_hit_a_breakpoint_together_are_all_reported(dbg, native, options, expected):
+    """delve names one of them in its stop event, and lets the others step past."""
+    p = native(TOGETHER)
+    dbg.data("break", p.at("work"), *options)
+
+    report = dbg.data("start", p.name)
+
+    seen = []
+    while report["state"] == "stopped":
+        seen.append((texts(report)["id"], texts(report)["pass"]))
+        report = dbg.data("continue")
+    assert len(seen) == len(set(seen)) == expected
+    assert report["exit"]["code"] == 0
 
 
 def test_a_panic_that_is_recovered_does_not_stop(dbg, native):

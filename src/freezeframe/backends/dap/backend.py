@@ -407,13 +407,12 @@ class DapBackend:
         stops = self._link.stops
         if stops.exception is not None or not stops.may_tell_more:
             return stops.exception
-        if not self._link.wire.capabilities.get("supportsExceptionInfoRequest"):
-            return None
-        try:
-            body = await self._value_request("exceptionInfo", {"threadId": thread})
-        except Refused:
-            return None  # nothing is to be had of a fatal error beside all threads (delve)
-        return translate.exception(body, self._adapter)
+        body = stops.words
+        if self._link.wire.capabilities.get("supportsExceptionInfoRequest"):
+            # delve refuses for a fatal error beside all goroutines: a deadlock.
+            with contextlib.suppress(Refused):
+                body = await self._value_request("exceptionInfo", {"threadId": thread})
+        return translate.exception(body, self._adapter) if body else None
 
     async def source(self, reference: int, path: str | None) -> str:
         source: dict[str, Any] = {"sourceReference": reference}

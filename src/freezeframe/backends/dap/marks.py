@@ -63,6 +63,8 @@ class Marks:
         #: hit counts that we count ourselves, and passes so far
         self._hits: dict[int, str] = {}
         self._passes: dict[int, int] = {}
+        #: addresses at which threads were seen stopped at a breakpoint
+        self._addresses: set[str] = set()
         #: filters were narrowed to types
         self._narrowed = False
         #: types that a filter is narrowed to, by its label
@@ -395,6 +397,28 @@ class Marks:
         there = [id for id in asked if self._bound_at.get(id) == (path, line)]
         needed = any(id in self._hits or id in self._shared for id in there)
         return tuple(there) if needed else ()
+
+    @property
+    def any_set(self) -> bool:
+        return any(self._asked.values())
+
+    def stopping_at(self, path: str | None, line: int | None) -> list[WantedBreakpoint]:
+        """Return the breakpoints of a place that stop a thread, not the adapter's logpoints."""
+        asked = [want for entries in self._asked.values() for want in entries]
+        return [
+            want
+            for want in asked
+            if self._bound_at.get(want.id) == (path, line)
+            and (want.log is None or want.id in self._shared)
+        ]
+
+    def learn_address(self, address: str | None) -> None:
+        """Remember where a thread stopped at a breakpoint."""
+        if address is not None:
+            self._addresses.add(address)
+
+    def knows_address(self, address: str | None) -> bool:
+        return address in self._addresses
 
     @property
     def helps_out(self) -> bool:

@@ -12,6 +12,7 @@ from freezeframe.backends.transport.process import signal_name
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo, StopReason
 
+from .simultaneous import unreported
 from .study import ask_raw, evaluated, filled, innermost, inquire, line_before
 from .together import Together
 
@@ -30,6 +31,8 @@ class Stops:
         self._link = link
         #: the exception behind the current stop, where it was found out here
         self.exception: ExceptionInfo | None = None
+        #: what the stop event itself says of the exception, as an `exceptionInfo` answer would
+        self.words: dict[str, str] | None = None
         #: the signal that the program stopped for last
         self.last_signal: str | None = None
         #: a pause was asked for, so that its signal is ours
@@ -71,10 +74,22 @@ class Stops:
         self._group(stopped, watch, first=first)
 
     def _group(self, stopped: events.Stopped, watch: int | None, *, first: bool) -> None:
-        if self._link.adapter.stops.together:
+        one = self._link.adapter.stops.was_running is not None
+        if one and stopped.reason is StopReason.BREAKPOINT:
+            self._link.work(self._with_unreported(stopped, watch))
+        elif self._link.adapter.stops.together or one:
             self.together.take(stopped, watch, first=first)
         else:
             self._sort(stopped, watch)
+
+    async def _with_unreported(self, stopped: events.Stopped, watch: int | None) -> None:
+        others = await unreported(self._link, stopped)
+        if others and stopped.description is None:
+            count = "another thread is" if len(others) == 1 else f"{len(others)} more threads are"
+            stopped = replace(stopped, description=f"{count} at a breakpoint too")
+        self.together.take(stopped, watch, first=True)
+        for each in others:
+            self.together.take(each, None, first=False)
 
     def resuming(self, thread: int | None) -> None:
         """The program is let run: one *thread* of it, as far as that can be, or all."""
@@ -166,6 +181,9 @@ class Stops:
             self._link.emit(events.BreakpointMoved(bound))
         stopped = _of_the_dead(stopped, self._link.target)
         self.exception = None
+        self.words = None
+        if stopped.reason is StopReason.EXCEPTION and stopped.description and stopped.text:
+            self.words = {"exceptionId": stopped.description, "description": stopped.text}
         name = self._link.marks.filter_of(stopped)
         if name is not None:
             read = self._link.adapter.exceptions.functions[name].read

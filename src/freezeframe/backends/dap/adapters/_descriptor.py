@@ -200,6 +200,9 @@ class Stops:
     read_signal: Callable[[str, str], str] = lambda words, answer: words
     #: threads that stop at one time are told one after the other, and go on together
     together: bool = False
+    #: it reports one thread of those that stopped at one time: whether another, by its name for it,
+    #: was running then, so that it may have hit a breakpoint too
+    was_running: Callable[[str], bool] | None = None
     #: what it says when a stop of another thread has interrupted a step, which is not over then
     leaves_step: Callable[[str], bool] = lambda text: False
     #: the program stands behind the instruction that a watchpoint stopped, not at it

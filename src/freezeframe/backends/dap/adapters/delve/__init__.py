@@ -328,6 +328,7 @@ ADAPTER = Adapter(
     ),
     stops=Stops(
         read=_read_stop,
+        was_running=places.was_running,
         leaves_step=lambda text: text.startswith("Step interrupted by a breakpoint"),
     ),
     breakpoints=Breakpoints(

@@ -13,7 +13,7 @@ from typing import Any
 from freezeframe.backends.backend import RawFrame, Target
 
 _THREAD = re.compile(
-    r"(?:\* )?\[Go (?P<id>\d+)(?P<labels>[^\]]*)\] (?P<function>.*?)(?: \(Thread \d+\))?"
+    r"(?:\* )?\[Go (?P<id>\d+)(?P<labels>[^\]]*)\] (?P<function>.*?)(?P<thread> \(Thread \d+\))?"
 )
 
 
@@ -24,6 +24,12 @@ def thread_name(name: str) -> str:
         return name
     labels = match["labels"].split()
     return " ".join(label.partition(":")[2] or label for label in labels)
+
+
+def was_running(name: str) -> bool:
+    """Whether a goroutine was on a thread of the system when the program was halted."""
+    match = _THREAD.fullmatch(name)
+    return match is not None and match["thread"] is not None
 
 
 #: what the runtime's functions are entered for
