@@ -51,6 +51,26 @@ def test_an_unknown_name_lists_debuggers_and_kinds(script, given):
         assert word in refused.value.message
 
 
+def test_machine_code_gets_gdb_where_it_is_installed_and_swift_always_lldb(tmp_path):
+    found = tmp_path / "bin"
+    found.mkdir()
+    for name in ("gdb", "lldb-dap"):
+        (found / name).write_text("#!/bin/sh\n")
+        (found / name).chmod(0o755)
+    plain, swift = tmp_path / "plain", tmp_path / "swift"
+    plain.write_bytes(b"\x7fELF" + bytes(60))
+    swift.write_bytes(b"\x7fELF" + bytes(60) + b"\0swift5_types\0")
+
+    def taken(program: str) -> str:
+        env = {"PATH": str(found)}
+        return select.choose(program, name=None, env=env, config=Config()).debugger.name
+
+    assert taken(str(plain)) == "gdb-mi"
+    assert taken(str(swift)) == "lldb-dap"
+    (found / "gdb").unlink()
+    assert taken(str(plain)) == "lldb-dap"
+
+
 def test_a_runtime_s_command_line_is_read_as_the_program_that_it_runs():
     assert select.behind_runtime("java", ("-jar", "x.jar", "a")) == ("x.jar", "a")
     assert select.behind_runtime("java", ("Main.java", "-jar")) == ("Main.java", "-jar")

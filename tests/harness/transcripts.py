@@ -29,7 +29,7 @@ _PROJECT = "/home/me/project"
 _UNSTABLE = (
     (re.compile(r"\bpid \d+"), "pid PID"),
     (re.compile(r"\b0x[0-9a-f]{6,}"), "0xADDRESS"),
-    (re.compile(r"\b(debugpy|lldb-dap|gdb) \d+(\.\w+)+"), r"\1 VERSION"),
+    (re.compile(r"\b(debugpy|lldb-dap|gdb-mi|gdb) \d+(\.\w+)+"), r"\1 VERSION"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|min)\b"), "TIME"),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )

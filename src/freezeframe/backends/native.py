@@ -45,6 +45,9 @@ def binary_kinds(path: str) -> tuple[str, ...]:
     kind = binary_kind(path)
     if kind is None:
         return ()
+    if is_swift(path):
+        # gdb knows nothing of Swift: only a debugger that names it claims it.
+        return ("swift",)
     return ("go", kind) if is_go(path) else (kind,)
 
 
@@ -69,6 +72,23 @@ def _is_go(path: str, stamp: int) -> bool:
             while at >= 0 and at % 16:
                 at = view.find(_GO_BUILD_INFO, at + 1)
             return at >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def is_swift(path: str) -> bool:
+    """Whether an ELF program has the sections in which Swift keeps its types."""
+    try:
+        return _is_swift(path, os.stat(path).st_mtime_ns)
+    except OSError:
+        return False
+
+
+@functools.lru_cache(maxsize=64)
+def _is_swift(path: str, stamp: int) -> bool:
+    try:
+        with mapped(path) as view:
+            return view[:4] == b"\x7fELF" and view.rfind(b"\0swift5_") >= 0
     except (OSError, ValueError):
         return False
 

@@ -43,6 +43,8 @@ DEBUGGER = Debugger(
     install=("apt install gdb", "dnf install gdb", "brew install gdb"),
     find=_find,
     make=_make,
-    rank=30,
+    # Before LLDB's: measured with gdb 13.1 and 16.3 against lldb-dap 22.1.8. A start takes two
+    # thirds of the time, a false condition less than half, and what gcc has optimised is right.
+    rank=8,
     forks=gdb.WAYS,
 )
