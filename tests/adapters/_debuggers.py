@@ -276,7 +276,6 @@ GO = (
         ),
         entered="entered",
         name="delve",
-        returns=False,
         # `sh check.sh` installs it there.
         folder=REPOSITORY / ".cache" / "go" / "bin",
         language=compilers.GO,

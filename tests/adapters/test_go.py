@@ -335,6 +335,66 @@ def test_goroutines_that_hit_a_breakpoint_together_are_all_reported(dbg, native,
     assert report["exit"]["code"] == 0
 
 
+RETURNS = """package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+func add(n int) (int, error) {
+	return n + 1, nil // @add
+}
+
+func named(a int) (n int, err error) {
+	n = a * 2 // @named
+	if a > 3 {
+		err = errors.New("big")
+	}
+	return
+}
+
+func fact(n int) int {
+	if n == 0 { // @fact
+		return 1
+	}
+	return n * fact(n-1)
+}
+
+func nothing(n int) {
+	fmt.Println(n) // @nothing
+}
+
+func main() {
+	add(1)
+	named(5)
+	fact(5)
+	nothing(1)
+}
+"""
+
+
+def test_finish_tells_what_a_function_returned(dbg, native):
+    """delve steps out without saying it: the results are read at the return instruction."""
+    p = native(RETURNS)
+    names = ("add", "named", "fact", "nothing")
+    report = dbg.data("start", p.name, *(w for name in names for w in ("-b", p.at(name))))
+    told = []
+    for _ in names:
+        if frame_of(report)["line"] == p.line("fact"):
+            dbg.data("unbreak", p.at("fact"))
+        told.append(dbg.data("finish")["returned"])
+        report = dbg.data("continue")
+
+    assert [each and each["text"] for each in told] == [
+        "2, error nil",
+        '10, error(*errors.errorString) *{s: "big"}',
+        "120",
+        None,
+    ]
+    assert report["exit"]["code"] == 0
+
+
 def test_a_panic_that_is_recovered_does_not_stop(dbg, native):
     p = native(PANICS)
 

@@ -11,7 +11,6 @@ from typing import Any
 from freezeframe.backends.backend import (
     BoundBreakpoint,
     Configuration,
-    Continued,
     Feature,
     Passed,
     RawFrame,
@@ -19,7 +18,6 @@ from freezeframe.backends.backend import (
     RawValue,
     Sink,
     StepKind,
-    Stopped,
     Target,
     ToolInfo,
     WantedBreakpoint,
@@ -33,10 +31,11 @@ from freezeframe.errors import (
     Unsupported,
 )
 from freezeframe.model.answers import Instruction
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason, Thread
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
 
 from . import machine, translate
 from .adapters._descriptor import Adapter
+from .jumps import jump
 from .link import Link
 from .messages import Refused
 from .valuing import ask_value, check_failure, part, set_member
@@ -176,6 +175,8 @@ class DapBackend:
             # Out of a function every thread runs.
             alone = thread if kind is not StepKind.OUT else None
             await self._forget_steps()
+            if kind is StepKind.OUT:
+                await self._link.returns.expect(thread)
             self._link.stops.stepping = True
             await self._resuming(_STEPS[kind], arguments, alone)
 
@@ -215,35 +216,7 @@ class DapBackend:
         await self._request("pause", {"threadId": await self._thread(thread)})
 
     async def jump(self, thread: int, path: str, line: int) -> None:
-        if self._adapter.raw.jump is not None:
-            await self._jump_by_command(thread, self._adapter.raw.jump(path, line), line)
-            return
-        body = await self._request("gotoTargets", {"source": {"path": path}, "line": line})
-        targets = body.get("targets") or []
-        if not targets:
-            raise DebuggerError(f"line {line} cannot be jumped to.", code="bad-jump")
-        try:
-            await self._request("goto", {"threadId": thread, "targetId": targets[0]["id"]})
-        except Refused as error:
-            raise DebuggerError(
-                f"no jump to line {line} from here: {error.message.rstrip('.')}.",
-                code="bad-jump",
-                next="dbg next",
-            ) from None
-
-    async def _jump_by_command(self, thread: int, command: str, line: int) -> None:
-        frames, _ = await self.frames(thread, 0, 1)
-        try:
-            await self.raw(command, frames[0].id if frames else None)
-        except EvaluationFailed as error:
-            raise DebuggerError(
-                f"no jump to line {line} from here: {error.message.rstrip('.')}.",
-                code="bad-jump",
-                next="dbg next",
-            ) from None
-        # No event tells of it, for nothing ran.
-        self._link.emit(Continued(thread))
-        self._link.emit(Stopped(StopReason.JUMP, thread))
+        await jump(self._link, thread, path, line)
 
     async def _thread(self, thread: int | None) -> int:
         if thread is not None:
@@ -309,14 +282,19 @@ class DapBackend:
 
     async def scopes(self, frame: int) -> Sequence[RawScope]:
         body = await self._request("scopes", {"frameId": frame})
-        return [translate.scope(scope) for scope in body.get("scopes") or ()]
+        scopes = [translate.scope(scope) for scope in body.get("scopes") or ()]
+        thread, frames = self._stack
+        if frames and frames[0].id == frame:
+            self._link.returns.found_scopes(thread, scopes)
+        return scopes
 
     async def children(
         self, ref: int, *, start: int = 0, count: int | None = None
     ) -> Sequence[RawValue]:
         shown = await part(self._link.wire, ref, start, count)
         absent, target = self._adapter.values.absent, self._link.target
-        return [translate.value(v, self._adapter) for v in shown if not absent(v, target)]
+        values = [translate.value(v, self._adapter) for v in shown if not absent(v, target)]
+        return values + self._link.returns.within(ref)
 
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False

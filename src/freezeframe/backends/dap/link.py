@@ -33,6 +33,7 @@ from .kin import Kin, MakeBackend
 from .marks import Marks
 from .messages import Event
 from .reach import reach
+from .returns import ReturnValues
 from .stops import Stops
 from .voices import Voices
 from .watches import Watches
@@ -86,6 +87,7 @@ class Link:
         self.kin = Kin(self)
         self.voices = Voices(adapter)
         self.stops = Stops(self)
+        self.returns = ReturnValues(self)
         #: the process goes on as another program, which will connect anew
         self.replaced = False
         #: breakpoints and filters are in place, and the program runs

@@ -23,7 +23,7 @@ from freezeframe.backends.counting import read_hits, wants
 from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, StopReason
 
-from . import translate
+from . import refusals, translate
 from .adapters._descriptor import Wired
 from .commanded import Commanded
 from .wire import Wire
@@ -32,6 +32,7 @@ from .wire import Wire
 _ENTRY = -1_000_000
 _FIRST_SCOPE = -1_500_000
 _FIRST_FILTER = -2_000_000
+_FIRST_RETURN = -3_000_000
 
 
 class Marks:
@@ -52,6 +53,8 @@ class Marks:
         self._entry: int | None = None
         #: where functions go on whose callees' variables are watched, by the watchpoint's id
         self._scopes: dict[int, WantedBreakpoint] = {}
+        #: return instructions of a function that a thread finishes
+        self._returns: Sequence[WantedBreakpoint] = ()
         #: breakpoints as they were wanted, by id
         self._wanted: dict[int, WantedBreakpoint] = {}
         #: where the adapter put them
@@ -80,7 +83,7 @@ class Marks:
         """Set every breakpoint and filter; requests that do not depend on each other together."""
         self._target = target
         if isinstance(target, Core):
-            return [_dead(wanted) for wanted in configuration.breakpoints]
+            return [refusals.dead(wanted) for wanted in configuration.breakpoints]
         adapter = self._wire.adapter
         filters = self._filters = configuration.filters_among(self.offered())
         if isinstance(target, Launch) and target.stop_on_entry:
@@ -124,7 +127,7 @@ class Marks:
         self, path: str, wanted: Sequence[WantedBreakpoint]
     ) -> list[BoundBreakpoint]:
         if isinstance(self._target, Core):
-            return [_dead(want) for want in wanted]
+            return [refusals.dead(want) for want in wanted]
         self._asked[path] = wanted
         source = {"path": path, "name": os.path.basename(path)}
         return await self._set(
@@ -136,9 +139,9 @@ class Marks:
 
     async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         if isinstance(self._target, Core):
-            return [_dead(want) for want in wanted]
+            return [refusals.dead(want) for want in wanted]
         if Feature.FUNCTION_BREAKPOINTS not in self._wire.features:
-            return self._refused(wanted, Feature.FUNCTION_BREAKPOINTS)
+            return refusals.lacking(self._wire.adapter, wanted, Feature.FUNCTION_BREAKPOINTS)
         self._asked["function"] = wanted
         command = self._wire.adapter.breakpoints.in_module
         in_modules = [w for w in wanted if command is not None and w.location.module]
@@ -161,9 +164,9 @@ class Marks:
 
     async def set_addresses(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         if Feature.ADDRESS_BREAKPOINTS not in self._wire.features:
-            return self._refused(wanted, Feature.ADDRESS_BREAKPOINTS)
+            return refusals.lacking(self._wire.adapter, wanted, Feature.ADDRESS_BREAKPOINTS)
         self._asked["address"] = wanted
-        own = list(self._scopes.values())
+        own = [*self._scopes.values(), *self._returns]
         if self._entry is not None:
             own.append(WantedBreakpoint(_ENTRY, Location(address=self._entry)))
         bound = await self._set(
@@ -172,6 +175,21 @@ class Marks:
             lambda entry: {"instructionReference": f"{entry.wanted.location.address:#x}"},
         )
         return [entry for entry in bound if entry.id > _ENTRY]
+
+    async def set_returns(self, locations: Sequence[Location], condition: str | None) -> None:
+        """Stop at these return instructions, and at no others."""
+        if locations or self._returns:
+            self._returns = [
+                WantedBreakpoint(_FIRST_RETURN - index, where, condition)
+                for index, where in enumerate(locations)
+            ]
+            await self.set_addresses(self._asked.get("address", ()))
+
+    @staticmethod
+    def is_return(stopped: Stopped) -> bool:
+        """Whether a stop is at a return instruction and at nothing else."""
+        ids = stopped.breakpoints
+        return bool(ids) and all(id <= _FIRST_RETURN for id in ids)
 
     async def set_scope(self, watch: int, address: int, condition: str) -> None:
         """Stop where a function goes on that called the one whose variable is watched."""
@@ -264,7 +282,8 @@ class Marks:
     def filter_of(self, stopped: Stopped) -> str | None:
         """Return the filter that a stop at a function of ours means."""
         names = list(self._wire.adapter.exceptions.functions)
-        found = [_FIRST_FILTER - id for id in stopped.breakpoints if id <= _FIRST_FILTER]
+        filters = (id for id in stopped.breakpoints if _FIRST_RETURN < id <= _FIRST_FILTER)
+        found = [_FIRST_FILTER - id for id in filters]
         return names[found[0]] if found else None
 
     def filter_named(self, label: str) -> str | None:
@@ -357,8 +376,8 @@ class Marks:
         place: Callable[[Wired], dict[str, Any]],
         more: Mapping[str, Any] | None = None,
     ) -> list[BoundBreakpoint]:
-        usable, refused = self._usable(wanted)
         adapter = self._wire.adapter
+        usable, refused = refusals.usable(adapter, wanted)
         self._wanted.update((want.id, want) for want in usable)
         if not (adapter.breakpoints.counts_hits and self._does(Feature.HIT_COUNTS)):
             usable = [self._counted(want) for want in usable]
@@ -467,28 +486,3 @@ class Marks:
         if location.module:
             return f"{location.module}!{location.function}"
         return self._wire.adapter.breakpoints.function_alias(self._target, location.function or "")
-
-    def _usable(
-        self, wanted: Sequence[WantedBreakpoint]
-    ) -> tuple[list[WantedBreakpoint], list[BoundBreakpoint]]:
-        """Tell breakpoints that can be set from those whose words can never be evaluated."""
-        usable, refused = [], []
-        for want in wanted:
-            check = self._wire.adapter.breakpoints
-            wrong = check.check_condition(want.condition) if want.condition else None
-            wrong = wrong or (check.check_log(want.log) if want.log is not None else None)
-            if wrong is None:
-                usable.append(want)
-            else:
-                refused.append(BoundBreakpoint(want.id, False, message=wrong, rejected=True))
-        return usable, refused
-
-    def _refused(
-        self, wanted: Sequence[WantedBreakpoint], feature: Feature
-    ) -> list[BoundBreakpoint]:
-        message = f"{self._wire.adapter.name} has no {feature.value}"
-        return [BoundBreakpoint(w.id, False, message=message, rejected=True) for w in wanted]
-
-
-def _dead(wanted: WantedBreakpoint) -> BoundBreakpoint:
-    return BoundBreakpoint(wanted.id, False, message="the program is dead", rejected=True)

@@ -73,7 +73,27 @@ class Stops:
         self.modules_went = False
         self._group(stopped, watch, first=first)
 
-    def _group(self, stopped: events.Stopped, watch: int | None, *, first: bool) -> None:
+    async def _finish(self, stopped: events.Stopped, watch: int | None, *, first: bool) -> None:
+        """Take in a stop while a function is finished whose returned value is to be read."""
+        if not await self._link.returns.passed(stopped):
+            self._group(stopped, watch, first=first, returning=True)
+            return
+        for each in await unreported(self._link, stopped):
+            self.together.take(each, None, first=True)
+        if not self.together.any:
+            await self._link.wire.request("stepOut", {"threadId": stopped.thread})
+
+    def _group(
+        self,
+        stopped: events.Stopped,
+        watch: int | None,
+        *,
+        first: bool,
+        returning: bool = False,
+    ) -> None:
+        if self._link.returns.expected and not returning:
+            self._link.work(self._finish(stopped, watch, first=first))
+            return
         one = self._link.adapter.stops.was_running is not None
         if one and stopped.reason is StopReason.BREAKPOINT:
             self._link.work(self._with_unreported(stopped, watch))
@@ -99,6 +119,7 @@ class Stops:
     def resumed(self) -> None:
         """The program runs: stops that were not told are gone."""
         self.together.runs()
+        self._link.returns.resumed()
         self._unfinished = False
 
     def hear(self, text: str) -> None:

@@ -63,6 +63,11 @@ class Together:
         if stopped.thread not in self._told and stopped.reason is not StopReason.STEP:
             self._waiting.append((stopped, watch))
 
+    @property
+    def any(self) -> bool:
+        """Whether a stop was told since the program ran last."""
+        return self._standing
+
     def next(self) -> Pending | None:
         """Return the next stop of the same moment; None when all were told."""
         if not self._waiting:

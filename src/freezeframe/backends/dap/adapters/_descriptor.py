@@ -210,6 +210,22 @@ class Stops:
 
 
 @dataclass(frozen=True, slots=True)
+class Returns:
+    """Reading what a function returns, for an adapter that does not tell it."""
+
+    #: whether an instruction, as it is disassembled, returns from a function
+    is_return: Callable[[str], bool]
+    #: whether an instruction only fills the gap between two functions
+    is_padding: Callable[[str], bool]
+    #: which of a frame's variables are its function's results: names, file, line and function
+    results: Callable[[Sequence[str], str, int, str], Sequence[str]]
+    #: an expression that tells a frame from others of the same function
+    frame: str
+    #: a condition that holds in that frame of a thread only, given the expression's value
+    condition: Callable[[int, str], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Breakpoints:
     """Breakpoints, conditions, hit counts and watchpoints: ours, and what it makes of them."""
 
@@ -469,6 +485,8 @@ class Adapter:
     start: Start = Start()
     end: End = End()
     stops: Stops = Stops()
+    #: how returned values are read; None: it tells them, or they cannot be had
+    returns: Returns | None = None
     breakpoints: Breakpoints = Breakpoints()
     exceptions: Exceptions = Exceptions()
     frames: Frames = Frames()

@@ -34,6 +34,7 @@ from freezeframe.backends.dap.adapters._descriptor import (
     Output,
     Plan,
     Raw,
+    Returns,
     Reverse,
     Spawn,
     Start,
@@ -330,6 +331,15 @@ ADAPTER = Adapter(
         read=_read_stop,
         was_running=places.was_running,
         leaves_step=lambda text: text.startswith("Step interrupted by a breakpoint"),
+    ),
+    returns=Returns(
+        is_return=lambda text: text == "RET",
+        is_padding=lambda text: text.startswith("INT "),
+        results=places.result_names,
+        frame="runtime.frameoff",
+        condition=lambda thread, frame: (
+            f"runtime.curg.goid == {thread} && runtime.frameoff == {frame}"
+        ),
     ),
     breakpoints=Breakpoints(
         wire=_wire,

@@ -81,8 +81,27 @@ PACKAGE_PATH = re.compile(r"(?<![\w./~-])(?:[\w.~-]+/)+(?=[\w-]+\.)")
 _SIGNATURE = r"^func\s*(?:\((?P<receiver>[^)]*)\)\s*)?%s(?:\[[^\]]*\])?\s*\("
 
 
+def result_names(variables: Sequence[str], path: str, line: int, function: str) -> Sequence[str]:
+    """Return those of a frame's variables that are results: delve calls unnamed ones `~r0`."""
+    unnamed = [name for name in variables if re.fullmatch(r"~r\d+", name)]
+    if unnamed:
+        return sorted(unnamed, key=lambda name: int(name[2:]))
+    found = _signature(path, line, function)
+    if found is None:
+        return []
+    results = found[1].lstrip()
+    named = _names_in(_until_closed(results[1:])) if results.startswith("(") else []
+    return [name for name in named if name in variables]
+
+
 def argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
     """Return the names in the signature of the function around a line, as its source has it."""
+    found = _signature(path, line, function)
+    return None if found is None else found[0]
+
+
+def _signature(path: str, line: int, function: str) -> tuple[list[str], str] | None:
+    """Return the parameters of the function around a line, and the source behind them."""
     name = re.sub(r"(\.func\d+(\.\d+)*|\[\.\.\.\])", "", function).rpartition(".")[2]
     if ".func" in function:
         return None
@@ -96,7 +115,9 @@ def argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
     if not found:
         return None
     names = _names_in(found[-1]["receiver"] or "")
-    return names + _names_in(_until_closed(text[found[-1].end() :]))
+    behind = text[found[-1].end() :]
+    parameters = _until_closed(behind)
+    return names + _names_in(parameters), behind[len(parameters) + 1 :]
 
 
 def package_of(function: str, folder: str) -> str | None:
