@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
+from freezeframe import files
 from freezeframe.errors import BadConfig
 from freezeframe.model.answers import Setting
 
@@ -209,6 +210,8 @@ _SECTIONS: Mapping[str, type] = MappingProxyType(
     }
 )
 _FILE = "config.toml"
+#: the largest one that is read, in bytes
+_MAX_FILE = 1 << 20
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -276,7 +279,7 @@ def _rows(section: str, cls: type, values: object, sources: Mapping[str, str]) -
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = path.read_bytes()
+        data = files.read_bytes(path, _MAX_FILE)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

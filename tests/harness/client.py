@@ -125,6 +125,9 @@ class Dbg:
         self.home = home or new_home()
         self.tap = self.home / "tap.jsonl"
         self.env = self._environment()
+        #: what runs the client, and further arguments of Popen for it
+        self.interpreter = sys.executable
+        self.options: dict[str, Any] = {}
         self._background: list[Background] = []
         self._log_before = len(self._whole_log())
         self._tap_before = self.tap.stat().st_size if self.tap.exists() else 0
@@ -177,7 +180,7 @@ class Dbg:
         """Start a client and return while it runs."""
         command = tuple(map(str, words))
         process = subprocess.Popen(
-            [sys.executable, str(CLIENT), *command],
+            [self.interpreter, str(CLIENT), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -186,6 +189,7 @@ class Dbg:
             errors="replace",
             cwd=cwd or self.project,
             env={**self.env, **(env or {})},
+            **self.options,
         )
         background = Background(command, process)
         self._background.append(background)
@@ -206,12 +210,13 @@ class Dbg:
         """
         command = tuple(map(str, words))
         process = subprocess.Popen(
-            [sys.executable, str(CLIENT), *command],
+            [self.interpreter, str(CLIENT), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd or self.project,
             env={**self.env, **(env or {})},
+            **self.options,
         )
         given = stdin.encode() if isinstance(stdin, str) else stdin
         try:

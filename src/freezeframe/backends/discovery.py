@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from freezeframe import files
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -62,7 +64,7 @@ def _offered(group: str) -> Iterable[EntryPoint]:
     for directory in map(Path, sys.path):
         for file in directory.glob("*-info/entry_points.txt"):
             try:
-                found = section in file.read_bytes()
+                found = section in files.read_bytes(file)
             except OSError:
                 continue
             if found:

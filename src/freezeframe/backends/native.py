@@ -8,9 +8,9 @@ import re
 import struct
 from collections.abc import Sequence
 
+from freezeframe import files
 from freezeframe.backends.backend import Attach, Launch, Target
 from freezeframe.backends.transport import processes
-from freezeframe.backends.transport.mapped import mapped
 from freezeframe.errors import LaunchFailed
 from freezeframe.model.stops import ExceptionInfo
 
@@ -33,8 +33,7 @@ _PANIC = re.compile(
 def binary_kind(path: str) -> str | None:
     """Return `elf`, `mach-o` or `pe`; None for a file that is no binary."""
     try:
-        with open(path, "rb") as file:
-            head = file.read(4)
+        head = files.read_head(path, 4)
     except OSError:
         return None
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
@@ -66,7 +65,7 @@ def is_go(path: str) -> bool:
 @functools.lru_cache(maxsize=64)
 def _is_go(path: str, stamp: int) -> bool:
     try:
-        with mapped(path) as view:
+        with files.mapped(path) as view:
             # It stands at the beginning of a page of data; programs that read it have it too.
             at = view.find(_GO_BUILD_INFO)
             while at >= 0 and at % 16:
@@ -87,7 +86,7 @@ def is_swift(path: str) -> bool:
 @functools.lru_cache(maxsize=64)
 def _is_swift(path: str, stamp: int) -> bool:
     try:
-        with mapped(path) as view:
+        with files.mapped(path) as view:
             return view[:4] == b"\x7fELF" and view.rfind(b"\0swift5_") >= 0
     except (OSError, ValueError):
         return False
@@ -96,7 +95,7 @@ def _is_swift(path: str, stamp: int) -> bool:
 def go_flags(path: str) -> str | None:
     """Return the compiler flags that a Go program was built with; None where it tells nothing."""
     try:
-        with mapped(path) as view:
+        with files.mapped(path) as view:
             at = view.find(b"\nbuild\t-compiler=")
             if at < 0:
                 return None
@@ -118,7 +117,7 @@ def is_rust(path: str) -> bool:
 @functools.lru_cache(maxsize=64)
 def _is_rust(path: str, stamp: int) -> bool:
     try:
-        with mapped(path) as view:
+        with files.mapped(path) as view:
             return view.find(b"rust_panic") >= 0 or view.find(b"rustc version") >= 0
     except (OSError, ValueError):
         return False
@@ -135,7 +134,7 @@ def is_stripped(path: str) -> bool:
 @functools.lru_cache(maxsize=64)
 def _is_stripped(path: str, stamp: int) -> bool:
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
             head = file.read(64)
             if len(head) < 64 or head[:4] != b"\x7fELF" or head[4] != 2:
                 return False
@@ -167,7 +166,7 @@ def has_debug_info(path: str) -> bool:
 @functools.lru_cache(maxsize=64)
 def _has_debug_info(path: str, stamp: int) -> bool:
     try:
-        with mapped(path) as view:
+        with files.mapped(path) as view:
             # The names of sections stand at the end; compressed ones had a name of their own.
             return view.rfind(b".debug_line\0") >= 0 or view.rfind(b".zdebug_line\0") >= 0
     except (OSError, ValueError):
@@ -179,7 +178,7 @@ def can_fork(path: str) -> bool:
     if binary_kind(path) is None:
         return False
     try:
-        with mapped(path) as view:
+        with files.mapped(path) as view:
             return view.find(b"\0fork\0") >= 0 or view.find(b"\0_fork\0") >= 0
     except (OSError, ValueError):
         return False
@@ -237,7 +236,7 @@ def _crate(path: str, stamp: int) -> str:
     """Return the crate that a program's main is in: its symbols tell, else the file's name."""
     named = re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(path)).replace("-", "_")
     try:
-        with mapped(path) as view:
+        with files.mapped(path) as view:
             found = {
                 (match[1] or match[2]).decode("ascii", "replace") for match in _MAINS.finditer(view)
             }

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from freezeframe import files
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerMissing, NotFound, UsageError
 from freezeframe.model.answers import AdapterInfo
@@ -449,8 +450,7 @@ def _better(taken: Debugger, missing: Sequence[tuple[Debugger, str]]) -> tuple[s
 def _shebang(program: str) -> str | None:
     """Return the name of the interpreter in a script's first line."""
     try:
-        with open(program, "rb") as file:
-            first = file.readline(256)
+        first = files.read_head(program, 256).partition(b"\n")[0]
     except OSError:
         return None
     if not first.startswith(b"#!"):

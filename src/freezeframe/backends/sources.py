@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from freezeframe.backends.transport.mapped import mapped
+from freezeframe import files
 
 _ELF = b"\x7fELF\x02"
 _COMPRESSED = 0x800
@@ -25,6 +25,8 @@ _STRING, _STRP, _LINE_STRP, _UDATA, _BLOCK = 0x08, 0x0E, 0x1F, 0x0F, 0x09
 _PATH, _DIRECTORY = 1, 2
 #: names that are read of one program, for there is somebody who waits: each stands there many times
 _MOST = 500_000
+#: bytes of a compressed section that are unpacked
+_MAX_SECTION = 1 << 30
 
 
 def source_files(program: str) -> tuple[str, ...]:
@@ -42,7 +44,7 @@ def source_files(program: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=8)
 def _source_files(program: str, stamp: int) -> tuple[str, ...]:
     try:
-        with mapped(program) as view:
+        with files.mapped(program) as view:
             if view[:5] != _ELF:
                 return ()
             named = dict.fromkeys(itertools.islice(_Lines(view).files(), _MOST))
@@ -72,7 +74,7 @@ def has_types(program: str) -> bool:
 @functools.lru_cache(maxsize=8)
 def _has_types(program: str, stamp: int) -> bool:
     try:
-        with mapped(program) as view:
+        with files.mapped(program) as view:
             if view[:5] != _ELF:
                 return False
             kinds = _sections(view, ".debug_abbrev").get(".debug_abbrev", b"")
@@ -107,6 +109,8 @@ def _leb(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         number |= (byte & 0x7F) << shift
         shift += 7
+        if shift > 10 * 7:
+            raise ValueError("no number is that long")
         if not byte & 0x80:
             return number, at
 
@@ -130,7 +134,16 @@ def _sections(view: mmap.mmap, *wanted: str) -> dict[str, bytes]:
         word = view[begin : view.find(b"\0", begin)].decode("ascii", "replace")
         if word in wanted:
             data = view[offset : offset + length]
-            found[word] = zlib.decompress(data[24:]) if flags & _COMPRESSED else data
+            found[word] = _inflated(data[24:]) if flags & _COMPRESSED else data
+    return found
+
+
+def _inflated(data: bytes) -> bytes:
+    """Return what a compressed section holds. Raises ValueError where that is absurdly much."""
+    inflate = zlib.decompressobj()
+    found = inflate.decompress(data, _MAX_SECTION)
+    if inflate.unconsumed_tail:
+        raise ValueError("a section is too large")
     return found
 
 

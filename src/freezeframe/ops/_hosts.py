@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from freezeframe import files
 from freezeframe.errors import UserError
 from freezeframe.model.answers import FileChange
 
@@ -424,8 +425,7 @@ def skill_state(path: str) -> str:
 def _read(path: str) -> tuple[str, bytes | None]:
     """Return a file's text and its bytes; ("", None) where there is none. Raises Unreadable."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = files.read_bytes(path)
         return data.decode("utf-8"), data
     except FileNotFoundError:
         return "", None
@@ -479,8 +479,7 @@ def _replace(path: str, before: bytes | None, after: str, mode: int) -> None:
             os.fsync(file.fileno())
         os.chmod(scratch, mode)
         try:
-            with open(real, "rb") as file:
-                now: bytes | None = file.read()
+            now: bytes | None = files.read_bytes(real)
         except FileNotFoundError:
             now = None
         if now != before:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from freezeframe import files
 from freezeframe.backends import select
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.forks import Forks
@@ -181,9 +182,9 @@ def _meant(session: Session) -> tuple[str, ...]:
 
 def _words_of(path: str) -> set[str]:
     try:
-        with open(path, encoding="utf-8") as file:
-            return set(re.findall(r"[^\W\d]\w+", file.read(_LONGEST_SOURCE)))
-    except (OSError, UnicodeDecodeError):
+        text = files.read_head(path, _LONGEST_SOURCE).decode("utf-8", "replace")
+        return set(re.findall(r"[^\W\d]\w+", text))
+    except OSError:
         return set()
 
 

@@ -7,6 +7,7 @@ import os
 import shlex
 from typing import Annotated
 
+from freezeframe import files
 from freezeframe.backends.backend import Backend, Launch
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import StopReport, Text
@@ -19,6 +20,8 @@ from ._reports import running_report, stop_report
 from .history import find
 
 _MAX_IMPORT = 256 << 20
+#: how long the file of an export may take to be read or written, in seconds
+_FILE_S = 30.0
 _REPLAY_S = 10.0
 
 
@@ -145,14 +148,13 @@ async def export(
     path = os.path.abspath(os.path.join(ctx.caller.cwd, os.path.expanduser(file)))
     data = text.encode("utf-8", "replace")
     again = shlex.join(["export", *([] if run is None else [run]), file])
-    _write(path, data, force, again)
+    await asyncio.to_thread(_write, path, data, force, again)
     return Exported(path, "html" if is_page else "jsonl", found.run, len(data))
 
 
 def _write(path: str, data: bytes, force: bool, again: str) -> None:
     try:
-        with open(path, "wb" if force else "xb") as out:
-            out.write(data)
+        files.write_bytes(path, data, replace=force, timeout_s=_FILE_S)
     except FileExistsError:
         raise UsageError(f"{path} is there already.", next=f"dbg {again} --force") from None
     except OSError as error:
@@ -181,10 +183,8 @@ async def import_(
 
     path = os.path.abspath(os.path.join(ctx.caller.cwd, os.path.expanduser(file)))
     try:
-        if os.stat(path).st_size > _MAX_IMPORT:
-            raise UsageError(f"{file} is larger than {_MAX_IMPORT >> 20} MB.")
-        with open(path, encoding="utf-8") as source:
-            text = source.read()
+        data = await asyncio.to_thread(files.read_bytes, path, _MAX_IMPORT, timeout_s=_FILE_S)
+        text = data.decode("utf-8")
     except OSError as error:
         words = (error.strerror or str(error)).lower()
         raise NotFound(f"{file} cannot be read: {words}.", next="dbg export RUN FILE") from None

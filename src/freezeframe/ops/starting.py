@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import Annotated
 
+from freezeframe import files
 from freezeframe.backends import select
 from freezeframe.backends.backend import (
     Attach,
@@ -464,7 +465,6 @@ async def _enter_breakpoints(
 
 def _is_text(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
-            return b"\0" not in file.read(4096)
+        return b"\0" not in files.read_head(path, 4096)
     except OSError:  # a folder, or nothing at all
         return False

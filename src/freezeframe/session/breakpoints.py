@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from freezeframe import files
 from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.places import Location
@@ -183,7 +184,7 @@ def resolve(
         if remote:
             return Location(file=os.path.join(cwd, wanted), line=location.line)
         path = _find(wanted, root, location, made_of)
-        if not os.path.isfile(path):
+        if not os.path.exists(path):
             return Location(file=path, line=location.line)
     line = location.line or 0
     if line < 1:
@@ -191,8 +192,7 @@ def resolve(
             f"{location.file} has no line {line}.", next=f"dbg source {location.file}:1"
         )
     try:
-        with open(path, "rb") as file:
-            total = len(file.read().splitlines())
+        total = len(files.read_bytes(path).splitlines())
     except OSError as error:
         raise NotFound(f"{location.file} cannot be read: {error.strerror}.") from None
     if line > total:
@@ -258,9 +258,9 @@ def _seen_from(root: str, path: str) -> str:
 
 def _files_below(root: str) -> Iterator[str]:
     count = 0
-    for directory, directories, files in os.walk(root):
+    for directory, directories, names in os.walk(root):
         directories[:] = [d for d in directories if d not in _SKIPPED_DIRECTORIES]
-        for name in files:
+        for name in names:
             count += 1
             if count > _MAX_FILES_SEARCHED:
                 return

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from freezeframe import files
 from freezeframe.model.places import Source, SourceLine
 from freezeframe.model.stops import Frame
 
@@ -28,16 +28,12 @@ class Sources:
 
     def lines(self, path: str) -> list[str]:
         """Return the file's lines. Raises OSError when it cannot be read."""
-        status = os.stat(path)
-        stamp = (status.st_mtime_ns, status.st_size)
+        stamp = files.stamp(path)
         kept = self._files.get(path)
         if kept is not None and kept.stamp == stamp:
             self._files.move_to_end(path)
             return kept.lines
-        if status.st_size > _MAX_BYTES:
-            raise OSError(f"{status.st_size} bytes is more than is read for a listing")
-        with open(path, encoding="utf-8", errors="replace", newline=None) as file:
-            lines = file.read().split("\n")
+        lines = files.read_text(path, _MAX_BYTES).split("\n")
         if lines and not lines[-1]:
             lines.pop()
         self._files[path] = _File(stamp, lines)
@@ -93,7 +89,7 @@ class Sources:
         note = None
         if newer_than is not None:
             try:
-                changed = os.stat(path).st_mtime > newer_than
+                changed = files.stamp(path)[0] > newer_than * 1e9
             except OSError:
                 changed = False
             if changed:

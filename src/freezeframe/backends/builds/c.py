@@ -8,6 +8,7 @@ import shlex
 from dataclasses import dataclass
 from functools import partial
 
+from freezeframe import files
 from freezeframe.backends.transport.run import Ran
 
 from . import tools
@@ -140,8 +141,8 @@ def _has_no_main(folder: str, name: str, file: str) -> bool:
     if os.path.splitext(name)[1] != os.path.splitext(file)[1] or name == file:
         return False
     try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as source:
-            return re.search(r"\bmain\s*\(", source.read(1_000_000)) is None
+        text = files.read_head(os.path.join(folder, name), 1_000_000)
+        return re.search(rb"\bmain\s*\(", text) is None
     except OSError:
         return False
 

@@ -10,8 +10,12 @@ import os
 import pkgutil
 import sys
 
+from freezeframe import files
+
 from .recipe import Command, Toolchain
 
+#: the largest package.json that is read, in bytes
+_MAX_JSON = 4 << 20
 #: projects that nothing here builds: what makes a program of them, as far as it can be told
 _ELSEWHERE = {
     "pom.xml": ("a Maven project", "mvn -q package && dbg start target/NAME.jar"),
@@ -98,9 +102,8 @@ def programs(folder: str) -> list[str]:
 def entry_file(folder: str) -> str | None:
     """Return the file that a package.json names as its program."""
     try:
-        with open(os.path.join(folder, "package.json"), encoding="utf-8") as file:
-            package = json.load(file)
-    except (OSError, ValueError):
+        package = json.loads(files.read_bytes(os.path.join(folder, "package.json"), _MAX_JSON))
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(package, dict):
         return None

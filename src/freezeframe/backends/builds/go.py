@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from freezeframe import files
 from freezeframe.backends.transport.run import Ran
 from freezeframe.errors import NotFound
 
@@ -78,8 +79,8 @@ def _sources(folder: str) -> Iterator[tuple[str, str]]:
     for name in names:
         if name.endswith(".go") and not name.startswith((".", "_")):
             try:
-                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                    yield name, file.read(1_000_000)
+                text = files.read_head(os.path.join(folder, name), 1_000_000)
+                yield name, text.decode("utf-8", "replace")
             except OSError:
                 continue
 

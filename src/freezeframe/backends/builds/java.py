@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from freezeframe import files
 from freezeframe.backends.transport.run import Ran
 from freezeframe.errors import NotFound
 
@@ -25,8 +26,7 @@ async def _plan(wish: Wish) -> Recipe | None:
         return None
     folder, file = os.path.split(wish.path)
     javac = tools.need(("javac",), wish.env, what=file, install=_INSTALL, beside=_BESIDE)
-    with open(wish.path, encoding="utf-8", errors="replace") as source:
-        text = source.read(4_000_000)
+    text = files.read_head(wish.path, 4_000_000).decode("utf-8", "replace")
     main = _main_class(text)
     if main is None:
         raise NotFound(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from freezeframe import paths
+from freezeframe import files, paths
 from freezeframe.backends.transport.run import Ran, run
 from freezeframe.errors import BuildFailed, DebuggerTimeout
 
@@ -111,8 +111,8 @@ def _up_to_date(recipe: Recipe, folder: str) -> str | None:
     try:
         made_ns = os.stat(stamp).st_mtime_ns
         program = _read(stamp)
-        with open(os.path.join(folder, recipe.rules), encoding="utf-8", errors="replace") as file:
-            sources = [recipe.source, *_prerequisites(file.read())]
+        rules = files.read_text(os.path.join(folder, recipe.rules))
+        sources = [recipe.source, *_prerequisites(rules)]
         newest = max(os.stat(os.path.join(recipe.cwd, each)).st_mtime_ns for each in sources)
     except OSError:
         return None
@@ -122,8 +122,7 @@ def _up_to_date(recipe: Recipe, folder: str) -> str | None:
 def _read(stamp: str) -> str | None:
     """Return the program that was built last."""
     try:
-        with open(stamp, encoding="utf-8") as file:
-            return file.read()
+        return files.read_text(stamp)
     except OSError:
         return None
 

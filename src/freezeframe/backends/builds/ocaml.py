@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from freezeframe import files
 from freezeframe.backends.transport.run import Ran
 from freezeframe.errors import BuildFailed
 
@@ -78,8 +79,8 @@ def _needs(folder: str, file: str) -> tuple[list[str], list[str]]:
         if name in found:
             continue
         found[name] = None
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as source:
-            modules = set(_MODULE.findall(source.read(4_000_000)))
+        text = files.read_head(os.path.join(folder, name), 4_000_000)
+        modules = set(_MODULE.findall(text.decode("utf-8", "replace")))
         libraries |= dict.fromkeys(_LIBRARIES[each] for each in modules if each in _LIBRARIES)
         stem = os.path.splitext(name)[0]
         for each in (stem, *(module[0].lower() + module[1:] for module in sorted(modules))):

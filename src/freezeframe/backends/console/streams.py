@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 
+from freezeframe import files
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
 from freezeframe.backends.transport.held import Held
@@ -160,6 +161,6 @@ class Streams(ProgramStreams):
 def check_readable(path: str) -> None:
     """Raise LaunchFailed where a file that is to be a program's input cannot be read."""
     try:
-        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        os.close(files.open_input(path))
     except OSError as error:
         raise LaunchFailed(f"{path} cannot be read: {error.strerror}.") from None

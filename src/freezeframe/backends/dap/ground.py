@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Callable
 
-from freezeframe import paths
+from freezeframe import files, paths
 from freezeframe.backends.backend import Launch, Target
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.transport.drain import Drain, Tail
@@ -142,7 +142,7 @@ class Ground(Held):
         file: int | None = None
         if isinstance(target, Launch) and target.stdin is not None:
             try:
-                file = os.open(target.stdin, os.O_RDONLY | os.O_CLOEXEC)
+                file = files.open_input(target.stdin)
             except OSError as error:
                 raise LaunchFailed(f"{target.stdin} cannot be read: {error.strerror}.") from None
         try:

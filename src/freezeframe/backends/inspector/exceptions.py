@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from freezeframe import files
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, TracebackLine
 
 from .frames import MODULE, Line
@@ -92,8 +93,7 @@ class LineText:
             return ""
         if line.path not in self._files:
             try:
-                with open(line.path, encoding="utf-8", errors="replace") as file:
-                    self._files[line.path] = file.read().split("\n")
+                self._files[line.path] = files.read_text(line.path).split("\n")
             except OSError:
                 self._files[line.path] = []
         lines = self._files[line.path]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from freezeframe import files
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
@@ -110,7 +111,7 @@ class Ground(Held):
         file: int | None = None
         if target.stdin is not None:
             try:
-                file = os.open(target.stdin, os.O_RDONLY | os.O_CLOEXEC)
+                file = files.open_input(target.stdin)
             except OSError as error:
                 raise LaunchFailed(f"{target.stdin} cannot be read: {error.strerror}.") from None
         try:

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from freezeframe import files
 from freezeframe.backends.backend import Backend, Launch
 from freezeframe.backends.debugger import Debugger, Found, Missing
 from freezeframe.backends.forks import FOLLOWS
@@ -78,8 +79,8 @@ def _interpreter(target: Launch) -> str:
 def _options(target: Launch) -> tuple[str, ...]:
     """Return the options of node that a script's first line has: `#!/usr/bin/env -S node -r x`."""
     try:
-        with open(target.program, "rb") as file:
-            first = file.readline(512).decode("utf-8", "replace")
+        head = files.read_head(target.program, 512)
+        first = head.partition(b"\n")[0].decode("utf-8", "replace")
     except OSError:
         return ()
     words = first[2:].split() if first.startswith("#!") else []
@@ -125,9 +126,8 @@ def _package(program: str, name: str) -> str | None:
 def _entry(package: str) -> str | None:
     """Return the file that a package is when it is loaded by its name."""
     try:
-        with open(os.path.join(package, "package.json"), encoding="utf-8") as file:
-            described = json.load(file)
-    except (OSError, ValueError):
+        described = json.loads(files.read_bytes(os.path.join(package, "package.json")))
+    except (OSError, ValueError, RecursionError):
         return None
     exported = described.get("exports")
     entry = exported.get(".") if isinstance(exported, dict) else exported

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
+from freezeframe import files
+
 _DIGITS = {
     letter: value
     for value, letter in enumerate(
@@ -206,8 +208,7 @@ def load(url: str, script: str | None, root: str | None = None) -> SourceMap | N
             path = _local(url, os.path.dirname(script) if script else None)
             if path is None:
                 return None
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
+            text = files.read_text(path)
             directory = os.path.dirname(path)
         # A map may begin with a line that keeps browsers from running it.
         if text.startswith(")]}"):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from freezeframe import files
 from freezeframe.backends.backend import RawFrame
 
 #: what a token begins with, outside of strings and comments
@@ -123,8 +124,7 @@ def _source(path: str) -> Source:
 
 @lru_cache(maxsize=256)
 def _read(path: str, stamp: int, size: int) -> Source:
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return scan(file.read())
+    return scan(files.read_text(path, _LARGEST, errors="surrogateescape"))
 
 
 def scan(text: str) -> Source:

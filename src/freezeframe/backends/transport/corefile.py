@@ -6,6 +6,8 @@ import os
 import struct
 from dataclasses import dataclass
 
+from freezeframe import files
+
 _ELF = b"\x7fELF"
 _OTHERS = (b"MDMP", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"PAGEDU")
 _ET_CORE, _PT_NOTE = 4, 4
@@ -39,7 +41,7 @@ class CoreFile:
 def read(path: str) -> CoreFile | None:
     """Return what a core file tells; None for a file that is none."""
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
             head = file.read(64)
             if head.startswith(_OTHERS):
                 return CoreFile()

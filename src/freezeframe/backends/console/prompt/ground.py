@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from freezeframe import files
 from freezeframe.backends.backend import Launch, Target
 from freezeframe.backends.console.streams import Pipes, ProgramStreams, Streams, check_readable
 from freezeframe.backends.transport.process import DEVNULL, PIPE, Process
@@ -143,7 +144,7 @@ class Ground:
         fds: tuple[int, ...] = (),
     ) -> Process:
         pipes = Pipes(self._on_text, self._on_silent)
-        source = PIPE if stdin is None else os.open(stdin, os.O_RDONLY | os.O_CLOEXEC)
+        source = PIPE if stdin is None else files.open_input(stdin)
         try:
             process = Process.spawn(
                 argv, cwd=cwd, env=env, stdin=source, stdout=PIPE, stderr=PIPE, pass_fds=fds

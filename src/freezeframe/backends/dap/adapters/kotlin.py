@@ -6,6 +6,7 @@ import os
 import re
 from typing import Any
 
+from freezeframe import files
 from freezeframe.backends.backend import Launch
 
 from ._documented import documented, upwards
@@ -21,8 +22,7 @@ def _launch(target: Launch, path: str) -> dict[str, Any]:
 def _main_class(program: str) -> str:
     """Return the class that Kotlin makes of a file with a `main`: `package.FileKt`."""
     try:
-        with open(program, encoding="utf-8", errors="replace") as file:
-            package = re.search(r"^\s*package\s+([\w.]+)", file.read(), re.MULTILINE)
+        package = re.search(r"^\s*package\s+([\w.]+)", files.read_text(program), re.MULTILINE)
     except OSError:
         package = None
     name = os.path.splitext(os.path.basename(program))[0]

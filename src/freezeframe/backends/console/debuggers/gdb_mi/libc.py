@@ -11,6 +11,8 @@ import re
 import struct
 from typing import BinaryIO
 
+from freezeframe import files
+
 _LIBRARY = re.compile(r"/libc(?:\.so\.6|-2\.\d+\.so)$")
 _ENTRY = struct.Struct("<IBBHQQ")  # of the table of symbols that others are linked to, 64 bits
 _DYNSYM = 11
@@ -54,7 +56,7 @@ def of_program(path: str, name: str) -> tuple[str, int] | None:
 
 def _loader(path: str) -> str | None:
     """Return the file that loads a program and its libraries; None where it needs none."""
-    with open(path, "rb") as file:
+    with files.open_regular(path) as file:
         head = file.read(64)
         if head[:6] != b"\x7fELF\x02\x01":
             return None
@@ -72,7 +74,7 @@ def _loader(path: str) -> str | None:
 
 @functools.lru_cache(maxsize=8)
 def _exported(path: str, stamp: int, names: tuple[str, ...]) -> list[int] | None:
-    with open(path, "rb") as file:
+    with files.open_regular(path) as file:
         head = file.read(64)
         if head[:6] != b"\x7fELF\x02\x01":
             return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
+from freezeframe import files
 from freezeframe.backends.backend import RawValue
 from freezeframe.backends.console.prompt.spelling import Ask
 from freezeframe.errors import DebuggerError, EvaluationFailed
@@ -85,7 +85,7 @@ def function_at(path: str, line: int) -> str:
 
 def lines_of(path: str) -> list[str]:
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+        return files.read_text(path).splitlines()
     except OSError:
         return []
 

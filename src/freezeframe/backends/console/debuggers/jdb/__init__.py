@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from urllib.parse import quote
 
+from freezeframe import files
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
@@ -370,8 +371,8 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
 
 def _version(home: str) -> str | None:
     try:
-        with open(os.path.join(home, "release"), encoding="utf-8") as file:
-            found = re.search(r'^JAVA_VERSION="([^"]+)"', file.read(), re.MULTILINE)
+        text = files.read_text(os.path.join(home, "release"))
+        found = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
     except OSError:
         return None
     return found[1] if found else None

@@ -7,9 +7,11 @@ import os
 import shlex
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from freezeframe import files
 from freezeframe.backends.backend import Attach, Launch
 from freezeframe.errors import LaunchFailed, UsageError
 
@@ -17,6 +19,8 @@ from freezeframe.errors import LaunchFailed, UsageError
 _SOURCES = ("", "src", "src/main/*", "src/test/*", "app/src/main/*", "java", "test")
 #: how far above the program's own folder a project may begin
 _ABOVE = 5
+#: bytes of a jar's manifest that are read
+_MAX_MANIFEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +121,13 @@ def _absolute(class_path: str, cwd: str) -> Iterator[str]:
 
 def _main_of_jar(path: str) -> str | None:
     try:
-        with zipfile.ZipFile(path) as jar:
-            manifest = jar.read("META-INF/MANIFEST.MF").decode("utf-8", "replace")
-    except (OSError, KeyError, zipfile.BadZipFile):
+        with (
+            files.open_regular(path) as file,
+            zipfile.ZipFile(file) as jar,
+            jar.open("META-INF/MANIFEST.MF") as entry,
+        ):
+            manifest = entry.read(_MAX_MANIFEST).decode("utf-8", "replace")
+    except (OSError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError):
         return None
     # A long line goes on in the next one, behind a space.
     for line in manifest.replace("\r\n", "\n").replace("\n ", "").splitlines():
@@ -132,8 +140,7 @@ def _main_of_jar(path: str) -> str | None:
 def class_name(path: str) -> str:
     """Return the name of the class in a file, with dots. Raises LaunchFailed where it is none."""
     try:
-        with open(path, "rb") as file:
-            return _own_name(file.read())
+        return _own_name(files.read_bytes(path))
     except (OSError, ValueError, LookupError, struct.error):
         raise LaunchFailed(f"{path} is no class file.", next="dbg start FILE.java") from None
 

@@ -12,11 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from freezeframe import files
+
 from . import marshalled
 from .marshalled import Block, Unreadable, Value
 from .source import Source
 
 _MAGIC = b"Caml1999X"
+#: the largest program that is read, in bytes
+_MAX_PROGRAM = 512 << 20
 #: fields of an event
 _POSITION, _MODULE, _PLACE, _KIND, _FUNCTION = range(5)
 #: behind the function's name, which OCaml before 4.08 does not write
@@ -100,8 +104,7 @@ class Program:
     def __init__(self, path: str, cwd: str) -> None:
         self.path = path
         self._cwd = cwd
-        with open(path, "rb") as file:
-            self._data = _debug_section(file.read())
+        self._data = _debug_section(files.read_bytes(path, _MAX_PROGRAM))
         self._units = list(_units(self._data))
         self._read: dict[str, list[Event]] = {}
         self._files: dict[tuple[str, str], str] = {}
@@ -152,8 +155,7 @@ class Program:
     def _source(self, path: str) -> Source:
         if path not in self._sources:
             try:
-                with open(path, "rb") as file:
-                    text = file.read()
+                text = files.read_bytes(path)
             except OSError:
                 text = b""
             self._sources[path] = Source(text)

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from freezeframe import files
 from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
 from freezeframe.backends.console.prompt import probes
 from freezeframe.backends.console.prompt.backend import prompted
@@ -268,8 +269,7 @@ def _watch_hit(told: Mapping[str, Any]) -> WatchHit:
 
 def _taint(program: str) -> tuple[str, ...]:
     try:
-        with open(program, "rb") as file:
-            asked = _TAINT.match(file.readline(1000))
+        asked = _TAINT.match(files.read_head(program, 1000).partition(b"\n")[0])
     except OSError:
         return ()
     return (f"-{asked[1].decode()}",) if asked else ()

@@ -8,6 +8,7 @@ from typing import TypeVar
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
+from freezeframe import files
 from freezeframe.backends.backend import RawFrame, RawValue
 from freezeframe.backends.console.prompt.spelling import Ask, At
 from freezeframe.backends.php import preamble
@@ -317,8 +318,7 @@ def _signature(closure: re.Match[str]) -> Sequence[str] | None:
     if closure["path"] is None:
         return None
     try:
-        with open(closure["path"], encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
+        lines = files.read_text(closure["path"]).splitlines()
     except OSError:
         return None
     begun = " ".join(lines[int(closure["first"]) - 1 : int(closure["last"])])

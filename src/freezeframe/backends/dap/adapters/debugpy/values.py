@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from freezeframe import files
 from freezeframe.backends.backend import RawValue
 
 _GROUPS = frozenset(
@@ -62,9 +63,8 @@ def brief_error(text: str) -> str:
 def argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
     """Return the argument names of the innermost function around a line."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            tree = ast.parse(file.read())
-    except (OSError, SyntaxError, ValueError):
+        tree = ast.parse(files.read_text(path))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     found: list[str] | None = None
     for node in ast.walk(tree):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from freezeframe import files
 from freezeframe.backends.backend import RawFrame, Target
 
 _THREAD = re.compile(
@@ -106,8 +107,7 @@ def _signature(path: str, line: int, function: str) -> tuple[list[str], str] | N
     if ".func" in function:
         return None
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = "".join(next(file, "") for _ in range(line))
+        text = "".join(files.read_text(path).splitlines(keepends=True)[:line])
     except OSError:
         return None
     text = re.sub(r"//.*|/\*.*?\*/", "", text)
@@ -124,11 +124,18 @@ def package_of(function: str, folder: str) -> str | None:
     """Return the name of the package in a folder, where it has that function."""
     wanted = re.compile(rf"^func {function}[(\[]", re.MULTILINE)
     for path in sorted(Path(folder).glob("*.go")):
-        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        text = _text(path)
         package = re.search(r"^package\s+(\w+)", text, re.MULTILINE)
         if package is not None and wanted.search(text):
             return package[1]
     return None
+
+
+def _text(path: Path) -> str:
+    try:
+        return files.read_text(path)
+    except OSError:
+        return ""
 
 
 def _until_closed(text: str) -> str:
