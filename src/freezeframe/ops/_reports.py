@@ -11,7 +11,7 @@ from freezeframe.backends.backend import Launch
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import can_fork
 from freezeframe.model.answers import Instruction, StepTrail, StopReport
-from freezeframe.model.places import Source
+from freezeframe.model.places import Location, Source
 from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame, StopReason
 from freezeframe.model.values import Value
 from freezeframe.session.breakpoints import describe_best
@@ -28,6 +28,8 @@ from ._machine import machine_level
 _OUTPUT_LIMIT = 20_000
 #: Characters of a program that are searched for a name that was misspelt.
 _LONGEST_SOURCE = 1_000_000
+#: Breakpoints that were never hit and are named when the program has ended.
+_NEVER_HIT = 4
 #: Frames of the user's own that are named below a library's.
 _CALLERS = 3
 
@@ -145,7 +147,7 @@ def running_report(
         living = ", ".join(m.name for m in root.members() if m.live)
         notes = (*notes, f"{root.name} {how_it_ended(root.exit)}; {living} still runs")
     if ended and root.exit is not None and root.exit.how == "ended":
-        notes += _uncalled(ctx, session)
+        notes += _never_hit(ctx, session)
     return StopReport(
         session=(root if ended else session).name,
         state=Phase.TERMINATED.value if ended else Phase.RUNNING.value,
@@ -188,23 +190,38 @@ def _words_of(path: str) -> set[str]:
         return set()
 
 
-def _uncalled(ctx: Context, session: Session) -> tuple[str, ...]:
-    """Name breakpoints on functions that were never called: debuggers take any name."""
-    found = tuple(
-        f"breakpoint {entry.id}: no function {entry.location.function} was called"
+def _never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
+    """Name breakpoints that were in place, as far as is known, and were not hit.
+
+    Nothing is said about why: debuggers take any function's name, and a condition may not hold.
+    """
+    found = [
+        entry
         for entry in session.book
-        if entry.location.function
-        and entry.enabled
+        if entry.enabled
         and not entry.hits
         and entry.log is None
+        and (entry.location.function or entry.location.file)
         # One that was never in place is told as such.
         and all(bound is None or bound.verified for bound in [session.bindings.get(entry.id)])
+    ]
+    notes = tuple(
+        f"breakpoint {entry.id} at {_named(entry.location)} was never hit"
+        for entry in found[:_NEVER_HIT]
     )
-    return found + _unfollowed(ctx, session.root) if found else ()
+    if len(found) > _NEVER_HIT:
+        notes += (f"{len(found) - _NEVER_HIT} more breakpoints were never hit",)
+    return notes + _unfollowed(ctx, session.root) if notes else ()
+
+
+def _named(location: Location) -> str:
+    if location.function:
+        return location.function
+    return f"{os.path.basename(location.file or '')}:{location.line}"
 
 
 def _unfollowed(ctx: Context, root: Session) -> tuple[str, ...]:
-    """Say that a function may have been called in a child, and how to see that."""
+    """Say that a breakpoint may have been passed in a child, and how to see that."""
     target, backend = root.target, root.backend
     if not isinstance(target, Launch) or backend is None or target.forks is not Forks.PARENT:
         return ()

@@ -1,6 +1,7 @@
 """What every debugger of Python programs needs: the interpreter to run, and how values read.
 
-text_probe  runs inside the program: texts of values, and what they hold
+text_probe   runs inside the program: texts of values, and what they hold
+names_probe  runs inside the program: which function a name means
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from freezeframe.errors import DebuggerMissing
 
 #: the file of the module that tells values inside a program
 TEXT_PROBE = Path(__file__).with_name("text_probe.py")
+#: the file of the module that finds functions by name
+NAMES_PROBE = Path(__file__).with_name("names_probe.py")
 
 
 def interpreter(target: Launch | Attach, configured: str | None) -> str:

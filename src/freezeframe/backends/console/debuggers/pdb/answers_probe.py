@@ -41,6 +41,7 @@ def break_(debugger: Any, arg: str) -> str:
     if function is not None:
         debugger.last_function += 1
         number = debugger.functions[function] = f"f{debugger.last_function}"
+        debugger.meant = {}
         return json.dumps({"number": number})
     path = debugger.canonic(place["path"])
     line, why = _looking.executable(path, place["line"])
@@ -55,6 +56,7 @@ def break_(debugger: Any, arg: str) -> str:
 def unbreak(debugger: Any, arg: str) -> str:
     if arg.startswith("f"):
         debugger.functions = {name: n for name, n in debugger.functions.items() if n != arg}
+        debugger.meant = {}
     else:
         debugger.clear_bpbynumber(arg)
     return ""

@@ -95,13 +95,6 @@ def is_library(path: str) -> bool:
     return path.startswith("<") or os.path.realpath(path).startswith(_LIBRARIES)
 
 
-def names_of(frame: Any) -> tuple[str, ...]:
-    """Return the names under which a function may be meant."""
-    code = frame.f_code
-    whole = code.co_qualname.replace("<locals>.", "")
-    return code.co_name, whole, f"{frame.f_globals.get('__name__', '')}.{whole}"
-
-
 def arguments(code: Any) -> list[str]:
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & 4) + bool(code.co_flags & 8)

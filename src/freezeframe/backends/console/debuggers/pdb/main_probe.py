@@ -46,6 +46,7 @@ def beside(name: str) -> str:
 
 
 load("text", sys.argv[3])
+_names = load("names", os.path.join(os.path.dirname(sys.argv[3]), "names_probe.py"))
 _looking = load("looking", beside("looking_probe.py"))
 _answers = load("answers", beside("answers_probe.py"))
 _OURS = _looking.OURS
@@ -80,6 +81,8 @@ class Debugger(pdb.Pdb):
         self.entered: list[Any] = []
         self.functions: dict[str, str] = {}
         self.last_function = 0
+        #: code → breakpoints on functions that mean it
+        self.meant: dict[Any, list[str]] = {}
         self.filters: dict[str, list[str]] = {}
         self.at_prompt = False
         #: threads that stand, or are about to
@@ -233,11 +236,20 @@ class Debugger(pdb.Pdb):
     # --- functions by name, known or not yet
 
     def is_function(self, frame: Any) -> bool:
-        return bool(self.function_numbers(frame))
+        return bool(self.function_numbers(frame)) and bool(_names.begins(frame))
 
     def function_numbers(self, frame: Any) -> list[str]:
-        names = _looking.names_of(frame)
-        return [self.functions[name] for name in names if name in self.functions]
+        code = frame.f_code
+        if not _names.is_function(code):
+            return []
+        found = self.meant.get(code)
+        if found is None:
+            found = self.meant[code] = [
+                number
+                for name, number in self.functions.items()
+                if _names.matches(name, code, frame.f_globals)
+            ]
+        return list(found)
 
     # --- stops
 

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from freezeframe.backends.python import TEXT_PROBE
+from freezeframe.backends.python import NAMES_PROBE, TEXT_PROBE
 
 _PROBE = "__import__('sys').modules['_freezeframe']"
 _VALUES = "__import__('sys').modules['_freezeframe_values']"
@@ -23,6 +23,8 @@ _VALUES = "__import__('sys').modules['_freezeframe_values']"
 #: is compiled in one that stops
 _AT_ONCE = (
     ("_freezeframe_cures", "cures_probe.py"),
+    ("_freezeframe_names", str(NAMES_PROBE)),
+    ("_freezeframe_functions", "functions_probe.py"),
     ("_freezeframe", "main_probe.py"),
 )
 _LATER = (

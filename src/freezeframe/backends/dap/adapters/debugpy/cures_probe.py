@@ -404,8 +404,14 @@ def _stop_for(kind: Any, value: Any, trace: Any) -> None:
     debugger.trigger_exception_handler((kind, value, trace))
 
 
+def functions(debugger: Any) -> None:
+    # pydevd knows functions by `co_name` only, and no generators up to 3.11.
+    sys.modules["_freezeframe_functions"].install(debugger)
+
+
 CURES = (
     delay,
+    functions,
     buffering,
     values,
     doubled_output,

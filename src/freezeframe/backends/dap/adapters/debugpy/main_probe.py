@@ -148,21 +148,15 @@ def at(spec: str, frame_globals: dict[str, Any], frame_locals: Any) -> bool:
 
 
 def _is_function(name: str, frame_globals: dict[str, Any]) -> bool:
-    """Return whether the frame that a condition is evaluated for runs the function of that name.
-
-    Qualified as far as the user likes: `add`, `Account.add`, `shop.Account.add`.
-    """
+    """Return whether the frame that a condition is evaluated for runs the function of that name."""
     # Between us and it stand the condition's own frame, which has its globals, and pydevd's.
     frame = sys._getframe(2).f_back
     while frame is not None and frame.f_globals is not frame_globals:
         frame = frame.f_back
     if frame is None:
         return True
-    code = frame.f_code
-    inner = getattr(code, "co_qualname", code.co_name)
-    script = os.path.splitext(os.path.basename(code.co_filename))[0]
-    names = (f".{module}.{inner}" for module in (frame_globals.get("__name__"), script))
-    return any(full.endswith(f".{name}") for full in names)
+    names: Any = sys.modules["_freezeframe_names"]
+    return bool(names.matches(name, frame.f_code, frame_globals))
 
 
 def _prepare(spec: str) -> list[dict[str, Any]]:

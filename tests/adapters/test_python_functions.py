@@ -1,0 +1,128 @@
+"""Breakpoints on Python functions, by whatever name the program has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.reports import frame_of, place
+
+KINDS = """\
+import asyncio, functools
+from exported import shout
+def generate(n):  # @generate
+    while n:
+        n -= 1
+        yield n
+async def fetch(x):  # @fetch
+    await asyncio.sleep(0)
+    return x
+async def stream(n):  # @stream
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield i
+def traced(function):
+    @functools.wraps(function)  # @wrapper
+    def wrapper(*args):
+        return function(*args)
+    return wrapper
+@traced  # @decorated
+def decorated(x):
+    return x
+class Base:
+    def __init__(self):  # @made
+        self.n = 0
+    async def run(self):  # @run
+        return self.n
+    @staticmethod  # @still
+    def still():
+        return 1
+    @property  # @size
+    def size(self):
+        return 2
+    def __call__(self):  # @called
+        return 3
+class Derived(Base):
+    pass
+def outer():
+    def inner():  # @inner
+        return 4
+    return inner()
+double = lambda x: 2 * x  # @double
+def _scale(by, x):  # @scale
+    return by * x
+triple = functools.partial(_scale, 3)
+async def main():
+    await asyncio.gather(fetch(1), fetch(2))
+    async for _ in stream(2):
+        pass
+    await Derived().run()
+list(generate(3))
+decorated(1)
+Derived().still()
+Derived().size
+Derived()()
+outer()
+double(2)
+double(3)
+triple(2)
+shout("x")
+asyncio.run(main())
+"""
+EXPORTED = "from inner import _shout as shout\n"
+INNER = "def _shout(text):  # @shout\n    return text.upper()\n"
+
+
+@pytest.fixture
+def kinds(write_program):
+    write_program("exported.py", EXPORTED)
+    write_program("inner.py", INNER)
+    return write_program("kinds.py", KINDS)
+
+
+def test_any_kind_of_function_is_stopped_in_once_a_call(dbg, kinds):
+    hits = {
+        "generate": ("generate", 1),
+        "fetch": ("fetch", 2),
+        "kinds.stream": ("stream", 1),
+        "traced.wrapper": ("wrapper", 1),
+        "decorated": ("decorated", 1),
+        "Derived.run": ("run", 1),
+        "Derived.still": ("still", 1),
+        "Base.size": ("size", 1),
+        "Base.__call__": ("called", 1),
+        "outer.inner": ("inner", 1),
+        "double": ("double", 2),
+        "triple": ("scale", 1),
+        "Derived": ("made", 4),
+    }
+    words = [word for name in hits for word in ("-b", name)]
+
+    report = dbg.data("start", kinds.name, *words, "-b", "exported.shout", "-b", "missing")
+
+    ids = {each["location"]: each["id"] for each in dbg.data("breakpoint", "list")["breakpoints"]}
+    wanted = [
+        (ids[name], kinds.at(mark)) for name, (mark, count) in hits.items() for _ in range(count)
+    ]
+    wanted.append((ids["exported.shout"], "inner.py:1"))
+    seen = []
+    while report["state"] == "stopped":
+        assert frame_of(report)["index"] == 0
+        seen += [(id, place(report)) for id in report["stop"]["breakpoints"]]
+        report = dbg.data("continue")
+    assert sorted(seen) == sorted(wanted)
+    assert report["exit"]["code"] == 0
+    # What was not observed is not asserted: that nothing is called so.
+    assert report["notes"] == [f"breakpoint {ids['missing']} at missing was never hit"]
+
+
+def test_a_generator_breakpoint_has_a_condition_and_a_message_and_can_be_stepped_from(dbg, kinds):
+    dbg("break", "fetch", "--condition", "x == 2")
+    dbg("break", "generate", "--log", "from {n}")
+
+    report = dbg.data("start", kinds.name)
+
+    assert place(report) == kinds.at("fetch")
+    assert "from 3\n" in dbg("output", "--all").out.replace("log| ", "")
+    first = int(kinds.at("fetch").partition(":")[2])
+    assert place(dbg.data("next")) == f"kinds.py:{first + 1}"
+    assert dbg.data("continue")["exit"]["code"] == 0
