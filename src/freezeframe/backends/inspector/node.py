@@ -19,6 +19,7 @@ from freezeframe.backends.transport import ask
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import LaunchFailed, Unsupported
 
+from . import disguise
 from .runtime import Runtime
 
 _NAME = "node"
@@ -57,7 +58,7 @@ def _argv(target: Launch, found: Found, config: AdapterConfig) -> tuple[str, ...
         version = _version(node) or version
     return (
         node,
-        "--inspect-brk=127.0.0.1:0",
+        *disguise.OPTIONS,
         *config.args,
         *_options(target),
         *_typed(target, node, version),
