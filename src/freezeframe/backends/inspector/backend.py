@@ -33,6 +33,7 @@ from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import DEFAULT_FILTERS, ExceptionFilter, ExceptionInfo, Thread
 
 from . import conditions, frames
+from .agent import Caller
 from .exceptions import FILTERS
 from .isolate import Isolate
 from .life import Life
@@ -101,7 +102,7 @@ class InspectorBackend(Life):
     def unsupported_hint(self, feature: Feature) -> str | None:
         return _HINTS.get(feature)
 
-    def make_child(self, call: dict[str, Any]) -> Backend:
+    def make_child(self, call: Caller) -> Backend:
         return InspectorBackend(self.runtime, self.found, self.config, parent=self, call=call)
 
     def _refuse(self, what: str, feature: Feature) -> NoReturn:

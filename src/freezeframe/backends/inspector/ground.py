@@ -1,24 +1,25 @@
-"""What a launched program stands on: its process, its pipes, the line that its children call on.
+"""What a launched program stands on: its process, its pipes, the socket its children connect to.
 
 Shared by the backend of a program and those of its children; the last one to go lets go of it.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from freezeframe import files
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
-from freezeframe.backends.transport.fifo import Fifo
 from freezeframe.backends.transport.held import Held
 from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.backends.transport.unix import UnixListener
 from freezeframe.errors import LaunchFailed
+
+from . import agent
+from .agent import Caller
 
 _LISTENING = "Debugger listening on "
 _HELP = "For help, see: "
@@ -98,10 +99,9 @@ class Ground(Held):
         self.words = Tail()
         self.on_text: Callable[[str, str], None] = lambda stream, text: None
         self.on_url: Callable[[str], None] = lambda url: None
-        self.on_call: Callable[[dict[str, Any]], None] = lambda call: None
+        self.on_call: Callable[[Caller], None] = lambda call: call.socket.close()
         self.hush = Hush(self._stderr, lambda url: self.on_url(url))
-        self._fifo: Fifo | None = None
-        self._calls = ""
+        self._listener: UnixListener | None = None
         self._drains: list[Drain] = []
 
     # --- the process
@@ -146,27 +146,16 @@ class Ground(Held):
 
     # --- children
 
-    def listen(self) -> str:
-        """Return the path of a pipe on which children say where they are."""
-        if self._fifo is None:
-            self._fifo = Fifo(self._heard, name="calls")
-            self._fifo.start()
-        return self._fifo.path
+    async def listen(self) -> str:
+        """Return the path of a socket that children connect to."""
+        if self._listener is None:
+            self._listener = await agent.listen(lambda caller: self.on_call(caller))
+        return self._listener.path
 
     @property
     def line(self) -> str | None:
-        """The path of that pipe, where there is one."""
-        return self._fifo.path if self._fifo is not None else None
-
-    def _heard(self, text: str) -> None:
-        *lines, self._calls = (self._calls + text).split("\n")
-        for line in lines:
-            try:
-                call = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(call, dict) and read_url(str(call.get("url"))) is not None:
-                self.on_call(call)
+        """The path of that socket, where there is one."""
+        return self._listener.path if self._listener is not None else None
 
     # --- life
 
@@ -175,8 +164,6 @@ class Ground(Held):
         for drain in self._drains:
             drain.drain_now()
         self.hush.flush()
-        if self._fifo is not None:
-            self._fifo.drain_now()
 
     @property
     def lingering(self) -> bool:
@@ -188,8 +175,8 @@ class Ground(Held):
         self.drain()
         for drain in self._drains:
             drain.close()
-        if self._fifo is not None:
-            self._fifo.close()
+        if self._listener is not None:
+            self._listener.close()
         if self.stdin is not None:
             self.stdin.close()
         if self.process is not None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import signal
 
 from freezeframe.backends.transport import processes, websocket
-from freezeframe.errors import DebuggerError, NotFound, Unsupported
+from freezeframe.errors import DebuggerError, DebuggerLost, NotFound, Unsupported
 
+from . import agent
+from .agent import Caller, MessageSocket
 from .runtime import Runtime
+from .wire import Wire
 
 
 async def listening(pid: int, runtime: Runtime, timeout_s: float) -> tuple[str, int, bool]:
@@ -88,3 +93,53 @@ async def find(host: str, port: int, timeout_s: float) -> str:
         f"{host}:{port} has no program to debug, or another debugger is connected to it.",
         code="connect",
     )
+
+
+async def move_to_agent(
+    where: tuple[str, int, str], pid: int, name: str, timeout_s: float
+) -> MessageSocket | None:
+    """Return a session with an agent in the process, and close the inspector's port.
+
+    While the port is open any user of the machine can debug the process, since it hands out its id.
+    None, and the port still open, where no agent can be had. Bounded.
+    """
+    arrived: asyncio.Future[Caller] = asyncio.get_running_loop().create_future()
+
+    def called(caller: Caller) -> None:
+        if arrived.done() or caller.pid != pid:
+            caller.socket.close()
+        else:
+            arrived.set_result(caller)
+
+    listener = await agent.listen(called)
+    socket = await websocket.connect(*where, timeout_s=timeout_s)
+    lost = asyncio.Event()
+    wire = Wire(
+        socket,
+        name=name,
+        on_event=lambda event: None,
+        on_lost=lambda error: lost.set(),
+        tap=None,
+        timeout_s=timeout_s,
+    )
+    try:
+        code = agent.start_code(listener.path)
+        options = {"includeCommandLineAPI": True, "silent": True}
+        answer = await wire.request((), "Runtime.evaluate", {"expression": code, **options})
+        if "exceptionDetails" in answer:
+            return None
+        async with asyncio.timeout(timeout_s):
+            caller = await arrived
+        # It ends the connection, answer and all; node 20 dies at times when we end it at the same
+        # moment.
+        with contextlib.suppress(DebuggerLost):
+            await wire.request((), "Runtime.evaluate", {"expression": "process._debugEnd()"})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await lost.wait()
+        return caller.socket
+    except (DebuggerError, TimeoutError):
+        return None
+    finally:
+        wire.close()
+        listener.close()

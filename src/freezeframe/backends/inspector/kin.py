@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import logging
 import os
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
-from freezeframe.backends.transport import processes, websocket
+from freezeframe.backends.transport import processes
 from freezeframe.backends.transport.process import happened_or_gone
 from freezeframe.errors import DebuggerError
 
+from .agent import AGENT, Caller
 from .connection import Path
 from .foresight import PATIENCE
-from .ground import read_url
 from .isolate import Isolate
 
 if TYPE_CHECKING:
@@ -34,6 +33,9 @@ class Workers:
 
     def started(self, parent: Isolate, params: dict[str, Any]) -> None:
         """A worker waits for us before its first line."""
+        if (params.get("workerInfo") or {}).get("url") == PurePath(AGENT).as_uri():
+            parent.send("NodeWorker.detach", sessionId=params["sessionId"])
+            return  # the thread that speaks with us
         path = (*parent.path, str(params["sessionId"]))
         isolate = self._life.add_isolate(path, _name(params.get("workerInfo") or {}))
         self._life.emit(events.ThreadChanged(isolate.id, True))
@@ -86,15 +88,15 @@ class Children:
         self._heard: set[int] = set()
         self._expected: dict[int, asyncio.Event] = {}
 
-    def called(self, call: dict[str, Any]) -> None:
+    def called(self, call: Caller) -> None:
         """A process that the program started waits for us."""
         life = self._life
-        pid = int(call["pid"])
+        pid = call.pid
         self._heard.add(pid)
         if pid in self._expected:
             self._expected[pid].set()
         if life.closing:
-            life.work(self._dismiss(str(call["url"])))
+            call.socket.close()  # it goes on without a debugger
             return
         ground = life.ground
         if ground is not None:
@@ -102,9 +104,8 @@ class Children:
             if ground.process is not None:
                 # It may lose its parent before anyone looks again.
                 ground.process.note_descendants()
-        words = call.get("argv") or []
-        name = os.path.basename(str(words[1])) if len(words) > 1 else None
-        life.emit(events.ChildStarted(life.make_child(call), life.target, int(call["pid"]), name))
+        name = os.path.basename(call.argv[1]) if len(call.argv) > 1 else None
+        life.emit(events.ChildStarted(life.make_child(call), life.target, pid, name))
 
     async def settle(self, left_behind: Sequence[int], line: str) -> None:
         """Wait until each process that is about to call has called or is gone. Bounded.
@@ -127,19 +128,3 @@ class Children:
     async def _called_or_gone(self, pid: int, limit_s: float) -> None:
         called = self._expected.setdefault(pid, asyncio.Event())
         await happened_or_gone(called, pid, timeout_s=limit_s)
-
-    async def _dismiss(self, url: str) -> None:
-        """Let a process go on without a debugger; unanswered it would wait for ever."""
-        where = read_url(url)
-        if where is None:
-            return
-        limit_s = self._life.config.timeouts.connect_s
-        with contextlib.suppress(DebuggerError):
-            socket = await websocket.connect(*where, timeout_s=limit_s)
-            answered = asyncio.Event()
-            socket.open(lambda text: answered.set(), lambda reason: answered.set())
-            socket.send(json.dumps({"id": 1, "method": "Runtime.runIfWaitingForDebugger"}))
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(limit_s):
-                    await answered.wait()
-            socket.close()

@@ -40,6 +40,7 @@ from freezeframe.errors import (
 from freezeframe.model.stops import ExceptionFilter, Exit, StopReason
 
 from . import disguise, joining
+from .agent import Caller, MessageSocket
 from .connection import Event, Path
 from .exceptions import FILTERS
 from .foresight import PATIENCE
@@ -72,7 +73,7 @@ class Life:
         config: Config,
         *,
         parent: Life | None = None,
-        call: dict[str, Any] | None = None,
+        call: Caller | None = None,
     ) -> None:
         self.runtime = runtime
         self.found = found
@@ -81,7 +82,7 @@ class Life:
         self.parent = parent
         self._call = call
         self.target: Target = Attach()
-        self.pid: int | None = int(call["pid"]) if call is not None else None
+        self.pid: int | None = call.pid if call is not None else None
         self.command: tuple[str, ...] = ()
         self.isolates: dict[Path, Isolate] = {}
         self.motion = Motion(self)
@@ -131,9 +132,8 @@ class Life:
         if isinstance(target, Core):
             raise Unsupported(f"{self.runtime.name} opens no core files.", next="dbg start PROGRAM")
         if self._call is not None:
-            words = tuple(str(word) for word in self._call.get("argv") or ())
-            self.emit(events.ProcessStarted(self.pid, command=words))
-            await self._connect(str(self._call["url"]))
+            self.emit(events.ProcessStarted(self.pid, command=self._call.argv))
+            self._open(self._call.socket)
         elif isinstance(target, Launch):
             await self._launch(target)
         else:
@@ -182,7 +182,24 @@ class Life:
         assert host is not None
         assert port is not None
         url = await joining.find(host, port, self.config.timeouts.connect_s)
+        if self._opened_inspector and await self._move_to_agent(url):
+            return
         await self._connect(url)
+
+    async def _move_to_agent(self, url: str) -> bool:
+        """Leave the port that a signal of ours has opened; False when there is no other way."""
+        where = read_url(url)
+        if where is None or self.pid is None:
+            return False
+        name, limit_s = self.runtime.name, self.config.timeouts.connect_s
+        socket = await joining.move_to_agent(where, self.pid, name, limit_s)
+        if socket is None:
+            words = f"port {where[1]} of process {self.pid} is open to every user until `detach`.\n"
+            self.emit(events.Printed("console", words))
+            return False
+        self._opened_inspector = False
+        self._open(socket)
+        return True
 
     async def _connect(self, url: str) -> None:
         where = read_url(url)
@@ -190,7 +207,9 @@ class Life:
             raise DebuggerLost(f"{url[:80]} is no address of an inspector.")
         if self.ground is not None:
             self.ground.hush.expect_attached()
-        socket = await websocket.connect(*where, timeout_s=self.config.timeouts.connect_s)
+        self._open(await websocket.connect(*where, timeout_s=self.config.timeouts.connect_s))
+
+    def _open(self, socket: MessageSocket) -> None:
         env = self.target.env
         tap = Tap(env[TAP_VARIABLE]) if env.get(TAP_VARIABLE) else None
         self.wire = Wire(
@@ -238,7 +257,7 @@ class Life:
         if isinstance(self.target, Launch):
             line = None
             if self.owns_program and self.ground is not None and self.target.follow_children:
-                line = self.ground.listen()
+                line = await self.ground.listen()
             code = f"{code};{disguise.code(self.runtime.child_options, self.target, line)}"
         facts = await isolate.settle_in(code)
         if facts:
@@ -296,7 +315,7 @@ class Life:
     def worker_ended(self, path: Path) -> None:
         self._workers.ended(path)
 
-    def make_child(self, call: dict[str, Any]) -> Backend:
+    def make_child(self, call: Caller) -> Backend:
         raise NotImplementedError
 
     @property

@@ -142,7 +142,7 @@ _RUNTIME = Runtime(
     name=_NAME,
     argv=_argv,
     # Children find the way to us in their options; what the user had there stays.
-    child_options=f"--inspect-publish-uid=http --require {json.dumps(_BOOT)}",
+    child_options=f"--require {json.dumps(_BOOT)}",
     executables=("node", "nodejs"),
     port=9229,
 )

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from freezeframe.backends.transport.tap import Tap
-from freezeframe.backends.transport.websocket import Socket
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 
+from .agent import MessageSocket
 from .connection import Answer, Body, Broken, Connection, Event, Incoming, Path
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,11 @@ class Refused(DebuggerError):
 
 
 class Wire:
-    """One WebSocket to one process; the isolates in it are told apart by their paths."""
+    """One connection to one process; the isolates in it are told apart by their paths."""
 
     def __init__(
         self,
-        socket: Socket,
+        socket: MessageSocket,
         *,
         name: str,
         on_event: Callable[[Event], None],
