@@ -178,14 +178,18 @@ def test_restart_with_source_that_does_not_build_leaves_the_program_as_it_is(dbg
     assert (session["state"], session["pid"]) == ("stopped", first["pid"])
 
 
-def test_a_program_that_was_optimised_is_said_to_be(dbg, project, debugger):
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [((), "built with optimisation"), (("-ldflags", "-w"), "has no debug information")],
+)
+def test_of_a_program_that_shows_less_that_is_said(dbg, project, debugger, flags, said):
     source = programs.install("loop.go", project)
     go = shutil.which("go") or "go"
-    subprocess.run([go, "build", "-o", "loop", source.name], cwd=project, check=True)
+    subprocess.run([go, "build", *flags, "-o", "loop", source.name], cwd=project, check=True)
 
     report = dbg.data("start", "loop", "-b", source.at("last"))
 
-    assert any("built with optimisation" in note for note in report["notes"])
+    assert any(said in note for note in report["notes"])
 
 
 def test_without_delve_another_debugger_is_taken_and_the_better_one_named(dbg, sample, project):

@@ -94,9 +94,9 @@ class Choice:
     #: what the user should know about the choice, or about the program
     remarks: tuple[str, ...] = ()
 
-    def of(self, program: str) -> Choice:
+    def of(self, program: str | None) -> Choice:
         """Return the choice with what there is to know about the program itself."""
-        remark = self.debugger.remark(program)
+        remark = self.debugger.remark(program) if program is not None else None
         return replace(self, remarks=(*self.remarks, remark)) if remark else self
 
     def make_backend(self, config: Config) -> Callable[[], Backend]:
@@ -145,7 +145,7 @@ def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config
         path = processes.executable(pid)
         if path is not None and not set(binary_kinds(path)).isdisjoint(named.debugger.binaries):
             program = path
-        return Choice(named.debugger, named.found, named.reason, program)
+        return Choice(named.debugger, named.found, named.reason, program).of(program)
     # What it calls itself can be anything; what it runs cannot.
     names = [os.path.basename(path) for path in (*words[:1], processes.executable(pid)) if path]
     runtime = names[0] if names else ""
@@ -168,7 +168,7 @@ def choose_for_pid(pid: int, *, name: str | None, env: Mapping[str, str], config
         program = path if claims else program
     by_name = f"dbg attach {pid} --adapter NAME"
     choice = _first_found(_of_kind(claims, name, what, config), what, env, config, by_name)
-    return Choice(choice.debugger, choice.found, choice.reason, program)
+    return Choice(choice.debugger, choice.found, choice.reason, program).of(program)
 
 
 def choose_for_simulator(

@@ -46,7 +46,7 @@ from freezeframe.backends.dap.adapters._descriptor import (
 )
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.forks import STAYS
-from freezeframe.backends.native import check_program, explain_failure, go_flags
+from freezeframe.backends.native import check_program, explain_failure, go_flags, has_debug_info
 from freezeframe.backends.transport.ask import version
 from freezeframe.backends.transport.process import signal_name
 from freezeframe.config import AdapterConfig
@@ -78,7 +78,12 @@ def _checked(path: str, config: AdapterConfig) -> Found | Missing:
 
 
 def _remark(program: str) -> str | None:
-    """Say so when a program was optimised: what is shown of it then is less than it seems."""
+    """Say so when less can be shown of a program than it seems: optimised, or stripped."""
+    if os.path.isfile(program) and not has_debug_info(program):
+        return (
+            f"{os.path.basename(program)} has no debug information (-ldflags -w or -s): goroutines,"
+            " lines and variables cannot be read; build it without these flags"
+        )
     flags = go_flags(program)
     if flags is None or "-N" in flags:
         return None
