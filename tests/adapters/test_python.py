@@ -44,17 +44,19 @@ def test_a_package_runs_as_a_module(dbg, program):
     assert printed(dbg.data("continue")) == "__main__ package 2 ['x', '--flag']\n"
 
 
-def test_a_breakpoint_behind_a_modules_name_is_taken_back_and_said(dbg, program):
+def test_options_of_dbg_behind_a_modules_name_are_dbgs_and_the_rest_the_modules(dbg, program):
     p = program("package")
     line = p.at("package_callee")
 
-    report = dbg.data("start", "-m", "package", "x", "-b", line, "-b", "y", "--", "-b", line)
+    report = dbg.data(
+        *("start", "-m", "package", "x", "-b", line, "--name", "web", "-e", "--adapter", "debugpy"),
+        *("--zip", "--", "-b", line),
+    )
 
+    assert report["session"] == "web"
     assert place(report) == f"shop.py:{p.line('package_callee')}"
-    assert f"-b {line} was taken" in report["notes"][0]
-    assert "-b was given to package" in report["notes"][1]
     assert printed(dbg.data("continue")) == (
-        f"__main__ package 2 ['x', '-b', 'y', '--', '-b', '{line}']\n"
+        f"__main__ package 2 ['x', '-e', '--zip', '-b', '{line}']\n"
     )
 
 

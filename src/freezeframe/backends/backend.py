@@ -48,8 +48,8 @@ class Launch:
     forks: Forks = Forks.PARENT
     #: stop in the user's code only; frames of libraries are stepped over
     just_my_code: bool = False
-    #: the runtime to run it with (python, node, ruby …), where the user names one
-    interpreter: str | None = None
+    interpreter: str | None = None  # the runtime to run it with, where the user names one
+    interpreter_args: tuple[str, ...] = ()  # that runtime's own: `-O`, `--import tsx`, `-Ilib`
     #: adapter-specific launch arguments, merged last
     options: Mapping[str, object] = field(default_factory=dict)
     #: how `program` was made of its source; None: it was there

@@ -255,6 +255,16 @@ def is_runtime(program: str) -> bool:
     return any(bare(program) == bare(w) for a in known().values() for w in a.shebangs)
 
 
+def runs_scripts(runtime: str, *, name: str | None, env: Mapping[str, str], config: Config) -> bool:
+    """Whether the debugger that will be taken debugs what a runtime runs, not the runtime."""
+    base = re.sub(r"[\d.]+$", "", os.path.basename(runtime))
+    named, _ = _wish(name, config)
+    there = [each for each in known(config).values() if base in each.shebangs]
+    if named is not None:
+        return any(named in (each.name, each.kind, *each.aliases) for each in there)
+    return any(isinstance(each.find(env, config.adapter(each.name)), Found) for each in there)
+
+
 def behind_runtime(runtime: str, words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the program that a runtime's command line runs, and what is for that.
 

@@ -7,8 +7,10 @@ and `--opt=value`, `-o value` and `-ovalue`, short flags together. Where they le
 - An option that takes one value is refused the second time: the first would be lost.
 - `-1` is a word, never an option.
 - Greedy arguments (`print a - b`) take whatever is not exactly one of the command's options.
-- Words for the program follow its name (`start app.py data.txt`) or `--`; an unknown option
-  there is refused rather than guessed to be the program's.
+- Behind the program's name (`start pytest -q tests -b app.py:3`) the operation's own long options
+  and `-b` are its own, whatever else there is belongs to the program; behind `--` everything does.
+  Other short ones are the operation's behind the name of a file (`start app.py -e`) and the
+  command's behind the name of a command (`start tox -e py`), which has letters of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from freezeframe.ops._guesses import guess, nearest, quoted
 from freezeframe.ops._registry import GLOBAL_OPTIONS, OPS, OpSpec, ParamSpec, Registry
 
 from .lines import as_written
+from .program_options import belongs_to_command, keeps_separator
 
 _NUMBER = re.compile(r"-\.?\d")
 _LONG = re.compile(r"--[a-z][a-z-]*")
@@ -227,7 +230,9 @@ class _Arguments:
                 self._word(token)
             elif token == "--":
                 self.options_end = True
-            elif self._is_word(token):
+                if self._is_commands_separator():
+                    self._word(token)
+            elif self._is_word(token) or self._is_commands(token):
                 self._word(token)
             elif token.startswith("--"):
                 self._long(token)
@@ -259,6 +264,30 @@ class _Arguments:
             return [f"--{each}" for each in nearest(name[2:], words)]
         begins = [each for each in own if each.startswith(f"-{name}")]
         return begins if _SHORT.fullmatch(name) and len(begins) == 1 else []
+
+    # --- the command line of a program ----------------------------------------------------------
+
+    def _program(self) -> str | None:
+        """Return the program whose command line is being read, once its name was."""
+        rest = self.spec.rest
+        if rest is None or not rest.command or self.filled < len(self.positionals):
+            return None
+        return str(self.single[self.positionals[-1].name])
+
+    def _is_commands(self, token: str) -> bool:
+        """Whether an option behind a program's name is the program's own."""
+        program = self._program()
+        if program is None:
+            return False
+        following = self.tokens[self.at] if self.at < len(self.tokens) else ""
+        module = self.single.get("module") is True
+        return belongs_to_command(token, following, program, self.spec, module=module)
+
+    def _is_commands_separator(self) -> bool:
+        """Whether a `--` is the command's own: `cargo run --bin x -- a`, `npm test -- -t x`."""
+        program, rest = self._program(), self.spec.rest
+        begun = rest is not None and bool(self.several.get(rest.name))
+        return program is not None and begun and keeps_separator(program)
 
     # --- options --------------------------------------------------------------------------------
 

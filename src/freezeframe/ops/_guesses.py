@@ -203,13 +203,13 @@ def guesses() -> list[tuple[str, str]]:
     return found
 
 
-def nearest(word: str, words: Iterable[str], *, count: int = 1) -> list[str]:
+def nearest(word: str, words: Iterable[str], *, count: int = 1, cutoff: float = 0.6) -> list[str]:
     """Return up to *count* of *words* that *word* is probably a misspelling or beginning of."""
     import difflib  # 2 ms that only a mistake has to pay
 
     among = list(words)
     begins = [each for each in among if len(word) > 1 and each.startswith(word)]
-    close = difflib.get_close_matches(word, among, n=count, cutoff=0.6)
+    close = difflib.get_close_matches(word, among, n=count, cutoff=cutoff)
     return list(dict.fromkeys([*sorted(begins, key=len), *close]))[:count]
 
 

@@ -32,6 +32,9 @@ class _ArgOptions:
     alone: str | None = None
     #: takes every word after `--`, and plain words once the other arguments have theirs
     rest: bool = False
+    #: with `rest`: PROGRAM and these words are a command line as a shell takes it; an option that
+    #: the operation does not know is the command's own (`start pytest -q`)
+    command: bool = False
     #: joins all its words with spaces: `print a + b`
     greedy: bool = False
     #: in the program's language: several words are taken as they were written, quotes and all
@@ -126,6 +129,7 @@ class ParamSpec:
     hidden: bool
     complete: str | None
     alone: str | None = None
+    command: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -226,6 +230,7 @@ def _read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
         short=arg.short,
         meta=arg.meta or _meta(kind, spelling),
         rest=arg.rest,
+        command=arg.command,
         greedy=arg.greedy,
         code=arg.code,
         ends_options=arg.ends_options,

@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from freezeframe.backends import select
 from freezeframe.backends.builds import find
 from freezeframe.backends.builds.make import Built, make
 from freezeframe.backends.builds.recipe import Command, Recipe, Toolchain, Wish, shown_path
+from freezeframe.backends.commands.line import Resolved
 from freezeframe.errors import NotFound, UsageError, UserError
 
+from . import _commands
 from ._context import Context
 from ._lasting import lasting
 
@@ -31,10 +33,16 @@ class Meant:
     module: bool
     name: str
     interpreter: str | None = None
+    interpreter_args: tuple[str, ...] = ()
+    #: the environment and the directory that a command gives it; None: the caller's
+    env: Mapping[str, str] | None = None
+    cwd: str | None = None
     #: how the program is made, where it is not there yet
     recipe: Recipe | None = None
     #: how it was found, where its name does not say it
     reason: str = ""
+    #: what the user should know about how his words were understood
+    remarks: tuple[str, ...] = ()
 
 
 async def meant(
@@ -45,8 +53,13 @@ async def meant(
     module: bool,
     interpreter: str | None,
     adapter: str | None,
+    break_files: tuple[str, ...] = (),
 ) -> Meant:
-    """Return what the user wants to run. Raises NotFound or UsageError with what there is."""
+    """Return what the user wants to run. Raises NotFound or UsageError with what there is.
+
+    *break_files* are those that he gave breakpoints in: of several programs the one of theirs is
+    meant.
+    """
     cwd = ctx.caller.cwd
     if program is None:
         program = _only_program(cwd, ".")
@@ -58,6 +71,12 @@ async def meant(
     ran = find.for_command((program, *args))
     if ran is not None and not os.path.exists(os.path.join(cwd, program)):
         return await _as_ran(ctx, program, *ran)
+    words = (program, *args)
+    if not os.path.exists(os.path.join(cwd, program)) and program.split()[1:]:
+        words = (*_commands.words_of(program), *args)
+    found = await _commands.behind(ctx, words, adapter, break_files)
+    if found is not None:
+        return await _of_command(ctx, found, interpreter, adapter)
     program, args, interpreter = _without_runtime(ctx, program, args, interpreter)
     path = existing(program, cwd)
     name = name_of(path)
@@ -75,6 +94,41 @@ async def meant(
         if path != folder:
             reason = f"the program of {program} is {os.path.relpath(path, folder)}; "
     return Meant(path, args, False, name, interpreter, reason=reason)
+
+
+async def _of_command(
+    ctx: Context, found: Resolved, interpreter: str | None, adapter: str | None
+) -> Meant:
+    """Return the program that was found behind a command."""
+    program, line = found.program, found.line
+    there = replace(ctx, caller=replace(ctx.caller, cwd=line.cwd, env=line.env))
+    interpreter = interpreter or program.interpreter
+    if program.recipe is None and not program.module and program.interpreter is None:
+        # A source or a project, which the command names by its path.
+        inner = await meant(
+            there,
+            program.program,
+            program.args,
+            module=False,
+            interpreter=interpreter,
+            adapter=adapter,
+        )
+    else:
+        inner = Meant(
+            program.program,
+            program.args,
+            program.module,
+            program.name or name_of(program.program, module=program.module),
+            interpreter,
+            recipe=program.recipe,
+        )
+    return replace(
+        inner,
+        interpreter_args=program.interpreter_args,
+        env=line.env,
+        cwd=line.cwd if line.moved else None,
+        remarks=(*line.remarks, *inner.remarks),
+    )
 
 
 async def built(ctx: Context, recipe: Recipe, env: Mapping[str, str]) -> Built:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from freezeframe.backends import select
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.model.places import Location
 
 from ._context import Context
 
@@ -51,42 +50,6 @@ def is_class(ctx: Context, program: str | None, classpath: str, *, module: bool)
             next="dbg start --classpath PATH -m PACKAGE.CLASS",
         )
     return True
-
-
-def taken_back(
-    cwd: str, module: str, args: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return a module's own words, the breakpoints among them that are ours, and remarks.
-
-    Everything behind its name is the module's. Only `-b` with the line of a file that is there can
-    hardly be meant for it; other options that look like ours are pointed out.
-    """
-    words, taken, remarks = list(args), [], []
-    for place, word in enumerate(args):
-        if word == "--":
-            break
-        option, equals, value = word.partition("=")
-        if option == "--classpath":
-            remarks.append(f"{option} was given to {module}; options of dbg stand before -m")
-        if option not in ("-b", "--break"):
-            continue
-        value = value if equals else "".join(args[place + 1 : place + 2])
-        if _is_line(cwd, value):
-            at = place - (len(args) - len(words))
-            del words[at : at + (1 if equals else 2)]
-            taken.append(value)
-            remarks.append(f"-b {value} was taken for dbg's own, not given to {module}")
-        else:
-            remarks.append(f"{option} was given to {module}; options of dbg stand before -m")
-    return tuple(words), tuple(taken), tuple(remarks)
-
-
-def _is_line(cwd: str, text: str) -> bool:
-    try:
-        location = Location.parse(text)
-    except ValueError:
-        return False
-    return location.line is not None and os.path.isfile(os.path.join(cwd, location.file or ""))
 
 
 def assignments(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -32,7 +32,7 @@ from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
-from . import _joining, _programs, _words
+from . import _commands, _joining, _programs, _words
 from ._arguments import (
     Breaks,
     Child,
@@ -67,11 +67,9 @@ async def start(
         str | None,
         Arg("the program to debug, or its source (default: the only one here)", complete="file"),
     ] = None,
-    args: Annotated[tuple[str, ...], Arg("arguments of the program", rest=True)] = (),
+    args: Annotated[tuple[str, ...], Arg("arguments of the program", rest=True, command=True)] = (),
     *,
-    module: Annotated[
-        bool, Arg("PROGRAM is a module (`-m pytest …`)", short="-m", ends_options=True)
-    ] = False,
+    module: Annotated[bool, Arg("PROGRAM is a module (`-m pytest …`)", short="-m")] = False,
     breakpoints: Breaks = (),
     stop_on_entry: Annotated[bool, Arg("stop at the first line", short="-e")] = False,
     adapter: DebuggerName = None,
@@ -105,20 +103,23 @@ async def start(
     program answers with its failure. A session of the same name is ended first, and the answer
     says so.
     """
-    remarks: tuple[str, ...] = ()
     if classpath is not None:
         ctx = _words.with_classes(ctx, classpath)
         module = _words.is_class(ctx, program, classpath, module=module)
     if cwd is not None and program is not None:
         ctx, cwd = _words.with_directory(ctx, cwd, program)
-    if module and program is not None:
-        args, taken, remarks = _words.taken_back(ctx.caller.cwd, program, args)
-        breakpoints += taken
     meant = await _programs.meant(
-        ctx, program, args, module=module, interpreter=interpreter, adapter=adapter
+        ctx,
+        program,
+        args,
+        module=module,
+        interpreter=interpreter,
+        adapter=adapter,
+        break_files=_commands.files_of(ctx, breakpoints),
     )
     recipe, interpreter = meant.recipe, meant.interpreter
-    default = recipe.run_in if recipe is not None else None
+    environment = ctx.caller.env if meant.env is None else meant.env
+    default = (recipe.run_in if recipe is not None else None) or meant.cwd
     directory = os.path.join(ctx.caller.cwd, cwd) if cwd else default or ctx.caller.cwd
     if not os.path.isdir(directory):
         raise NotFound(f"there is no directory {cwd}.", next="dbg start PROGRAM --cwd DIR")
@@ -130,9 +131,9 @@ async def start(
                 f"there is no file {stdin} to read input from.",
                 next="dbg start PROGRAM --stdin FILE",
             )
-    path, reason = meant.program, meant.reason
+    path, reason, remarks = meant.program, meant.reason, meant.remarks
     if recipe is not None:
-        made = await _programs.built(ctx, recipe, ctx.caller.env)
+        made = await _programs.built(ctx, recipe, environment)
         path, remarks = made.program, (*remarks, made.note(ctx.caller.cwd))
         reason = f"{os.path.basename(recipe.source)} was built with {recipe.words}; "
     choice = select.choose(
@@ -141,7 +142,7 @@ async def start(
         kind=recipe.kind if recipe is not None else None,
         name=adapter,
         cwd=os.path.abspath(directory),
-        env=ctx.caller.env,
+        env=environment,
         config=ctx.config,
     )
     choice = replace(choice, reason=reason + choice.reason)
@@ -149,7 +150,7 @@ async def start(
         program=path,
         args=meant.args,
         cwd=os.path.abspath(directory),
-        env={**ctx.caller.env, **_words.assignments(env)},
+        env={**environment, **_words.assignments(env)},
         module=meant.module,
         stop_on_entry=stop_on_entry,
         stdin=input_file,
@@ -159,6 +160,7 @@ async def start(
         interpreter=os.path.abspath(os.path.join(ctx.caller.cwd, interpreter))
         if interpreter and os.sep in interpreter
         else interpreter,
+        interpreter_args=meant.interpreter_args,
         recipe=recipe,
     )
     source = recipe.source if recipe is not None else "" if meant.module else path

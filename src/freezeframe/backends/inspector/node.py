@@ -60,6 +60,7 @@ def _argv(target: Launch, found: Found, config: AdapterConfig) -> tuple[str, ...
         node,
         *disguise.OPTIONS,
         *config.args,
+        *target.interpreter_args,
         *_options(target),
         *_typed(target, node, version),
         target.program,

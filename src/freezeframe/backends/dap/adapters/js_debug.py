@@ -114,6 +114,8 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         }
         if target.interpreter:
             arguments["runtimeExecutable"] = target.interpreter
+        if target.interpreter_args:
+            arguments["runtimeArgs"] = list(target.interpreter_args)
         request = "launch"
     arguments |= {"request": request, "name": "program", **target.options}
     return Plan(

@@ -144,7 +144,8 @@ class Jdb(Spelling):
     def run(self, target: Launch) -> str:
         made = programs.read(target)
         given = programs.options_of_program(target.env, probe.MEANT_FOR_PROGRAMS)
-        words = (*given, "--", self._java, "{agent}", *made.words, *target.args)
+        runtime = (self._java, "{agent}", *target.interpreter_args)
+        words = (*given, "--", *runtime, *made.words, *target.args)
         return _command("ff_run", *words) + "\t{stdin}\t{stdout}\t{stderr}"
 
     def join(self, target: Target) -> str:

@@ -89,8 +89,9 @@ class Pdb(Spelling):
             raise Unsupported("pdb only starts programs.", next="dbg start PROGRAM")
         kind = "module" if target.module else "script"
         words = (_PROBE, "{read}", "{write}", str(python.TEXT_PROBE), kind, target.program)
+        runtime = (python.interpreter(target, config.interpreter), *target.interpreter_args)
         return Begin(
-            (python.interpreter(target, config.interpreter), *config.args, *words, *target.args),
+            (*runtime, *config.args, *words, *target.args),
             target.cwd,
             target.env,
             Line.PIPES,

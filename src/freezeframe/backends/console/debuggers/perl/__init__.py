@@ -93,7 +93,8 @@ class Perl(Spelling):
         quoted = _PROBE.replace("\\", "\\\\").replace("'", "\\'")
         env["PERL5DB"] = f"BEGIN {{ require '{quoted}' }}"
         env["FREEZEFRAME_PIPES"] = f"{{read}} {{write}} {int(self.gentle)}"
-        words = (perl, "-d", *_taint(target.program), *config.args, target.program, *target.args)
+        options = (*_taint(target.program), *config.args, *target.interpreter_args)
+        words = (perl, "-d", *options, target.program, *target.args)
         return Begin(words, target.cwd, env, Line.PIPES, Home.INSIDE)
 
     def read_greeting(self, text: str) -> str | None:

@@ -152,7 +152,7 @@ class Phpdbg(Spelling):
         self.stands_at_first = target.stop_on_entry
         program = json.dumps((target.program, *target.args))
         return Begin(
-            (*self._command, "-qbI", *config.args, _PROBE),
+            (*self._command, "-qbI", *config.args, *target.interpreter_args, _PROBE),
             target.cwd,
             {**target.env, _PROGRAM: program},
             Line.STDIO,

@@ -142,7 +142,14 @@ class Xdebug(Looking, Spelling):
         words = [word for key, value in options.items() for word in ("-d", f"xdebug.{key}={value}")]
         runtime = _php(target, config, self._command)
         return Begin(
-            (*runtime, *words, *config.args, target.program, *target.args),
+            (
+                *runtime,
+                *words,
+                *config.args,
+                *target.interpreter_args,
+                target.program,
+                *target.args,
+            ),
             target.cwd,
             _environment(target.env),
             Line.CALL,

@@ -141,6 +141,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     what = ("-m", target.program) if target.module else (target.program,)
     argv = (
         interpreter,
+        *target.interpreter_args,
         "-X",
         "frozen_modules=off",
         _boot(),
@@ -324,7 +325,7 @@ ADAPTER = Adapter(
     name="debugpy",
     adapter_id="debugpy",
     languages=("Python",),
-    patterns=("*.py", "*.pyw"),
+    patterns=("*.py", "*.pyw", "*.pyz", "*.pyzw"),
     shebangs=("python", "python3", "pypy3"),
     install=("pip install debugpy",),
     find=_find,

@@ -83,7 +83,8 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     socket = os.path.join(around.directory, "rdbg")
     env = {**target.env, "FREEZEFRAME_RUBY_SOCKET": socket}
     boot = os.path.join(os.path.dirname(__file__), "boot_probe.rb")
-    argv = (interpreter, *around.config.args, "-r", boot, target.program, *target.args)
+    options = (*around.config.args, *target.interpreter_args)
+    argv = (interpreter, *options, "-r", boot, target.program, *target.args)
     arguments = {
         "stopOnEntry": target.stop_on_entry,
         "justMyCode": target.just_my_code,

@@ -1,0 +1,105 @@
+"""From a command line to the program behind it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from freezeframe.errors import NotFound, UsageError
+
+from . import node, npm, python, scripts, wrappers
+from .line import CommandLine, Program, Resolved, Step, Tools
+
+#: commands that run commands that run commands
+_DEEPEST = 12
+
+_COMMANDS: Mapping[str, Step] = {
+    **node.COMMANDS,
+    **npm.COMMANDS,
+    **wrappers.COMMANDS,
+}
+
+
+async def resolve(line: CommandLine, tools: Tools) -> Resolved | None:
+    """Return the program behind a command line; None where its first word is a program itself.
+
+    What the command runs before its program has been run then. Raises NotFound or UsageError with
+    what there is, BuildFailed where a preparation fails.
+    """
+    first = line
+    for _ in range(_DEEPEST):
+        found = await _once(line, tools)
+        if isinstance(found, Program):
+            return Resolved(found, line)
+        if found is None:
+            return None if line is first else _file(line)
+        line = found
+    raise UsageError(f"`{' '.join(first.words)}` runs itself again and again.")
+
+
+def _file(line: CommandLine) -> Resolved:
+    """Return what stands at the end of a line that was unwrapped: a program as it is."""
+    path = line.path(line.words[0])
+    if not os.path.exists(path):
+        path = line.which(line.words[0]) or ""
+    if not path:
+        raise NotFound(
+            f"there is no program {line.words[0]} in {line.cwd}.", next="dbg start PROGRAM"
+        )
+    return Resolved(Program(path, line.words[1:]), line)
+
+
+async def _once(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
+    word = line.words[0]
+    test = python.test_named(line)
+    if test is not None:
+        return test
+    if os.sep not in word and _is_here(line, word):
+        # A file or a project of the current folder, by its name.
+        is_script = os.path.isfile(line.path(word)) and not _has_suffix(word)
+        return await scripts.script(line, tools, line.path(word)) if is_script else None
+    path = line.which(word)
+    known = _known(line.name)
+    if known is not None and (path is not None or os.sep not in word):
+        if os.sep in word and not _is_script_or_runtime(line, word):
+            return None
+        found = await known(line, tools)
+        if found is not None:
+            return found
+    if path is None and os.sep not in word:
+        path = scripts.local_program(line, word)
+        if path is None:
+            return None
+        line = line.remarking(f"{word} is {os.path.relpath(path, line.cwd)}, which is not on PATH")
+        return line.then(path, *line.words[1:])
+    if path is None or _has_suffix(word):
+        return None
+    found = await scripts.script(line, tools, path)
+    if found is None and os.sep not in word:
+        return Program(path, line.words[1:])
+    return found
+
+
+def _known(name: str) -> Step | None:
+    if python.is_runtime(name):
+        return python.python
+    return _COMMANDS.get(re.sub(r"[\d.]+$", "", name)) or _COMMANDS.get(name)
+
+
+def _is_here(line: CommandLine, word: str) -> bool:
+    """Whether a bare word names a file here, or a folder where no command of that name is."""
+    path = line.path(word)
+    if os.path.isdir(path):
+        return _known(word) is None and line.which(word) is None
+    return os.path.exists(path)
+
+
+def _is_script_or_runtime(line: CommandLine, word: str) -> bool:
+    return line.which(word) is not None
+
+
+def _has_suffix(word: str) -> bool:
+    """Whether a file says by its name what it is: `app.py`, but not `run.sh` or `pip3.11`."""
+    suffix = os.path.splitext(os.path.basename(word))[1]
+    return bool(suffix) and suffix != ".sh" and not suffix[1:].isdecimal()

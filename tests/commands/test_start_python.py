@@ -1,0 +1,67 @@
+"""What is typed first for a program of Python."""
+
+from __future__ import annotations
+
+import zipapp
+
+from harness.reports import printed
+
+TESTS = """\
+def add(a, b):
+    return a + b  # @add
+
+
+def test_sum():
+    assert add(1, 2) == 4  # @assert
+"""
+APP = """\
+import sys
+
+if __name__ == "__main__":
+    print(sys.argv[1:], sys.flags.optimize, sys.flags.dev_mode)  # @print
+"""
+
+
+def stopped_at(report) -> int:
+    return report["stop"]["frame"]["line"]
+
+
+def test_the_natural_ways_to_a_test_lead_there(dbg, write_program):
+    p = write_program("test_a.py", TESTS)
+    at = p.at("add")
+
+    for words in (
+        ("pytest", "-q", "test_a.py::test_sum", "-b", at),
+        ("python", "-m", "pytest", "-x", "-s", "-b", at),
+        ("python", "--", "-m", "pytest", "test_a.py"),
+        ("test_a.py::test_sum", "-b", at),
+        ("-m", "pytest", "--adapter", "pdb", "-b", at, "--", "-q"),
+        ("pytest -q test_a.py",),
+    ):
+        report = (
+            dbg.data("start", *words, "--name", "t")
+            if "--" not in words
+            else (dbg.data("start", "--name", "t", "-b", at, *words))
+        )
+        assert stopped_at(report) == p.line("add"), words
+
+
+def test_options_of_the_interpreter_and_archives_are_programs(dbg, write_program, project):
+    write_program("app.py", APP)
+    folder = project / "z"
+    folder.mkdir()
+    (folder / "__main__.py").write_text(APP)
+    zipapp.create_archive(folder, project / "app.pyz")
+    tool = project / "tool"
+    tool.write_text(f"#!/usr/bin/env -S python3 -O\n{APP}")
+    tool.chmod(0o755)
+
+    for words, output in (
+        (("python", "-O", "app.py", "-e", "x"), "['-e', 'x'] 1 False"),
+        (("python", "-X", "dev", "app.py", "--no-record", "--zip"), "['--zip'] 0 True"),
+        (("app.pyz", "a", "--verbose"), "['a', '--verbose'] 0 False"),
+        (("./tool",), "[] 1 False"),
+    ):
+        told = dbg.data("start", *words)
+        assert told["state"] == "terminated", words
+        assert output in printed(told), words
