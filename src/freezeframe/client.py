@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 PROTOCOL = 1
+#: A daemon at work sends something every second; after this long without, its state is looked at.
+SILENCE_S = 3.0
 VERSION = b"0.1.0"  # of the package; a test compares
 
 if sys.platform == "win32":
@@ -51,15 +53,20 @@ def run(start: "Callable[[], Any]") -> int:
             except Exception as error:
                 if not hasattr(error, "error_code"):
                     raise
-                step = getattr(error, "next", None)
-                text = f"{error}\n  next: {step}\n" if step else f"{error}\n"
-                write(2, text.encode(errors="backslashreplace"))
-                return 1
-        status = converse(link, message)
+                return report(error)
+        status = converse(link, message, cwd)
         if status is not None:
             return status
         link = None  # a daemon of another version made room for ours
     write(2, b"daemon: each daemon that was started left at once.\n  next: dbg logs\n")
+    return 1
+
+
+def report(error: Exception) -> int:
+    """Write an error of ours, with its next step; return the exit status."""
+    step = getattr(error, "next", None)
+    text = f"{error}\n  next: {step}\n" if step else f"{error}\n"
+    write(2, text.encode(errors="backslashreplace"))
     return 1
 
 
@@ -105,6 +112,7 @@ def connect() -> "Any":
         if system.lstat("daemon.sock").st_uid != user:
             return None
         link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        link.settimeout(SILENCE_S)  # also: where its queue is full, fail and do not wait
         link.connect("daemon.sock")
         return link
     except OSError:
@@ -126,14 +134,23 @@ def request(cwd: str) -> bytes:
     return b"F%c%b%b" % (PROTOCOL, len(body).to_bytes(4, "big"), body)
 
 
-def converse(link: "Any", message: bytes) -> int | None:
+def converse(link: "Any", message: bytes, cwd: str) -> int | None:
     """Send *message* and copy the answer out; None when the daemon asks us to find another."""
     asked_for_input = False
     buffer = b""
-    try:
-        link.sendall(message)
-    except OSError:
-        pass  # it may have answered before it hung up
+    silent_s = 0.0
+    if sys.platform != "win32":
+        link.settimeout(SILENCE_S)
+    while message:
+        try:
+            message = message[link.send(message) :]
+            silent_s = 0.0
+        except TimeoutError:
+            silent_s += SILENCE_S
+            if error := explain(silent_s, cwd):
+                return report(error)
+        except OSError:
+            break  # it may have answered before it hung up
     while True:
         while len(buffer) >= 5 and len(buffer) >= 5 + (size := int.from_bytes(buffer[1:5], "big")):
             kind, body, buffer = buffer[:1], buffer[5 : 5 + size], buffer[5 + size :]
@@ -152,6 +169,12 @@ def converse(link: "Any", message: bytes) -> int | None:
                 asked_for_input = send_input(link)
                 continue
             chunk = link.recv(65536)
+            silent_s = 0.0
+        except TimeoutError:
+            silent_s += SILENCE_S
+            if error := explain(silent_s, cwd):
+                return report(error)
+            continue
         except OSError:
             chunk = b""
         if not chunk:
@@ -160,16 +183,28 @@ def converse(link: "Any", message: bytes) -> int | None:
         buffer += chunk
 
 
+def explain(silent_s: float, cwd: str) -> "Exception | None":
+    """Return why the daemon is silent, None while that is worth waiting for."""
+    if cwd:
+        system.chdir(cwd)  # FREEZEFRAME_HOME may be relative
+    from freezeframe.daemon import silence
+
+    return silence.explain(silent_s)
+
+
 def readable(link: "Any") -> bool:
-    """Wait for our standard input or the daemon; is it our input?"""
+    """Wait for our standard input or the daemon; is it our input? Raises TimeoutError."""
     if sys.platform == "win32":
         return True
     import select
 
     try:
-        return 0 in select.select([0, link], [], [])[0]
+        ready = select.select([0, link], [], [], SILENCE_S)[0]
     except OSError:  # standard input is closed, which is its end
         return True
+    if not ready:
+        raise TimeoutError
+    return 0 in ready
 
 
 def send_input(link: "Any") -> bool:

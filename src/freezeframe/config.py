@@ -67,7 +67,9 @@ class Timeouts:
         most=_DAY_S,
     )
     await_s: float = _key(300.0, "for the next stop in `await`", least=0, most=_DAY_S)
-    daemon_ready_s: float = _key(5.0, "for a new daemon to be ready", least=0.1, most=_DAY_S)
+    daemon_ready_s: float = _key(
+        20.0, "for a new daemon to get further with its start", least=0.1, most=_DAY_S
+    )
     connect_s: float = _key(2.0, "for a connection to be accepted", least=0.1, most=_DAY_S)
     build_s: float = _key(300.0, "for a program to be built of its source", least=1, most=_DAY_S)
 

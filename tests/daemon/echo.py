@@ -127,3 +127,10 @@ def make(house: DaemonHouse, config: Config) -> Echo:
 
 def broken(house: DaemonHouse, config: Config) -> Echo:
     raise RuntimeError("this handler never starts")
+
+
+def slow(house: DaemonHouse, config: Config) -> Echo:
+    """Start only when the test has opened the FIFO that it put beside the socket."""
+    with open(os.path.join(os.path.dirname(house.log_path), "daemon.log.go")) as gate:
+        gate.read()
+    return Echo(house, config)

@@ -83,11 +83,15 @@ class EchoHome:
         """Return the pid of the supervisor."""
         return int((self.path / "daemon.lock").read_text())
 
-    def note_owner(self) -> None:
+    def owner_or_none(self) -> int | None:
         try:
-            self.owners.add(self.owner())
+            return self.owner()
         except (FileNotFoundError, ValueError):
-            pass
+            return None
+
+    def note_owner(self) -> None:
+        if owner := self.owner_or_none():
+            self.owners.add(owner)
 
     def connect(self) -> socket.socket:
         link = socket.socket(socket.AF_UNIX)

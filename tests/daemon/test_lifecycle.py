@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from daemon.echo_home import FIRST, HANDLER, HERE, EchoHome, open_files
+from freezeframe import __version__
+from freezeframe.daemon.ipc import KEEP_ALIVE, OUT, ClientRequest, encode_request, frame
 from harness.facts import wait_until
 
 
@@ -188,3 +190,75 @@ def test_a_home_that_cannot_be_written_is_told_with_the_reason(home: EchoHome) -
     assert done.returncode == 1
     assert done.stderr.startswith(f"daemon: {home.path} cannot be used: ")
     assert "Traceback" not in done.stderr
+
+
+SLOW = f"{HERE / 'echo.py'}:slow"
+
+
+def test_a_slow_start_outlives_the_client_that_began_it_and_the_next_one_joins(
+    home: EchoHome,
+) -> None:
+    home.path.mkdir(mode=0o700)
+    gate = home.path / "daemon.log.go"
+    os.mkfifo(gate)
+    with home.popen("echo", "lost", handler=SLOW) as first:
+        wait_until((home.path / "daemon.sock").exists, "the daemon is being started")
+        wait_until(lambda: home.owner_or_none(), "it has begun")
+        first.kill()
+    with home.popen("echo", "joined", handler=SLOW) as second:
+        gate.write_text("")  # returns when the daemon has come so far
+        out, err = second.communicate(timeout=60)
+    assert (out, err) == (b"joined\n", b"")
+    assert home.log().count("serving") == 1
+    gate.unlink()
+
+
+def test_a_start_that_is_given_up_goes_on_for_the_next_caller(home: EchoHome) -> None:
+    home.path.mkdir(mode=0o700)
+    (home.path / "config.toml").write_text("[timeouts]\ndaemon_ready_s = 0.3\n")
+    gate = home.path / "daemon.log.go"
+    os.mkfifo(gate)
+    done = home.run("echo", "hi", handler=SLOW)
+    assert done.returncode == 1
+    assert done.stderr.startswith("daemon: the daemon is still starting after ")
+    assert done.stderr.endswith("\n  next: dbg status\n")
+    with home.popen("echo", "joined") as second:
+        gate.write_text("")
+        assert second.communicate(timeout=60) == (b"joined\n", b"")
+    gate.unlink()
+
+
+def test_a_stopped_daemon_is_told_and_its_next_step_helps(home: EchoHome) -> None:
+    daemon = home.daemon_pid()
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        done = home.run("echo", "hi")
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"daemon: the daemon (pid {daemon}) is stopped by a signal and cannot answer.\n"
+        f"  next: kill -CONT {daemon}\n"
+    )
+    assert home.run("echo", "hi").stdout == "hi\n"
+
+
+def test_a_daemon_stopped_in_the_middle_of_an_answer_is_told(home: EchoHome) -> None:
+    with home.popen("wait") as waiting:
+        assert waiting.stdout.readline() == b"waiting\n"
+        daemon = home.daemon_pid()
+        os.kill(daemon, signal.SIGSTOP)
+        _, err = waiting.communicate(timeout=60)
+        os.kill(daemon, signal.SIGCONT)
+    assert err.endswith(f"\n  next: kill -CONT {daemon}\n".encode())
+    wait_until(lambda: home.facts()["waiting"] == 0, "the waiter is gone")
+
+
+def test_a_long_wait_is_kept_alive(home: EchoHome) -> None:
+    home.run("echo")
+    with home.connect() as link:
+        link.sendall(encode_request(ClientRequest(("wait",), "/", {}, version=__version__)))
+        received = b""
+        while received.count(frame(KEEP_ALIVE)) < 2:
+            received += link.recv(100)
+    assert received.startswith(frame(OUT, b"waiting\n"))

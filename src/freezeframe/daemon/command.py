@@ -12,6 +12,8 @@ from freezeframe.errors import DaemonError, FreezeframeError, UsageError
 logger = logging.getLogger(__name__)
 
 MAX_INPUT_BYTES = 64 * 1024 * 1024
+#: a client that hears nothing for several of these asks whether we are stopped
+KEEP_ALIVE_S = 1.0
 
 
 class Reply:
@@ -39,6 +41,14 @@ class Reply:
             self._input = asyncio.get_running_loop().create_future()
             self._writer.write(ipc.frame(ipc.ASK_INPUT))
         return await asyncio.shield(self._input)
+
+    async def keep_alive(self) -> None:
+        """Let the client know that its request is at work, until cancelled."""
+        while True:
+            await asyncio.sleep(KEEP_ALIVE_S)
+            # A client that is behind has enough to read; nothing piles up for it.
+            if not self._writer.is_closing() and not self._writer.transport.get_write_buffer_size():
+                self._writer.write(ipc.frame(ipc.KEEP_ALIVE))
 
     async def _send(self, kind: bytes, text: str | bytes) -> None:
         data = ipc.text_bytes(text) if isinstance(text, str) else text
@@ -97,6 +107,7 @@ async def carry_out(handler: Handler, request: ipc.ClientRequest, reply: Reply) 
     """
     work = asyncio.create_task(handler.argv(request, reply))
     gone = asyncio.create_task(reply.hang_up())
+    alive = asyncio.create_task(reply.keep_alive())
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         if gone.done() and not work.done():
@@ -108,6 +119,7 @@ async def carry_out(handler: Handler, request: ipc.ClientRequest, reply: Reply) 
         await _tell(reply, DaemonError("the daemon left before this was done.", next="dbg status"))
         await reply.exit(1)
     finally:
+        alive.cancel()
         gone.cancel()
         await _stopped(work)
 

@@ -8,6 +8,7 @@ A connection whose first byte is `{` carries JSON lines (see server.py). Any oth
     answer    frames of kind (1) · length (4) · body
               o, e  bytes for the client's stdout, stderr
               i     send your standard input, in pieces of length (4) · bytes; length 0 is its end
+              k     nothing: the daemon is at work and alive, sent every second
               x     leave with the status that is in the body's only byte
               r     this daemon is of another version and leaving: start one and ask it
 
@@ -31,6 +32,7 @@ MAX_FRAME_BYTES = 60 * 1024
 OUT = b"o"
 ERR = b"e"
 ASK_INPUT = b"i"
+KEEP_ALIVE = b"k"
 EXIT = b"x"
 REPLACE = b"r"
 

@@ -35,7 +35,13 @@ START_LOCK = "start.lock"
 DAEMON_LOCK = "daemon.lock"
 #: a daemon that leaves ends its sessions first; twice its own bound
 LOCK_S = 15.0
-READY_S = 5.0
+#: the longest pause between two marks of a daemon that starts (`timeouts.daemon_ready_s`)
+READY_S = 20.0
+#: for the whole start, however many marks there are
+START_S = 60.0
+#: what a starting daemon writes to its ready pipe: it has got further; it serves
+PROGRESS = b"."
+READY = b"1"
 BACKLOG = 512
 #: what a log may hold when a daemon starts; it is bounded while one runs, too
 MAX_LOG_BYTES = 1_000_000
@@ -62,7 +68,8 @@ def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> 
     """Return a connection to the user's daemon, started now if there is none.
 
     *handler* is for tests: what a daemon that is started here serves requests with. Blocks until
-    the daemon is ready, for `timeouts.daemon_ready_s` at most. Raises DaemonError and Insecure.
+    the daemon is ready: while it makes progress, for START_S at most. Raises DaemonError and
+    Insecure.
     """
     if sys.platform == "win32":
         from freezeframe.daemon import pipe_windows
@@ -191,8 +198,14 @@ def _find_or_claim(directory: str) -> sockets.socket | Claim:
     nudged = False
     try:
         while True:
-            with suppress(NoDaemon):
+            try:
                 connection = _dial()
+            except NoDaemon:
+                pass
+            except BlockingIOError:  # it lives, and its queue is full
+                _pause_or_raise(handle, directory, deadline)
+                continue
+            else:
                 os.close(handle)
                 return connection
             if _try_lock(handle):
@@ -206,15 +219,27 @@ def _find_or_claim(directory: str) -> sockets.socket | Claim:
                 nudged = True
                 with suppress(ProcessLookupError):
                     os.kill(owner, signal.SIGHUP)
-            if time.monotonic() > deadline:
-                raise DaemonError(
-                    f"the daemon of {directory} lives but has not answered for {LOCK_S:g} s.",
-                    next=f"kill {owner}" if owner else f"fuser -v {directory}/{DAEMON_LOCK}",
-                )
-            time.sleep(0.01)
+            _pause_or_raise(handle, directory, deadline)
     except BaseException:
         os.close(handle)
         raise
+
+
+def _pause_or_raise(handle: int, directory: str, deadline: float) -> None:
+    """Wait a little for the holder of `daemon.lock`; raise DaemonError when that took too long."""
+    if time.monotonic() <= deadline:
+        time.sleep(0.01)
+        return
+    from freezeframe.daemon import silence
+
+    lock = os.path.join(directory, DAEMON_LOCK)
+    found = silence.processes(lock)
+    if error := silence.stopped(found):
+        raise error
+    raise DaemonError(
+        f"the daemon of {directory} lives but has not answered for {LOCK_S:g} s.",
+        next=silence.kill_command(found, lock),
+    )
 
 
 def _owner(handle: int) -> int | None:
@@ -229,7 +254,9 @@ def _dial() -> sockets.socket:
     try:
         if os.lstat(SOCKET).st_uid != os.geteuid():
             raise NoDaemon("the socket is not ours")  # bind() says so if nobody holds the lock
+        connection.settimeout(LOCK_S)  # so that a full queue is an error, and is not waited for
         connection.connect(SOCKET)
+        connection.settimeout(None)
     except (FileNotFoundError, ConnectionRefusedError) as error:
         connection.close()
         raise NoDaemon("the daemon ended.", next="dbg logs") from error
@@ -314,17 +341,26 @@ def _await_ready(ready: int, log: _Log, env: Mapping[str, str]) -> None:
 
         with suppress(FreezeframeError):  # the daemon itself tells what is wrong with it
             limit_s = config.load(Path(paths.config_path(env)), env).timeouts.daemon_ready_s
+    began = time.monotonic()
     try:
         poll = select.poll()
         poll.register(ready, select.POLLIN)
-        if not poll.poll(limit_s * 1000):
-            what = f"the daemon was not ready after {limit_s:g} s"
-        elif os.read(ready, 1):
-            return
-        else:
-            what = "the daemon ended while it started"
+        while True:
+            waited_s = time.monotonic() - began
+            if waited_s > START_S or not poll.poll(min(limit_s, START_S - waited_s) * 1000):
+                # It is not ended: whoever calls next waits in its socket's queue.
+                raise DaemonError(
+                    f"the daemon is still starting after {time.monotonic() - began:.1f} s.",
+                    next="dbg status",
+                )
+            marks = os.read(ready, 64)
+            if READY in marks:
+                return
+            if not marks:
+                break
     finally:
         os.close(ready)
+    what = "the daemon ended while it started"
     with open(log.path, "rb") as file:
         file.seek(log.start)
         lines = file.read(MAX_LOG_BYTES).decode(errors="replace").strip().splitlines()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from freezeframe.daemon.door import Connected
 
-READY_S = 5.0
+READY_S = 20.0
 BUFFER_BYTES = 65536
 
 # <winbase.h>, <winnt.h>, <winerror.h>

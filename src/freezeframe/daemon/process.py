@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from freezeframe import paths
@@ -54,11 +55,13 @@ def run(words: list[str], default_handler: str) -> NoReturn:
 
         return UnixDoor(sockets.socket(fileno=claim.socket_fd), paths.runtime_dir())
 
-    def ready() -> None:
-        os.write(ready_fd, b"1")
-        os.close(ready_fd)
+    def report(mark: bytes) -> None:
+        with suppress(OSError):  # the client that started us may be gone; others are waiting
+            os.write(ready_fd, mark)
+        if mark == lifecycle.READY:
+            os.close(ready_fd)
 
-    _serve_and_exit(make_door, ready, handler, watch)
+    _serve_and_exit(make_door, report, handler, watch)
 
 
 def _run_on_windows(handler: str) -> NoReturn:
@@ -71,22 +74,24 @@ def _run_on_windows(handler: str) -> NoReturn:
     def make_door() -> Door:
         return pipe_windows.PipeDoor(pipe_windows.pipe_name(sid, os.environ), sid)
 
-    def ready() -> None:
-        os.write(1, b"1")
-        os.dup2(2, 1)  # the client's pipe is released; what is printed goes to the log
+    def report(mark: bytes) -> None:
+        if mark == lifecycle.READY:
+            with suppress(OSError):  # the client that started us may be gone
+                os.write(1, mark)
+            os.dup2(2, 1)  # the client's pipe is released; what is printed goes to the log
 
-    _serve_and_exit(make_door, ready, handler, None)
+    _serve_and_exit(make_door, report, handler, None)
 
 
 def _serve_and_exit(
     make_door: Callable[[], Door],
-    ready: Callable[[], None],
+    report: Callable[[bytes], None],
     handler: str,
     watch: supervisor.Watch | None,
 ) -> NoReturn:
     status = 1
     try:
-        _serve(make_door, ready, handler, watch)
+        _serve(make_door, report, handler, watch)
         status = 0
     except BaseException:
         import traceback
@@ -100,11 +105,12 @@ def _serve_and_exit(
 
 def _serve(
     make_door: Callable[[], Door],
-    ready: Callable[[], None],
+    report: Callable[[bytes], None],
     handler: str,
     watch: supervisor.Watch | None,
 ) -> None:
-    """Serve until it is time to leave."""
+    """Serve until it is time to leave; *report* what the start has reached (see lifecycle)."""
+    report(lifecycle.PROGRESS)
     import faulthandler
 
     faulthandler.enable()
@@ -122,6 +128,7 @@ def _serve(
     from freezeframe.daemon.server import Server
     from freezeframe.errors import FreezeframeError
 
+    report(lifecycle.PROGRESS)
     log.configure(paths.log_path())
     logger = logging.getLogger(__name__)
     house = DaemonHouse(
@@ -140,10 +147,12 @@ def _serve(
         own = config.daemon
         house.add_note(f"{error} The defaults are used.")
     paths.sweep()
+    report(lifecycle.PROGRESS)
     make_handler = _load(handler)
+    report(lifecycle.PROGRESS)
 
     def serving() -> None:
-        ready()
+        report(lifecycle.READY)
         logger.info("serving %s, pid %d, version %s", paths.runtime_dir(), house.pid, house.version)
 
     async def main() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from freezeframe import __version__
-from freezeframe.daemon import ipc, lifecycle
+from freezeframe.daemon import ipc, lifecycle, silence
 from freezeframe.errors import DaemonError, FreezeframeError, UserError
 from freezeframe.session.bell import Bell
 
@@ -25,6 +25,8 @@ PATIENCE_S = 45.0
 #: whatever a request does, it is ended by then
 LIMIT_S = 55.0
 PROGRESS_EVERY_S = 1.0
+#: a daemon that has not answered for this long is looked at: it may be stopped
+LOOK_EVERY_S = 3.0
 #: answers longer than this are none of ours
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_IDLE = 4
@@ -70,10 +72,15 @@ class Bridge:
         Calls *progress* with the seconds since the request, while it is under way.
         """
         began = time.monotonic()
+        looked_s = 0.0
         work = asyncio.ensure_future(self._ask(request))
         try:
             while not (await asyncio.wait({work}, timeout=PROGRESS_EVERY_S))[0]:
                 waited_s = time.monotonic() - began
+                if waited_s > looked_s + LOOK_EVERY_S:
+                    looked_s = waited_s
+                    if error := await asyncio.to_thread(silence.explain_stopped, self._env):
+                        raise error
                 if waited_s > self._limit_s:
                     raise UserError(
                         f"this was not done after {waited_s:.0f} s, and was given up.",
