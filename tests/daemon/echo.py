@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -13,6 +14,11 @@ from freezeframe.daemon.house import DaemonHouse, SessionRecord
 from freezeframe.daemon.ipc import ClientRequest
 from freezeframe.daemon.server import Reply
 from freezeframe.errors import NoSession
+
+
+def _unblock() -> None:
+    """As programs are started by the real one: the daemon holds signals back for itself."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 class Echo:
@@ -84,9 +90,14 @@ class Echo:
 
     async def on_spawn(self, request: ClientRequest, reply: Reply, *words: str) -> None:
         """Start a program with a child of its own, as a debuggee is; print both pids."""
-        script = "sleep 300 & echo $$ $!; wait"
+        own = [word for word in words if word != "released"]
+        script = own[0] if own else "sleep 300 & echo $$ $!; wait"
         process = subprocess.Popen(  # noqa: ASYNC220 - it returns at once
-            ["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True, text=True
+            ["sh", "-c", script],
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+            preexec_fn=_unblock,
         )
         assert process.stdout is not None
         pids = process.stdout.readline()

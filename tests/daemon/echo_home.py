@@ -109,6 +109,8 @@ class EchoHome:
     def close(self) -> None:
         """End the daemon and check that it left nothing."""
         self.note_owner()
+        if any(map(alive, self.owners)) and (self.path / "daemon.sock").exists():
+            self.run("leave")
         for owner in self.owners:
             if alive(owner):
                 os.kill(owner, signal.SIGTERM)

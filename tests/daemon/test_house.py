@@ -26,7 +26,9 @@ def test_sessions_that_ended_are_not_lost(tmp_path: Path) -> None:
 
 
 def test_a_list_that_cannot_be_read_is_told_and_removed(tmp_path: Path) -> None:
-    for content in ("", "{", "[]", '{"sessions": [{"odd": 1}]}'):
+    deep = "[" * 100_000
+    number = '{"sessions": [{"name": 1, "program": "p"}]}'
+    for content in ("", "{", "[]", '{"sessions": [{"odd": 1}]}', deep, number):
         (tmp_path / STATE).write_text(content)
         assert len(DaemonHouse(str(tmp_path)).take_notes()) == 1
         assert not (tmp_path / STATE).exists()
@@ -48,7 +50,9 @@ def test_a_list_that_cannot_be_written_costs_a_note_and_nothing_else(tmp_path: P
 def test_the_list_of_a_daemon_that_must_leave_stays(tmp_path: Path) -> None:
     house = DaemonHouse(str(tmp_path))
     house.record([SessionRecord("app", "app.py")])
-    house.expect_loss()
+    house.expect_loss("it received SIGTERM")
     house.record([])
     house.forget()
-    assert len(DaemonHouse(str(tmp_path)).take_notes()) == 1
+    assert DaemonHouse(str(tmp_path)).take_notes() == (
+        "the daemon ended because it received SIGTERM; session app (app.py) was lost.",
+    )

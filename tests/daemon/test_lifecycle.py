@@ -262,3 +262,18 @@ def test_a_long_wait_is_kept_alive(home: EchoHome) -> None:
         while received.count(frame(KEEP_ALIVE)) < 2:
             received += link.recv(100)
     assert received.startswith(frame(OUT, b"waiting\n"))
+
+
+def test_few_descriptors_are_enough_and_too_few_are_the_cause_that_is_told(home: EchoHome) -> None:
+    def run(limit: int) -> tuple[str, str]:
+        words = f'ulimit -n {limit}; exec "$0" "$@"'
+        command = ["bash", "-c", words, sys.executable, str(FIRST), HANDLER, "echo", "hi"]
+        done = subprocess.run(command, env=home.env, capture_output=True, text=True, timeout=60)
+        home.note_owner()
+        return done.stdout, done.stderr
+
+    _, err = run(9)
+    assert err == (
+        "daemon: there are no free file descriptors (the limit is 9).\n  next: ulimit -n 1024\n"
+    )
+    assert run(60) == ("hi\n", "")

@@ -6,7 +6,8 @@ import signal
 import pytest
 
 from daemon.echo_home import EchoHome, open_files
-from harness.facts import alive, wait_for_exit
+from freezeframe.daemon import signals
+from harness.facts import alive, wait_for_exit, wait_until
 
 
 def test_a_killed_daemon_takes_its_debuggees_along_and_the_loss_is_told_once(
@@ -89,3 +90,32 @@ def test_no_debuggee_inherits_the_lock(home: EchoHome, victim: str) -> None:
     assert home.run("echo", "hi").stdout == "hi\n"
     if victim == "both":  # nobody was left who could have ended it
         os.killpg(program, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not signals.knows_senders(), reason="the sender of a signal is known on Linux")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_a_program_that_signals_its_parent_ends_no_session_and_is_told(
+    home: EchoHome, number: signal.Signals
+) -> None:
+    daemon, owner = home.daemon_pid(), home.owner()
+    script = f"kill -{number.name[3:]} $PPID {owner}; echo $$; sleep 300"
+    program = int(home.run("spawn", script).stdout)
+    told = home.run("echo", "hi").stderr
+    wait_until(lambda: home.log().count("a debuggee, was ignored") == 2, "both were ignored")
+    told += home.run("echo", "hi").stderr
+    name = f"{number.name} from process {program} (sh)"
+    assert told == (f"note: the debugger, which is the program's parent process, ignored {name}.\n")
+    assert alive(program)
+    assert home.daemon_pid() == daemon
+
+
+def test_sessions_that_a_signal_from_elsewhere_ends_are_told_by_the_next_answer(
+    home: EchoHome,
+) -> None:
+    daemon = home.daemon_pid()
+    program, _ = map(int, home.run("spawn").stdout.split())
+    os.kill(daemon, signal.SIGTERM)
+    home.wait_until_gone()
+    told = home.run("echo", "hi").stderr
+    assert told.startswith("note: the daemon ended because it received SIGTERM")
+    assert told.endswith(f"; session app (pid {program}, app.py, at app.py:3) was lost.\n")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from freezeframe import __version__
 from freezeframe.daemon.supervisor import Watch
@@ -16,6 +17,8 @@ from freezeframe.daemon.supervisor import Watch
 logger = logging.getLogger(__name__)
 
 STATE = "sessions.json"
+#: debuggees whose signals to us are reported
+_MAX_SIGNALLED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,13 @@ class DaemonHouse:
         self.log_path = log_path
         self.config_path = config_path
         self.on_exit: Callable[[], None] = lambda: None
+        #: why the daemon leaves although no command told it to: a clause after "because"
+        self.leaving_because = ""
         self._state_path = os.path.join(directory, STATE)
         self._watch = watch
         self._keeps_record = False
+        self._signalled: set[int] = set()
+        self._recorded: list[dict[str, Any]] = []
         self._notes = self._read_losses()
 
     def take_notes(self) -> tuple[str, ...]:
@@ -62,6 +69,13 @@ class DaemonHouse:
 
     def add_note(self, note: str) -> None:
         self._notes.append(note)
+
+    def on_debuggee_signal(self, pid: int, what: str) -> None:
+        """Report a signal that a debuggee sent to the daemon, its parent; once for each process."""
+        logger.warning("%s, a debuggee, was ignored", what)
+        if pid not in self._signalled and len(self._signalled) < _MAX_SIGNALLED:
+            self._signalled.add(pid)
+            self.add_note(f"the debugger, which is the program's parent process, ignored {what}.")
 
     def request_exit(self) -> None:
         """Leave after the current answer, ending all sessions."""
@@ -73,11 +87,21 @@ class DaemonHouse:
         """Remember on disk that these sessions live, so that their loss can be told."""
         if self._keeps_record:
             return
-        records = [asdict(session) for session in sessions]
-        if not records:
+        self._recorded = [asdict(session) for session in sessions]
+        if not self._recorded:
             self.forget()
             return
-        content = json.dumps({"pid": self.pid, "version": self.version, "sessions": records})
+        self._write()
+
+    def _write(self) -> None:
+        content = json.dumps(
+            {
+                "pid": self.pid,
+                "version": self.version,
+                "why": self.leaving_because,
+                "sessions": self._recorded,
+            }
+        )
         draft = f"{self._state_path}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         try:
@@ -94,27 +118,36 @@ class DaemonHouse:
         """Nothing would be lost now."""
         if self._keeps_record:
             return
+        self._recorded = []
         with suppress(FileNotFoundError):
             os.unlink(self._state_path)
 
-    def expect_loss(self) -> None:
-        """Leave the record as it is: nobody asked for the end that is coming."""
+    def expect_loss(self, why: str) -> None:
+        """Leave the record as it is: no command asked for the end that is coming.
+
+        *why* is a clause: "its supervisor process was killed".
+        """
+        if self._keeps_record:
+            return
+        self.leaving_because = why
         self._keeps_record = True
+        if self._recorded:
+            self._write()
 
     def _read_losses(self) -> list[str]:
         try:
             with open(self._state_path, encoding="utf-8") as file:
                 left = json.load(file)
-            sessions = [SessionRecord(**record) for record in left["sessions"]]
+            sessions = [_checked(record) for record in left["sessions"]]
+            why = left.get("why")
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self.forget()
             return ["the daemon ended unexpectedly, and its list of sessions cannot be read."]
         self.forget()
-        return [
-            f"the daemon ended unexpectedly; {_lost(session)} was lost." for session in sessions
-        ]
+        how = f"because {why}" if why and isinstance(why, str) else "unexpectedly"
+        return [f"the daemon ended {how}; {_lost(session)} was lost." for session in sessions]
 
     # --- what must outlive the daemon, and what must not ---
 
@@ -131,6 +164,17 @@ class DaemonHouse:
     def untrack(self, pgid: int) -> None:
         if self._watch:
             self._watch.untrack(pgid)
+
+
+def _checked(record: dict[str, Any]) -> SessionRecord:
+    """Return a record that was read; raises TypeError for one that we did not write."""
+    session = SessionRecord(**record)
+    texts = (session.name, session.program, session.workspace, session.place)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a record holds what is not text")
+    if not isinstance(session.pid, int | None):
+        raise TypeError("a pid is not a number")
+    return session
 
 
 def _lost(session: SessionRecord) -> str:

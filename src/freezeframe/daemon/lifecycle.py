@@ -155,6 +155,12 @@ def _usable(directory: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            limit = os.sysconf("SC_OPEN_MAX")
+            raise DaemonError(
+                f"there are no free file descriptors (the limit is {limit}).",
+                next=f"ulimit -n {max(1024, limit)}",
+            ) from error
         what = f" ({error.filename})" if error.filename else ""
         raise DaemonError(
             f"{directory} cannot be used: {error.strerror or error}{what}.",
@@ -320,14 +326,15 @@ def _become(
         os.chdir("/")  # hold no directory
         # High first, so that none is overwritten while they take their places.
         null = os.open(os.devnull, os.O_RDWR)
-        fds = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in (null, log_fd, log_fd, *inherit)]
+        given = (null, log_fd, log_fd, *inherit)
+        fds = [fcntl.fcntl(fd, fcntl.F_DUPFD, len(given)) for fd in given]
         for target, fd in enumerate(fds):
             os.dup2(fd, target)
         # The caller's pipes among them: `x=$(dbg …)` ends when the last holder lets go.
         os.closerange(len(fds), min(os.sysconf("SC_OPEN_MAX"), 1 << 20))
         os.execve(command[0], command, dict(env))
     except OSError as error:
-        os.write(2, f"{command[0]} cannot be started: {error.strerror}\n".encode())
+        os.write(log_fd, f"{command[0]} cannot be started: {error.strerror}\n".encode())
     os._exit(127)
 
 

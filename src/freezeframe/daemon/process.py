@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from freezeframe import paths
-from freezeframe.daemon import lifecycle, supervisor
+from freezeframe.daemon import lifecycle, signals, supervisor
 
 if TYPE_CHECKING:
     import asyncio
@@ -159,13 +159,13 @@ def _serve(
         server = Server(make_handler(house, config), make_door(), own.idle_timeout_s)
         house.on_exit = server.leave
         loop = asyncio.get_running_loop()
-        _heed_signals(loop, server)
+        _handle_signals(loop, server, house)
         if watch:
             watching = watch.fileno()
 
             def on_orphaned() -> None:
                 loop.remove_reader(watching)
-                house.expect_loss()
+                house.expect_loss("its supervisor process was killed")
                 server.leave()
 
             loop.add_reader(watching, on_orphaned)
@@ -178,7 +178,7 @@ def _serve(
     logging.shutdown()
 
 
-def _heed_signals(loop: asyncio.AbstractEventLoop, server: Server) -> None:
+def _handle_signals(loop: asyncio.AbstractEventLoop, server: Server, house: DaemonHouse) -> None:
     if sys.platform == "win32":
         for number in (signal.SIGINT, signal.SIGBREAK):
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(server.leave))
@@ -187,16 +187,37 @@ def _heed_signals(loop: asyncio.AbstractEventLoop, server: Server) -> None:
     # for the programs of all others.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    loop.add_signal_handler(signal.SIGTERM, server.leave)
-    loop.add_signal_handler(signal.SIGINT, server.leave)
 
-    def on_hangup(*_: object) -> None:
-        """Serve a client that misses the socket; see lifecycle."""
+    def act(number: int, sender: str) -> None:
+        if number == signal.SIGHUP:  # a client misses the socket; see lifecycle
+            server.open_again()
+        elif number in (signal.SIGTERM, signal.SIGINT):
+            # Sessions that live now are lost without a command of the user's: the next one says so.
+            house.expect_loss(f"it received {sender}")
+            server.leave()
+
+    # The supervisor as it is now: when it is gone, the parent is the one of all processes.
+    ancestors = {os.getpid(), os.getppid()} - {0, 1}
+
+    def on_signal(number: int, sender: int) -> None:
+        if signals.is_descendant(sender, ancestors):
+            what = signals.describe(number, sender)
+            loop.call_soon_threadsafe(house.on_debuggee_signal, sender, what)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(act, number, signals.describe(number, sender))
+
+    if signals.knows_senders():
+        signals.hold_back()
+        signals.receive(on_signal)
+        return
+
+    def on_plain(number: int, _: object) -> None:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(server.open_again)
+            loop.call_soon_threadsafe(act, number, signal.Signals(number).name)
 
     # Not through the loop, which restores the deadly default before the process is gone.
-    signal.signal(signal.SIGHUP, on_hangup)
+    for each in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, on_plain)
 
 
 def _load(spec: str) -> MakeHandler:

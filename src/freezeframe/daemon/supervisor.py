@@ -24,6 +24,8 @@ import socket as sockets
 import sys
 from contextlib import suppress
 
+from freezeframe.daemon import signals
+
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -60,8 +62,11 @@ def fork(lock_fd: int, socket_path: str, also_close: tuple[int, ...] = ()) -> Wa
     that only the daemon needs.
     """
     ours, theirs = sockets.socketpair()
-    # A client that misses the socket sends SIGHUP as soon as it can know our pid; exec undoes this.
-    signal.signal(signal.SIGHUP, lambda *_: None)
+    # A client that misses the socket sends SIGHUP as soon as it can know our pid.
+    if signals.knows_senders():
+        signals.hold_back()
+    else:
+        signal.signal(signal.SIGHUP, lambda *_: None)  # exec undoes this
     # Written by the holder of the lock, so it is true for as long as the lock is held.
     os.pwrite(lock_fd, str(os.getpid()).encode(), 0)
     daemon = os.fork()
@@ -92,8 +97,11 @@ class _Supervisor:
 
     def run(self) -> int:
         """Wait for the daemon's end, then end what it left. Returns its status for our own exit."""
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda number, _: self._pass_on(number))
+        if signals.knows_senders():
+            signals.receive(self._on_signal)
+        else:
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, lambda number, _: self._pass_on(number))
         status = self._wait()
         self._read()  # what it said last
         if self._finds_descendants:
@@ -168,6 +176,15 @@ class _Supervisor:
                 # Its children come to us when it dies; they are told by their group.
                 if (group := os.getpgid(number)) != os.getpgid(self._daemon):
                     self._released_groups.add(group)
+
+    def _on_signal(self, number: int, sender: int) -> None:
+        """Pass a signal on, unless a program that was started here sent it."""
+        if sender != self._daemon and signals.is_descendant(
+            sender, {os.getpid(), self._daemon} - {1}
+        ):
+            sys.stderr.write(f"{signals.describe(number, sender)}, a debuggee, was ignored\n")
+        elif number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            self._pass_on(number)
 
     def _pass_on(self, number: int) -> None:
         with suppress(ProcessLookupError):

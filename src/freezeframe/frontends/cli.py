@@ -25,7 +25,7 @@ from freezeframe.ops._context import Caller, Context
 from freezeframe.ops._registry import OPS
 from freezeframe.ops._runner import run
 from freezeframe.render import PLAIN, Style, envelope, error_envelope, render_error, render_text
-from freezeframe.render.words import harmless
+from freezeframe.render.words import clip, harmless
 from freezeframe.session.hub import Hub
 from freezeframe.session.session import Session
 
@@ -42,6 +42,8 @@ assert table.OPS is OPS
 STILL_RUNNING = 124
 #: Changes within this time are written to the state file together.
 _RECORD_S = 0.05
+#: the longest note that goes with an answer
+_NOTE_BYTES = 1000
 
 
 def make_handler(house: DaemonHouse, config: Config) -> Front:
@@ -76,7 +78,7 @@ class Front:
         if self._recording is not None:
             self._recording.cancel()
         self.hub.on_change = lambda session: None
-        await self.hub.close()
+        await self.hub.close(self._house.leaving_because)
         await self.history.close()
 
     async def argv(self, request: ClientRequest, reply: Reply) -> int:
@@ -195,7 +197,8 @@ class Front:
         self._refresh_config()
         note, self._config_note = self._config_note, None
         said = (*self._house.take_notes(), *self.history.take_notes())
-        return (*said, *((note,) if note else ()))
+        # They quote names that programs and files chose: no line of ours may come of those.
+        return tuple(clip(each, _NOTE_BYTES) for each in (*said, *((note,) if note else ())))
 
     # --- what an unexpected end would cost
 

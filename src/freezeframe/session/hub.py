@@ -196,10 +196,15 @@ class Hub:
         """There is work under way whose caller will ask for it again."""
         return any(not work.done() for work in self.works.values())
 
-    async def close(self) -> None:
-        """End every session. Bounded; never raises."""
+    async def close(self, why: str = "") -> None:
+        """End every session. Bounded; never raises.
+
+        *why* is a clause, for whoever waits for one of them: "the daemon received SIGTERM".
+        """
         for work in list(self.works.values()):
             work.cancel()
+        for root in list(self.roots()):
+            root.end_reason = why
         for root in list(self.roots()):
             await root.dispose()
         self.workspaces.clear()

@@ -58,6 +58,10 @@ def starting() -> FreezeframeError:
 
 def ended_early(session: Session) -> FreezeframeError:
     """Return the error for a start that another command put an end to."""
+    if why := session.root.end_reason:
+        return NotRunning(
+            f"session {session.name} was ended with the daemon: {why}.", next="dbg status"
+        )
     return NotRunning(
         f"session {session.name} was ended by another command while it was being started.",
         next="dbg status",
@@ -67,6 +71,8 @@ def ended_early(session: Session) -> FreezeframeError:
 def ended(session: Session) -> FreezeframeError:
     """Return the error for anything that needs a living program; it says how this one ended."""
     exit = session.exit
+    if (why := session.root.end_reason) and (exit is None or exit.how in ("killed", "lost")):
+        return NotRunning(f"the program was ended with the daemon: {why}.", next="dbg status")
     if exit is None:
         how = "has not been started"
     elif exit.how == "detached":

@@ -105,6 +105,8 @@ class Session:
         self._generation = 0
         #: ended for good: it must not start again
         self.forgotten = False
+        #: of a root: why the daemon ended it without a command, a clause
+        self.end_reason = ""
         #: how often it was put an end to; whoever starts it looks whether that happened meanwhile
         self._ends = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -372,6 +374,8 @@ class Session:
 
     def _end(self, exit: Exit) -> None:
         self._advance(Occurrence.ENDED)
+        if (why := self.root.end_reason) and exit.how in ("killed", "lost"):
+            exit = Exit(exit.code, exit.signal, "killed", f"the daemon ended because {why}")
         self.exit = exit
         if self.moment is not None and not self.moment.ready.done():
             self.moment.trouble = "the program ended"
