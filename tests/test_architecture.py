@@ -114,6 +114,7 @@ SLEEPS = {
     "src/freezeframe/backends/transport/xcrun.py": "no event tells that an app has started in a "
     "simulator; its table is looked at until it has, bounded",
     "src/freezeframe/backends/transport/unix.py": "a socket that is not there yet tells nobody",
+    "src/freezeframe/daemon/command.py": "a client that waits is told every second that we live",
     "src/freezeframe/daemon/lifecycle.py": "flock can be waited for, but not with an end",
     "src/freezeframe/daemon/server.py": "the idle clock",
     "src/freezeframe/frontends/mcp/watching.py": "a client is told this often at most, however "
