@@ -254,6 +254,58 @@ def test_expressions_are_java_s(dbg, sample, expression, text):
     assert dbg.data("print", expression)["value"]["text"] == text
 
 
+HIDDEN = """import java.util.*;
+
+class Base {
+    int v = 1;
+    String name() { return "Base"; }
+}
+
+class Derived extends Base {
+    int v = 2;
+    @Override String name() { return "Derived"; }
+    String up() {
+        return super.name() + v; // @up
+    }
+}
+
+public class Hidden {
+    static String f(Object o) { return "object"; }
+    static String f(Base o) { return "base"; }
+    static String f(Derived o) { return "derived"; }
+    static String f(String o) { return "string"; }
+    static String f(int o) { return "int"; }
+
+    public static void main(String[] args) {
+        Base y = new Derived();
+        Derived d = new Derived();
+        Object o = "text";
+        Integer boxed = 7;
+        List<Derived> list = List.of(d);
+        System.out.println(f(y) + f(o) + f(boxed) + f(list.get(0)) + y.v); // @main
+        d.up();
+    }
+}
+"""
+
+
+def test_fields_and_overloads_follow_the_declared_type_as_in_java(dbg, project, debugger):
+    p = programs.write("Hidden.java", HIDDEN, project)
+    report = dbg.data("start", p.name, "-b", p.at("main"), "-b", p.at("up"))
+
+    def shown(*expressions):
+        return [dbg.data("print", each)["value"]["text"] for each in expressions]
+
+    assert texts(report)["y"] == "Derived{v=2, Base.v=1}"
+    assert shown("y.v", "((Derived) y).v", "((Base) d).v", "list.get(0).v") == ["1", "2", "1", "2"]
+    calls = ("f(y)", "f(d)", "f(o)", "f(boxed)", "f(3)", "f((Object) d)", "f(list.get(0))")
+    kinds = ["base", "derived", "object", "object", "int", "object", "derived"]
+    assert shown(*calls) == [f'"{kind}"' for kind in kinds]
+    assert shown("y.name()") == ['"Derived"']
+    assert printed(dbg.data("continue")) == "baseobjectobjectderived1\n"
+    assert shown("v", "super.v", "super.name()") == ["2", "1", '"Base"']
+
+
 @pytest.mark.parametrize(
     ("expression", "words"),
     [

@@ -23,6 +23,32 @@ final class Eval {
         default void set(Object value) throws Complaint {
             throw new Complaint("only variables, fields and elements can be set");
         }
+
+        /**
+         * The declared type of its value, by which Java chooses fields and overloads; null where that is not
+         * known, and the type of the value itself decides. Asked after `get` or `any`.
+         */
+        default String type() throws Complaint {
+            return null;
+        }
+    }
+
+    /** A value with its declared type. */
+    private record Typed(Node node, String declared) implements Node {
+        @Override
+        public Object get() throws Complaint {
+            return node.get();
+        }
+
+        @Override
+        public String type() {
+            return declared;
+        }
+
+        @Override
+        public String toString() {
+            return node.toString();
+        }
     }
 
     private final World world;
@@ -153,7 +179,8 @@ final class Eval {
                 boolean negative = primitive && (tokens.is("-") || tokens.is("+"));
                 if ((operand || negative) && !tokens.is("instanceof") && (primitive || world.isType(type))) {
                     Node value = unary();
-                    return () -> primitive ? Arithmetic.cast(world, type, value.get()) : world.cast(type, value.get());
+                    return primitive ? () -> Arithmetic.cast(world, type, value.get())
+                        : new Typed(() -> world.cast(type, value.get()), world.declared(type));
                 }
             }
         }
@@ -194,7 +221,7 @@ final class Eval {
                 return () -> number;
             }
             case TEXT -> {
-                return token::text;
+                return new Typed(token::text, "java.lang.String");
             }
             case LETTER -> {
                 char letter = token.text().isEmpty() ? '\0' : token.text().charAt(0);
@@ -223,16 +250,38 @@ final class Eval {
             case "null":
                 return () -> null;
             case "this":
-                return world::self;
+                return new Typed(world::self, world.here());
+            case "super":
+                return new Typed(new Node() {
+                    @Override
+                    public Object get() throws Complaint {
+                        return world.self();
+                    }
+
+                    @Override
+                    public String toString() {
+                        return "super";
+                    }
+                }, world.above());
             case "new":
                 return made();
             default:
         }
         if (tokens.is("(")) {
             List<Node> arguments = arguments();
-            return () -> world.callHere(name, values(arguments));
+            return new Call() {
+                @Override
+                World.Result call() throws Complaint {
+                    return world.callHere(name, values(arguments), types(arguments));
+                }
+            };
         }
         return new Node() {
+            @Override
+            public String type() throws Complaint {
+                return world.declaredName(name);
+            }
+
             @Override
             public Object get() throws Complaint {
                 Object found = world.name(name);
@@ -268,7 +317,7 @@ final class Eval {
             return () -> world.array(type, Arithmetic.integer(world, length.get()));
         }
         List<Node> arguments = arguments();
-        return () -> world.create(type, values(arguments));
+        return new Typed(() -> world.create(type, values(arguments), types(arguments)), world.declared(type));
     }
 
     private Node postfix(Node start) throws Complaint {
@@ -297,13 +346,37 @@ final class Eval {
 
     private Node called(Node on, String name) throws Complaint {
         List<Node> arguments = arguments();
-        return () -> {
-            Object target = on.any();
-            if (target == World.NOTHING) {
-                target = on.get();
+        boolean above = on.toString().equals("super");
+        return new Call() {
+            @Override
+            World.Result call() throws Complaint {
+                Object target = on.any();
+                if (target == World.NOTHING) {
+                    target = on.get();
+                }
+                World.Receiver receiver = new World.Receiver(target, on.type(), on.toString(), above);
+                return world.call(receiver, name, values(arguments), types(arguments));
             }
-            return world.call(target, name, values(arguments), on.toString());
         };
+    }
+
+    /** A call, which knows what its method is declared to return once it was made. */
+    private abstract static class Call implements Node {
+        private String declared;
+
+        abstract World.Result call() throws Complaint;
+
+        @Override
+        public Object get() throws Complaint {
+            World.Result result = call();
+            declared = result.type();
+            return result.value();
+        }
+
+        @Override
+        public String type() {
+            return declared;
+        }
     }
 
     private Node field(Node on, String name) {
@@ -323,12 +396,20 @@ final class Eval {
             @Override
             public Object any() throws Complaint {
                 Object target = on.any();
-                return target == World.NOTHING ? world.type(toString()) : world.field(target, name, on.toString());
+                return target == World.NOTHING ? world.type(toString())
+                    : world.field(target, name, on.toString(), on.type());
             }
 
             @Override
             public void set(Object value) throws Complaint {
-                world.setField(on.any(), name, value);
+                Object target = on.any();
+                world.setField(target, name, value, on.type());
+            }
+
+            @Override
+            public String type() throws Complaint {
+                Object target = on.any();
+                return target == World.NOTHING ? null : world.declaredField(target, name, on.type());
             }
 
             @Override
@@ -371,6 +452,15 @@ final class Eval {
         }
         tokens.need(")");
         return found;
+    }
+
+    /** Return the declared types of what was evaluated; null for one that is not known. */
+    private static List<String> types(List<Node> nodes) throws Complaint {
+        List<String> types = new ArrayList<>();
+        for (Node node : nodes) {
+            types.add(node.type());
+        }
+        return types;
     }
 
     private static List<Object> values(List<Node> nodes) throws Complaint {

@@ -226,9 +226,15 @@ final class Show {
         List<Field> fields = fieldsOf(object.referenceType());
         List<String> parts = new ArrayList<>();
         for (Field field : fields.subList(0, Math.min(FIELDS, fields.size()))) {
-            parts.add(field.name() + "=" + text(object.getValue(field), depth, 0));
+            parts.add(label(object, field) + "=" + text(object.getValue(field), depth, 0));
         }
         return "{" + String.join(", ", parts) + (fields.size() > FIELDS ? ", …" : "") + "}";
+    }
+
+    /** Return a field's name; with its class before it where a subclass has hidden it. */
+    private static String label(ObjectReference object, Field field) {
+        boolean hidden = !field.equals(object.referenceType().fieldByName(field.name()));
+        return hidden ? simple(field.declaringType().name()) + "." + field.name() : field.name();
     }
 
     static List<Field> fieldsOf(ReferenceType type) {
@@ -341,7 +347,9 @@ final class Show {
             List<Field> fields = fieldsOf(object.referenceType());
             int end = Math.min(fields.size(), count < 0 ? fields.size() : start + count);
             for (Field field : fields.subList(Math.min(start, end), end)) {
-                told.add(value(field.name(), object.getValue(field), field.typeName(), base + "." + field.name()));
+                String label = label(object, field);
+                String owner = label.equals(field.name()) ? base : "((" + field.declaringType().name().replace('$', '.') + ") " + base + ")";
+                told.add(value(label, object.getValue(field), field.typeName(), owner + "." + field.name()));
             }
         }
         return told;

@@ -372,7 +372,13 @@ final class Stage {
     // --- running the program's own code
 
     Value invoke(ThreadReference thread, Object on, Method method, List<? extends Value> arguments) throws Complaint {
-        int how = ObjectReference.INVOKE_SINGLE_THREADED;
+        return invoke(thread, on, method, arguments, false);
+    }
+
+    /** Call a method. *above*: the one that is named, not one that overrides it. */
+    Value invoke(ThreadReference thread, Object on, Method method, List<? extends Value> arguments, boolean above)
+        throws Complaint {
+        int how = ObjectReference.INVOKE_SINGLE_THREADED | (above ? ObjectReference.INVOKE_NONVIRTUAL : 0);
         if (thread == null) {
             throw new Complaint("no thread can run it");
         }

@@ -25,7 +25,7 @@ import java.util.Map;
 final class World {
     /** Neither a value nor a class: perhaps the beginning of a package's name. */
     static final Object NOTHING = new Object();
-    private static final Map<String, String> BOXES = Map.of("int", "java.lang.Integer", "long", "java.lang.Long",
+    static final Map<String, String> BOXES = Map.of("int", "java.lang.Integer", "long", "java.lang.Long",
         "short", "java.lang.Short", "byte", "java.lang.Byte", "char", "java.lang.Character",
         "boolean", "java.lang.Boolean", "float", "java.lang.Float", "double", "java.lang.Double");
     private static final String[] PACKAGES = {"java.lang.", "java.util.", "java.util.function.", "java.io.", "java.math."};
@@ -127,7 +127,7 @@ final class World {
             return string.value();
         }
         if (bare instanceof ObjectReference object && !(object instanceof ArrayReference)) {
-            return text(call(object, "toString", List.of(), ""));
+            return text(call(new Receiver(object, null, "", false), "toString", List.of(), List.of()).value());
         }
         return String.valueOf(bare instanceof ArrayReference array ? array.type().name() : bare);
     }
@@ -149,12 +149,14 @@ final class World {
             return ours(frame.getValue(local));
         }
         ReferenceType type = frame.location().declaringType();
+        String declared = type.name();
         for (ObjectReference self = frame.thisObject(); self != null; self = outer(self)) {
             Field captured = self.referenceType().fieldByName("val$" + name);
-            Field field = captured != null ? captured : self.referenceType().fieldByName(name);
+            Field field = captured != null ? captured : fieldOf(self, name, declared);
             if (field != null) {
                 return ours(self.getValue(field));
             }
+            declared = outerType(self);
         }
         for (ReferenceType each = type; each != null; each = around(each)) {
             Field field = each.fieldByName(name);
@@ -174,12 +176,89 @@ final class World {
     }
 
     private static ObjectReference outer(ObjectReference inner) {
+        Field field = outerField(inner);
+        return field == null ? null : (ObjectReference) inner.getValue(field);
+    }
+
+    private static String outerType(ObjectReference inner) {
+        Field field = outerField(inner);
+        return field == null ? null : field.typeName();
+    }
+
+    private static Field outerField(ObjectReference inner) {
         for (Field field : inner.referenceType().fields()) {
             if (field.name().startsWith("this$")) {
-                return (ObjectReference) inner.getValue(field);
+                return field;
             }
         }
         return null;
+    }
+
+    // --- declared types: Java chooses fields and overloads by them, not by the type of the object
+
+    /** Return the full name of the class that this frame's method is declared in. */
+    String here() throws Complaint {
+        return frame().location().declaringType().name();
+    }
+
+    String above() throws Complaint {
+        return frame().location().declaringType() instanceof ClassType type && type.superclass() != null
+            ? type.superclass().name() : null;
+    }
+
+    /** Return the full name of a type as it is named in an expression; null where it is not a loaded class. */
+    String declared(String name) throws Complaint {
+        return !name.endsWith("[]") && type(name) instanceof ReferenceType type ? type.name() : null;
+    }
+
+    /** Return the declared type of a variable or field that is named alone. */
+    String declaredName(String name) throws Complaint {
+        StackFrame frame = frame();
+        LocalVariable local = local(frame, name);
+        if (local != null) {
+            return local.typeName();
+        }
+        String declared = frame.location().declaringType().name();
+        for (ObjectReference self = frame.thisObject(); self != null; self = outer(self)) {
+            Field captured = self.referenceType().fieldByName("val$" + name);
+            Field field = captured != null ? captured : fieldOf(self, name, declared);
+            if (field != null) {
+                return field.typeName();
+            }
+            declared = outerType(self);
+        }
+        return null;
+    }
+
+    String declaredField(Object on, String name, String declared) {
+        Field field = on instanceof ReferenceType type ? type.fieldByName(name)
+            : on instanceof ObjectReference object ? fieldOf(object, name, declared) : null;
+        String generic = field == null ? null : field.genericSignature();
+        // A type variable stands for a type that only the compiler knew.
+        return field == null || generic != null && generic.startsWith("T") ? null : field.typeName();
+    }
+
+    /** Return an object's class as one of its own supertypes; its own class where it has none of that name. */
+    static ReferenceType as(ObjectReference object, String declared) {
+        ReferenceType own = object.referenceType();
+        if (declared != null && own instanceof ClassType type) {
+            for (ClassType each = type; each != null; each = each.superclass()) {
+                if (each.name().equals(declared)) {
+                    return each;
+                }
+            }
+            for (com.sun.jdi.InterfaceType each : type.allInterfaces()) {
+                if (each.name().equals(declared)) {
+                    return each;
+                }
+            }
+        }
+        return own;
+    }
+
+    private static Field fieldOf(ObjectReference object, String name, String declared) {
+        Field field = as(object, declared).fieldByName(name);
+        return field != null ? field : object.referenceType().fieldByName(name);
     }
 
     private ReferenceType around(ReferenceType type) {
@@ -199,15 +278,17 @@ final class World {
         } catch (InvalidTypeException | ClassNotLoadedException wrong) {
             throw new Complaint(name + " is of type " + local.typeName() + ", and this is " + kind(value));
         }
+        String declared = frame.location().declaringType().name();
         for (ObjectReference self = frame.thisObject(); self != null; self = outer(self)) {
-            if (self.referenceType().fieldByName(name) != null) {
-                setField(self, name, value);
+            if (fieldOf(self, name, declared) != null) {
+                setField(self, name, value, declared);
                 return;
             }
+            declared = outerType(self);
         }
         for (ReferenceType each = frame.location().declaringType(); each != null; each = around(each)) {
             if (each.fieldByName(name) != null) {
-                setField(each, name, value);
+                setField(each, name, value, null);
                 return;
             }
         }
@@ -302,7 +383,7 @@ final class World {
 
     // --- parts
 
-    Object field(Object on, String name, String words) throws Complaint {
+    Object field(Object on, String name, String words, String declared) throws Complaint {
         if (on == null) {
             throw new Complaint("java.lang.NullPointerException: " + words + " is null");
         }
@@ -324,17 +405,17 @@ final class World {
         if (!(mirror instanceof ObjectReference object)) {
             throw new Complaint(words + " is " + kind(on) + " and has no fields");
         }
-        Field field = object.referenceType().fieldByName(name);
+        boolean above = words.equals("super");
+        Field field = above ? as(object, declared).fieldByName(name) : fieldOf(object, name, declared);
         if (field == null) {
-            throw new Complaint(Show.simple(object.referenceType().name()) + " has no field " + name);
+            throw new Complaint(Show.simple(above ? declared : object.referenceType().name()) + " has no field " + name);
         }
         return ours(object.getValue(field));
     }
 
-    void setField(Object on, String name, Object value) throws Complaint {
-        ReferenceType type = on instanceof ObjectReference object ? object.referenceType()
-            : on instanceof ReferenceType named ? named : null;
-        Field field = type == null ? null : type.fieldByName(name);
+    void setField(Object on, String name, Object value, String declared) throws Complaint {
+        Field field = on instanceof ObjectReference object ? fieldOf(object, name, declared)
+            : on instanceof ReferenceType type ? type.fieldByName(name) : null;
         if (field == null) {
             throw new Complaint("there is no field " + name + " to set");
         }
@@ -383,47 +464,63 @@ final class World {
 
     // --- methods
 
-    Object callHere(String name, List<Object> arguments) throws Complaint {
+    /** What a method is called on: an object or a class, its declared type, how it is written. */
+    record Receiver(Object on, String type, String words, boolean above) {}
+
+    /** What a call returned, and the type that its method is declared to return. */
+    record Result(Object value, String type) {}
+
+    Result callHere(String name, List<Object> arguments, List<String> types) throws Complaint {
         StackFrame frame = frame();
+        String declared = frame.location().declaringType().name();
         for (ObjectReference self = frame.thisObject(); self != null; self = outer(self)) {
             if (!self.referenceType().methodsByName(name).isEmpty()) {
-                return call(self, name, arguments, "this");
+                return call(new Receiver(self, declared, "this", false), name, arguments, types);
             }
+            declared = outerType(self);
         }
         for (ReferenceType each = frame.location().declaringType(); each != null; each = around(each)) {
             if (!each.methodsByName(name).isEmpty()) {
-                return call(each, name, arguments, each.name());
+                return call(new Receiver(each, null, each.name(), false), name, arguments, types);
             }
         }
         throw new Complaint("there is no method " + name + " here");
     }
 
-    Object call(Object on, String name, List<Object> arguments, String words) throws Complaint {
+    Result call(Receiver receiver, String name, List<Object> arguments, List<String> types) throws Complaint {
+        Object on = receiver.on();
         if (on == null) {
-            throw new Complaint("java.lang.NullPointerException: " + words + " is null");
+            throw new Complaint("java.lang.NullPointerException: " + receiver.words() + " is null");
         }
         Object target = on instanceof ReferenceType ? on : mirror(on);
         if (target instanceof PrimitiveValue) {
-            throw new Complaint(words + " is " + kind(on) + " and has no methods");
-        }
-        ReferenceType type = target instanceof ObjectReference object ? object.referenceType() : (ReferenceType) target;
-        if (type instanceof ArrayType) {
-            throw new Complaint("arrays have no methods to call here");
+            throw new Complaint(receiver.words() + " is " + kind(on) + " and has no methods");
         }
         boolean statics = target instanceof ReferenceType;
-        Method method = chosen(type, name, arguments, statics);
+        ReferenceType own = statics ? (ReferenceType) target : ((ObjectReference) target).referenceType();
+        if (own instanceof ArrayType) {
+            throw new Complaint("arrays have no methods to call here");
+        }
+        ReferenceType type = statics ? own : as((ObjectReference) target, receiver.type());
+        Method method = Overloads.best(this, type, name, arguments, types, statics);
+        if (method == null) {
+            method = chosen(receiver.above() ? type : own, name, arguments, types, statics);
+        }
         if (method.isStatic()) {
             target = method.declaringType();
         }
-        return ours(stage.invoke(thread, target, method, fitted(method, arguments)));
+        Value value = stage.invoke(thread, target, method, fitted(method, arguments), receiver.above());
+        String generic = method.genericSignature();
+        boolean variable = generic != null && generic.charAt(generic.indexOf(')') + 1) == 'T';
+        return new Result(ours(value), variable ? null : method.returnTypeName());
     }
 
-    Object create(String name, List<Object> arguments) throws Complaint {
+    Object create(String name, List<Object> arguments, List<String> types) throws Complaint {
         ReferenceType type = needType(name);
         if (!(type instanceof ClassType made) || made.isAbstract()) {
             throw new Complaint(name + " cannot be made: it is abstract");
         }
-        Method method = chosen(type, "<init>", arguments, false);
+        Method method = chosen(type, "<init>", arguments, types, false);
         return stage.invoke(thread, made, method, fitted(method, arguments));
     }
 
@@ -439,20 +536,9 @@ final class World {
         return values;
     }
 
-    private Method chosen(ReferenceType type, String name, List<Object> arguments, boolean statics) throws Complaint {
-        Method best = null;
-        int most = -1;
-        for (Method each : name.equals("<init>") ? type.methods() : type.methodsByName(name)) {
-            if (!each.name().equals(name) || each.isAbstract() && !(type instanceof com.sun.jdi.InterfaceType)
-                || (statics && !each.isStatic())) {
-                continue;
-            }
-            int score = score(each, arguments);
-            if (score > most) {
-                most = score;
-                best = each;
-            }
-        }
+    private Method chosen(ReferenceType type, String name, List<Object> arguments, List<String> types, boolean statics)
+        throws Complaint {
+        Method best = Overloads.best(this, type, name, arguments, types, statics);
         if (best == null) {
             boolean there = !type.methodsByName(name).isEmpty();
             String called = name.equals("<init>") ? "constructor" : "method " + name;
@@ -460,49 +546,6 @@ final class World {
                 + (there || name.equals("<init>") ? " that takes these arguments" : ""));
         }
         return best;
-    }
-
-    /** Return how well arguments fit a method; less than 0 where they do not. */
-    private int score(Method method, List<Object> arguments) {
-        List<String> types = method.argumentTypeNames();
-        boolean varied = method.isVarArgs() && arguments.size() >= types.size() - 1;
-        if (types.size() != arguments.size()) {
-            return varied ? 0 : -1;
-        }
-        int sum = 1;
-        for (int i = 0; i < types.size(); i++) {
-            int fit = fit(types.get(i), arguments.get(i));
-            if (fit < 0) {
-                return varied ? 0 : -1;
-            }
-            sum += fit;
-        }
-        return method.isBridge() ? sum - 1 : sum;
-    }
-
-    private int fit(String type, Object value) {
-        boolean primitive = BOXES.containsKey(type);
-        Object bare = unboxed(value);
-        if (value == null) {
-            return primitive ? -1 : 2;
-        }
-        if (primitive) {
-            String mine = bare instanceof ObjectReference || bare instanceof String ? "" : mirror(bare).type().name();
-            int to = "byte short char int long float double".indexOf(type);
-            int from = mine.isEmpty() ? -1 : "byte short char int long float double".indexOf(mine);
-            return type.equals(mine) ? 8 : from >= 0 && to > from ? 5 : -1;
-        }
-        if (type.equals("java.lang.Object")) {
-            return 1;
-        }
-        if (value instanceof String || value instanceof StringReference) {
-            return type.equals("java.lang.String") ? 8
-                : type.equals("java.lang.CharSequence") || type.equals("java.lang.Comparable") ? 4 : -1;
-        }
-        if (value instanceof ObjectReference object) {
-            return object.referenceType().name().equals(type) ? 8 : Show.is(object, type) ? 5 : -1;
-        }
-        return type.equals(BOXES.get(mirror(value).type().name())) ? 3 : -1;
     }
 
     /** Return a value as one of a declared type: widened, boxed or unboxed. */
