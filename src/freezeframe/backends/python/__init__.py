@@ -1,7 +1,9 @@
 """What every debugger of Python programs needs: the interpreter to run, and how values read.
 
-text_probe   runs inside the program: texts of values, and what they hold
-names_probe  runs inside the program: which function a name means
+objects_probe  runs inside the program: classes, fields and elements, read without their code
+shapes_probe   runs inside the program: how values are put together from their parts
+text_probe     runs inside the program: texts of values, and what they hold
+names_probe    runs inside the program: which function a name means
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from pathlib import Path
 from freezeframe.backends.backend import Attach, Launch
 from freezeframe.errors import DebuggerMissing
 
-#: the file of the module that tells values inside a program
+#: the files of the modules that tell values inside a program, in the order they are loaded
+OBJECTS_PROBE = Path(__file__).with_name("objects_probe.py")
+SHAPES_PROBE = Path(__file__).with_name("shapes_probe.py")
 TEXT_PROBE = Path(__file__).with_name("text_probe.py")
 #: the file of the module that finds functions by name
 NAMES_PROBE = Path(__file__).with_name("names_probe.py")

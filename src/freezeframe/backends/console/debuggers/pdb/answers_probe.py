@@ -12,6 +12,7 @@ import types
 from typing import Any
 
 _looking: Any = sys.modules["_freezeframe_looking"]
+_objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
 
 _MAX_CHILDREN = 2_000
@@ -139,7 +140,7 @@ def scope(debugger: Any, arg: str) -> str:
         if (name.startswith("__") and name.endswith("__")) or name == ".0":
             continue
         debugger.kept[thread, level, name] = value
-        told.append(described(debugger, name, value, name, _SHORT))
+        told.append(described(debugger, name, value, name))
     return json.dumps({"values": told, "arguments": given})
 
 
@@ -151,7 +152,7 @@ def children(debugger: Any, arg: str) -> str:
     for name, each, path in _text.children(value, start, end) or []:
         whole = f"{expression}{path}" if path else f"{expression} … {name}"
         debugger.kept[thread, level, whole] = each
-        one = described(debugger, name, each, whole, _SHORT)
+        one = described(debugger, name, each, whole)
         told.append(one if path else {**one, "expression": None, "ref": 0})
     return json.dumps({"values": told})
 
@@ -187,30 +188,39 @@ def evaluate(debugger: Any, arg: str) -> str:
     if how == "run":
         _looking.write_back(frame)
     debugger.kept[thread, level, expression] = value
-    return json.dumps(described(debugger, expression, value, expression, _LONG))
+    return json.dumps(described(debugger, expression, value, expression, _LONG, asked=True))
 
 
 def described(
-    debugger: Any, name: str, value: Any, expression: str | None, limit: int = _LONG
+    debugger: Any,
+    name: str,
+    value: Any,
+    expression: str | None,
+    limit: int = _SHORT,
+    *,
+    asked: bool = False,
 ) -> dict[str, Any]:
-    """Return what is told of a value. Only a `__repr__` of the program's own runs."""
+    """Return what is told of a value.
+
+    Of the program's code only a `__repr__` runs, and only for an expression that was asked for.
+    """
     failed = False
+    kind = type(value)
     try:
         with debugger.running_code():
-            text = _text.text_of(value, limit)
+            text = _text.text_of(value, limit, asked=asked)
     except _text.Failed as why:
         text, failed = str(why), True
-    holds = not isinstance(value, (str, bytes, bytearray, *_DEFINITIONS))
-    definition = isinstance(value, _DEFINITIONS)
+    definition = issubclass(kind, _DEFINITIONS)
     return {
         "name": name,
         "text": text,
-        "type": type(value).__name__,
+        "type": _objects.name_of(kind),
         "expression": expression,
         "count": _text.count(value),
-        "ref": int(bool(_text.children(value, 0, 1))) if holds else 0,
+        "ref": int(bool(_text.children(value, 0, 1))),
         "failed": failed,
-        "definition": definition and getattr(value, "__name__", "").rpartition(".")[2] == name,
+        "definition": definition and _objects.named(value).rpartition(".")[2] == name,
     }
 
 

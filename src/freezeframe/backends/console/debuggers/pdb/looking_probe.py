@@ -15,6 +15,7 @@ import traceback
 import types
 from typing import Any
 
+_text: Any = sys.modules["_freezeframe_text"]
 _DIRECTORY = os.path.dirname(__file__)
 #: files whose frames are the debugger's
 OURS = frozenset(
@@ -28,13 +29,13 @@ _LIBRARIES = tuple(
 )
 
 
-def words(error: BaseException) -> str:
-    """Return `ValueError: its message`."""
+def words(error: BaseException, *, asked: bool = True) -> str:
+    """Return `ValueError: its message`; where nobody asked, without its own `__str__`."""
     text = ""
     with contextlib.suppress(Exception):
-        text = str(error)
-    if isinstance(error, SyntaxError):
-        text = error.msg or text
+        text = str(error) if asked else _text.message(error)
+    if issubclass(type(error), SyntaxError):
+        text = str(vars(SyntaxError)["msg"].__get__(error) or text)
     name = qualified(type(error))
     return f"{name}: {text}" if text else name
 
@@ -141,11 +142,13 @@ def write_back(frame: Any) -> None:
 def explained(error: BaseException, mode: str) -> dict[str, Any]:
     """Return an exception with its traceback and causes."""
     causes: list[str] = []
+    # What nobody catches, Python is about to tell in the exception's own words.
+    asked = mode != "raised"
     seen: BaseException | None = error
     while seen is not None and len(causes) < 5:
         seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
         if seen is not None:
-            causes.append(words(seen))
+            causes.append(words(seen, asked=asked))
     lines = [
         {
             "path": each.filename,
@@ -159,7 +162,7 @@ def explained(error: BaseException, mode: str) -> dict[str, Any]:
     ]
     return {
         "type": qualified(type(error)),
-        "message": words(error).partition(": ")[2],
+        "message": words(error, asked=asked).partition(": ")[2],
         "traceback": lines,
         "causes": causes,
         "mode": mode,

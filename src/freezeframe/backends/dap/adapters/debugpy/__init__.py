@@ -371,7 +371,7 @@ ADAPTER = Adapter(
         narrow=conditions.narrow,
     ),
     frames=Frames(
-        function_name=lambda name: name.removesuffix(" (Current frame)"),
+        function_name=lambda name: name.removesuffix(exceptions.CURRENT),
         is_library=_is_library,
         is_none=exceptions.is_none,
         argument_names=values.argument_names,

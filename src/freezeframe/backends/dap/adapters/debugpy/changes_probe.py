@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
-_ATOMS = frozenset({int, float, bool, complex, type(None), type(...), range})
+#: classes by their ids: a metaclass may have an `__eq__` and a `__hash__` of its own
+_ATOMS = frozenset(map(id, (int, float, bool, complex, type(None), type(...), range)))
 #: structure kept of one variable, and of a frame; numbers cost an eighth of other values
 _NODES, _ALL_NODES = 3_000, 12_000
 _CHEAP = 8
@@ -177,20 +179,23 @@ def _keep(value: Any, depth: int, known: dict[int, Any], room: list[int]) -> Any
     kind = type(value)
     if kind is int and value.bit_length() > _LONG_STRING * 8:
         return _Leaf((kind, hash(value)), _text.show(value, _LONG_STRING))
-    if kind in _ATOMS or (kind is str and len(value) <= _LONG_STRING):
+    if id(kind) in _ATOMS or (kind is str and len(value) <= _LONG_STRING):
         return value
     if kind is str or kind is bytes:
         return _Leaf((kind, len(value), hash(value)), _text.show(value, _LONG_STRING))
     if id(value) in known:
         return known[id(value)]
-    name = kind.__name__
+    name = _objects.name_of(kind)
     if issubclass(kind, _NAMED):
         # By its code, not by its address: a function that is made anew in every pass is the same.
-        own = getattr(value, "__qualname__", "") or getattr(value, "__name__", "")
-        mark = getattr(value, "__code__", None) or (value if issubclass(kind, type) else None)
+        own = _objects.qualified(value) if issubclass(kind, type) else _objects.named(value)
+        mark = value.__code__ if kind is types.FunctionType else None
+        mark = value if issubclass(kind, type) else mark
         return _Leaf((name, own, id(mark)), f"<{name} {own}>")
     if issubclass(kind, enum.Enum):
-        return _Leaf((name, getattr(value, "_name_", "")), f"{name}.{getattr(value, '_name_', '')}")
+        member = (_objects.own_dict(value) or {}).get("_name_")
+        number = _text.show(value, _LONG_STRING)
+        return _Leaf((name, number), f"{name}.{member}" if type(member) is str else number)
     if depth > _MAX_DEPTH or room[0] <= 0:
         return _Leaf((name, _text.count(value)), f"{name}(…)")
     room[0] -= 1
@@ -206,7 +211,7 @@ def _keep(value: Any, depth: int, known: dict[int, Any], room: list[int]) -> Any
         room[0] -= len(tree.items) // _CHEAP
         size = _text.length(value)
         tree.rest = size if size > len(tree.items) else None
-    elif issubclass(kind, (list, tuple, deque)) and not hasattr(kind, "_fields"):
+    elif issubclass(kind, (list, tuple, deque)) and _objects.tuple_fields(kind) is None:
         numbered = enumerate(_text.elements(value))
         _fill(tree, numbered, _text.length(value), depth, known, room)
     elif own := _text.shown_fields(value):
@@ -227,7 +232,7 @@ def _fill(
         if room[0] <= 0:
             tree.rest = total
             break
-        if type(value) in _ATOMS:
+        if id(type(value)) in _ATOMS:
             cheap += 1
             if cheap >= _CHEAP:
                 cheap = 0
@@ -237,7 +242,7 @@ def _fill(
 
 def _member_key(value: Any, known: dict[int, Any]) -> Any:
     """Return what stands for a key or a member: itself, or the text of its structure."""
-    if type(value) in _ATOMS or type(value) is str:
+    if id(type(value)) in _ATOMS or type(value) is str:
         return value
     return _Key(_words(_keep(value, 0, known, [50]), 200))
 
@@ -252,19 +257,13 @@ class _Key(str):
 
 
 def _leaf(value: Any, kind: type) -> _Leaf:
-    """Keep a value without fields by its text when C makes that: a date, a Decimal, bytes."""
-    nothing = _Leaf((kind.__name__, ""), f"<{kind.__name__}>")
-    written: Any = kind.__repr__
-    if written is object.__repr__ or not isinstance(written, types.WrapperDescriptorType):
-        return nothing
-    try:
-        sized = getattr(kind, "__len__", None)
-        length = sized(value) if sized is not None else 0
-        text = repr(value) if length <= 1_000 else f"<{kind.__name__}, {length:,} elements>"
-    except Exception:
-        return nothing
+    """Keep a value without fields by its text: a date, a Decimal, a kind of a number."""
+    name = _objects.name_of(kind)
+    text = _text.show(value, 1_000)
     # An address says nothing about the value.
-    return nothing if " at 0x" in text else _Leaf((kind.__name__, text), text[:_LONG_STRING])
+    if " at 0x" in text:
+        return _Leaf((name, ""), f"<{name}>")
+    return _Leaf((name, text), text[:_LONG_STRING])
 
 
 def _index(key: Any) -> str:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from freezeframe.backends.python import NAMES_PROBE, TEXT_PROBE
+from freezeframe.backends.python import NAMES_PROBE, OBJECTS_PROBE, SHAPES_PROBE, TEXT_PROBE
 
 _PROBE = "__import__('sys').modules['_freezeframe']"
 _VALUES = "__import__('sys').modules['_freezeframe_values']"
@@ -28,7 +28,10 @@ _AT_ONCE = (
     ("_freezeframe", "main_probe.py"),
 )
 _LATER = (
+    ("_freezeframe_objects", str(OBJECTS_PROBE)),
+    ("_freezeframe_shapes", str(SHAPES_PROBE)),
     ("_freezeframe_text", str(TEXT_PROBE)),
+    ("_freezeframe_hooks", "hooks_probe.py"),
     ("_freezeframe_changes", "changes_probe.py"),
     ("_freezeframe_values", "values_probe.py"),
 )

@@ -117,6 +117,7 @@ def _tell_values(debugger: Any) -> None:
                 sys.modules[name] = module
     probes: Any = sys.modules
     probes["_freezeframe_values"].install(debugger)
+    _quietly(probes["_freezeframe_hooks"].install)
     probes["_freezeframe_changes"].stopped()
 
 

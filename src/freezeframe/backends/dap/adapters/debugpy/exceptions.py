@@ -21,6 +21,10 @@ _CHAIN = re.compile(
     r"|During handling of the above exception, another exception occurred):\s*$",
     re.MULTILINE,
 )
+#: pydevd adds it to the name of the function that the stop is in
+CURRENT = " (Current frame)"
+#: what pydevd says of an exception that says nothing
+_WORDLESS = "exception: no description"
 #: pydevd adds it to the type's name when the stop is not in the frame that raised
 _NOTE = re.compile(r"\s+\(note: full exception trace is shown.*", re.DOTALL)
 
@@ -37,9 +41,10 @@ def read(body: Mapping[str, Any]) -> ExceptionInfo:
     if told and _is_pydevd(told[-1].path):
         causes = []  # of what went wrong in pydevd, when the program had used up the stack
     name = _NOTE.sub("", details.get("typeName") or body.get("exceptionId") or "exception")
+    message = details.get("message") or body.get("description") or ""
     return ExceptionInfo(
         type=name.removeprefix("builtins."),
-        message=details.get("message") or body.get("description") or "",
+        message="" if message == _WORDLESS else message,
         traceback=tuple(lines),
         raw_traceback="" if lines else trace,
         causes=tuple(causes),
@@ -55,7 +60,8 @@ def _read_traceback(text: str) -> tuple[list[TracebackLine], str]:
         line = rest.pop(0)
         if match := _TRACE_LINE.match(line):
             path = match["path"]
-            place = TracebackLine(path, int(match["line"]), match["name"], library=is_foreign(path))
+            name = match["name"].removesuffix(CURRENT)
+            place = TracebackLine(path, int(match["line"]), name, library=is_foreign(path))
             lines.append(place)
         elif lines and line.strip() and not lines[-1].text:
             lines[-1] = replace(lines[-1], text=line.strip())

@@ -1,7 +1,7 @@
 """How variables are told; runs inside the debuggee, under the rules of `main_probe.py`.
 
 It becomes the module `_freezeframe_values` and answers in pydevd's place when variables are asked
-for: in the program's own order, in bounded text, without running a property, and with what else
+for: in the program's own order, in bounded text, without running its code, and with what else
 there is to know in `presentationHint.freezeframe`:
 
     count       elements of a container, characters of a string
@@ -13,7 +13,8 @@ there is to know in `presentationHint.freezeframe`:
     more        changed parts beyond those
     gone        a variable no more
 
-`debugpy.py` reads it. What is inside of pydevd and not told here, pydevd itself answers.
+The adapter's `values.py` reads it. What was asked for as such (an expression) is shown by its own
+`__repr__`; what is shown unasked, by what it is made of.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _RETURNED = "__pydevd_ret_val_dict"
 _HIDDEN = frozenset({"_pydev_stop_at_break", "__builtins__", ".0"})
 _DEFINITIONS = (type, types.FunctionType, types.BuiltinFunctionType)
 _STRINGS = (str, bytes, bytearray)
+_objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
 _changes: Any = sys.modules["_freezeframe_changes"]
 
@@ -64,7 +66,7 @@ def install(debugger: Any) -> None:
         return
     frames.freezeframe = True
     variable, of_object = frames._AbstractVariable, frames._ObjectVariable
-    their_data, their_children = variable.get_var_data, of_object.get_children_variables
+    their_data = variable.get_var_data
 
     def get_var_data(self: Any, fmt: Any = None, context: Any = None, **other: Any) -> Any:
         if other or (fmt and any(fmt.values())):
@@ -72,15 +74,14 @@ def install(debugger: Any) -> None:
         return _data(self, is_variable=context is None)
 
     def of_an_object(self: Any, fmt: Any = None, scope: Any = None) -> Any:
+        # Never pydevd's own: to know a type it imports whatever it can tell types of.
         expression, found = self.evaluate_name, None
         if type(self.value) is Page:
             expression, found = self.value.expression, _turned(self.value)
         else:
             found = _text.children(self.value, 0, _MAX_CHILDREN)
-        if found is None:
-            return their_children(self, fmt, scope)
         made = []
-        for name, value, path in found:
+        for name, value, path in found or ():
             whole = f"{expression}{path}" if expression and path else None
             made.append(
                 of_object(
@@ -154,9 +155,10 @@ def _arguments(code: Any) -> list[str]:
 def _is_definition(name: str, value: Any) -> bool:
     """A function, class or module that stands under its own name, or a word of typing's."""
     kind = type(value)
-    if issubclass(kind, types.ModuleType) or kind.__module__ in ("typing", "__future__"):
+    module = _objects.module_of(kind)
+    if issubclass(kind, types.ModuleType) or module in ("typing", "__future__"):
         return True
-    return issubclass(kind, _DEFINITIONS) and getattr(value, "__name__", None) == name
+    return issubclass(kind, _DEFINITIONS) and _objects.named(value) == name
 
 
 def _turned(page: Page) -> list[tuple[str, Any, str | None]]:
@@ -191,7 +193,7 @@ def _data(variable: Any, is_variable: bool) -> dict[str, Any]:
     else:
         told["count"] = _text.count(value)
     try:
-        text = _text.text_of(shown, limit)
+        text = _text.text_of(shown, limit, asked=not is_variable)
     except Exception as why:
         told["failed"] = True
         text = str(why) if isinstance(why, _text.Failed) else f"{type(why).__name__}: {why}"
@@ -202,12 +204,10 @@ def _data(variable: Any, is_variable: bool) -> dict[str, Any]:
             _changes.say(frame, name, text)
     if inside is None:
         inside = _text.children(value, 0, 1)
-    if inside is None:
-        inside = sys.modules["_pydevd_bundle.pydevd_xml"].get_type(value)[2]
     answer = {
         "name": f"(return) {name}" if variable._is_return_value else name,
         "value": text,
-        "type": type(value).__name__,
+        "type": _objects.name_of(type(value)),
         "variablesReference": variable.get_variable_reference() if inside else 0,
         "presentationHint": {
             "freezeframe": {key: each for key, each in told.items() if each is not None}
