@@ -11,7 +11,7 @@ from typing import Any
 from freezeframe.backends import select
 from freezeframe.backends.builds import find
 from freezeframe.backends.builds.make import Built, make
-from freezeframe.backends.builds.recipe import Command, Recipe, Toolchain, Wish, shown_path
+from freezeframe.backends.builds.recipe import Recipe, Toolchain, Wish, shown_path
 from freezeframe.backends.commands.line import Resolved
 from freezeframe.errors import NotFound, UsageError, UserError
 
@@ -68,9 +68,6 @@ async def meant(
         if recipe is not None:
             return Meant(recipe.source, recipe.arguments(rest), False, recipe.name, recipe=recipe)
         return Meant(program, args, True, name_of(program, module=True), interpreter)
-    ran = find.for_command((program, *args))
-    if ran is not None and not os.path.exists(os.path.join(cwd, program)):
-        return await _as_ran(ctx, program, *ran)
     words = (program, *args)
     if not os.path.exists(os.path.join(cwd, program)) and program.split()[1:]:
         words = (*_commands.words_of(program), *args)
@@ -125,9 +122,9 @@ async def _of_command(
     return replace(
         inner,
         interpreter_args=program.interpreter_args,
-        env=line.env,
+        env={**line.env, **program.env},
         cwd=line.cwd if line.moved else None,
-        remarks=(*line.remarks, *inner.remarks),
+        remarks=(*line.remarks, *program.remarks, *inner.remarks),
     )
 
 
@@ -177,19 +174,6 @@ async def _tests(
     if toolchain is None:
         return None, args
     return await toolchain.plan(_wish(ctx, path, tests=True)), rest
-
-
-async def _as_ran(
-    ctx: Context, program: str, toolchain: Toolchain, command: Command, args: tuple[str, ...]
-) -> Meant:
-    """Read `start go run ./cmd/app` as what was meant: the program that it builds and runs."""
-    path, rest = ctx.caller.cwd, args
-    if command.takes_path:
-        path, rest = _path_before(path, args)
-    recipe = await toolchain.plan(_wish(ctx, path, tests=command.tests))
-    if recipe is None:
-        raise NotFound(f"there is nothing in {path} that {program} runs.")
-    return Meant(recipe.source, recipe.arguments(rest), False, recipe.name, recipe=recipe)
 
 
 def _path_before(cwd: str, args: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

@@ -85,12 +85,3 @@ def test_a_project_that_nothing_here_builds_is_told_with_what_does(tmp_path):
     assert known is not None
     assert known[0] == "a .NET project"
     assert known[1].startswith("dotnet build")
-
-
-def test_commands_of_a_toolchain_are_known():
-    ran = find.for_command(("go", "test", "./pkg"))
-
-    assert ran is not None
-    assert (ran[0].language, ran[1].tests, ran[2]) == ("Go", True, ("./pkg",))
-    assert find.for_command(("go", "vet")) is None
-    assert find.for_command(("app", "run")) is None

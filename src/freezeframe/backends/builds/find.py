@@ -12,7 +12,7 @@ import sys
 
 from freezeframe import files
 
-from .recipe import Command, Toolchain
+from .recipe import Toolchain
 
 #: the largest package.json that is read, in bytes
 _MAX_JSON = 4 << 20
@@ -77,15 +77,6 @@ def for_tests(path: str) -> Toolchain | None:
         if parent == folder:
             return None
         folder = parent
-
-
-def for_command(words: tuple[str, ...]) -> tuple[Toolchain, Command, tuple[str, ...]] | None:
-    """Return the toolchain whose own command a command line is, and the words behind it."""
-    for each in toolchains():
-        for begin, command in each.commands.items():
-            if words[: len(begin)] == begin:
-                return each, command, words[len(begin) :]
-    return None
 
 
 def programs(folder: str) -> list[str]:

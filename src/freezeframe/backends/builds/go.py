@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from freezeframe import files
 from freezeframe.backends.transport.run import Ran
 from freezeframe.errors import NotFound
 
 from . import tools
-from .recipe import FOLDER, Command, Complaint, Recipe, Toolchain, Wish
+from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
 
 _MODULE = "go.mod"
 _BESIDE = ("$GOROOT/bin", "/usr/local/go/bin", "/usr/lib/go/bin", "~/sdk/go/bin")
 #: no optimisation and no inlining, in every package: else variables are gone and lines jump
-_DEBUG = "-gcflags=all=-N -l"
+DEBUG = "-gcflags=all=-N -l"
 
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _MAIN = re.compile(r"^func main\(\)", re.MULTILINE)
@@ -56,7 +56,7 @@ async def _plan(wish: Wish) -> Recipe | None:
     product = f"{stem}.test" if tests else stem
     return Recipe(
         source=wish.path,
-        argv=(go, *what, _DEBUG, "-o", f"{FOLDER}/{product}", *packages),
+        argv=(go, *what, DEBUG, "-o", f"{FOLDER}/{product}", *packages),
         cwd=folder,
         product=product,
         words=f"go {' '.join(what)} -gcflags='all=-N -l'",
@@ -66,7 +66,7 @@ async def _plan(wish: Wish) -> Recipe | None:
         # As `go test` does; a program runs where its user is.
         run_in=folder if tests else None,
         arguments=_test_arguments if tests else lambda args: args,
-        advice=_advice,
+        advice=advice,
     )
 
 
@@ -152,7 +152,13 @@ def read_errors(ran: Ran) -> list[Complaint]:
     return found or rest
 
 
-def _advice(words: str) -> str | None:
+def find(env: Mapping[str, str]) -> str | None:
+    """Return the go of the caller's PATH, or of where it is installed."""
+    return tools.find(("go",), env, beside=_BESIDE)
+
+
+def advice(words: str) -> str | None:
+    """Return go's own advice for a build that failed."""
     if "go.mod file not found" in words:
         return "go mod init NAME && go mod tidy"
     wanted = re.search(r"^\s*(go (?:get|mod tidy|mod init|work use)\b.*)$", words, re.MULTILINE)
@@ -196,10 +202,6 @@ TOOLCHAINS = (
         plan=_plan,
         projects=(_MODULE,),
         tests=True,
-        commands={
-            ("go", "run"): Command(takes_path=True),
-            ("go", "test"): Command(tests=True, takes_path=True),
-        },
         claims_folder=_claims_folder,
         programs=programs,
     ),

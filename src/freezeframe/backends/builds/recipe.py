@@ -100,14 +100,6 @@ class Plan(Protocol):
     def __call__(self, wish: Wish) -> Awaitable[Recipe | None]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """What a toolchain's own command runs: tests or a program, of the path behind it or of here."""
-
-    tests: bool = False
-    takes_path: bool = False
-
-
 def _none(directory: str) -> Sequence[str]:
     return ()
 
@@ -124,8 +116,6 @@ class Toolchain:
     projects: tuple[str, ...] = ()
     #: it builds tests too
     tests: bool = False
-    #: its own commands that build and run, by the words they begin with
-    commands: Mapping[tuple[str, ...], Command] = field(default_factory=dict)
     #: a folder is its, although no project file says so
     claims_folder: Callable[[str], bool] = lambda directory: False
     #: what can be started in a project, as folders or files relative to it

@@ -13,11 +13,12 @@ from freezeframe.backends.transport.run import Ran, run
 from freezeframe.errors import BuildFailed, NotFound
 
 from . import tools
-from .recipe import FOLDER, Command, Complaint, Recipe, Toolchain, Wish
+from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
 
 _MANIFEST = "Cargo.toml"
 _BESIDE = ("$CARGO_HOME/bin", "~/.cargo/bin")
 _INSTALL = "apt-get install cargo"
+_MESSAGES = "--message-format=json-diagnostic-short"
 
 
 async def _plan(wish: Wish) -> Recipe | None:
@@ -114,14 +115,20 @@ async def _package(wish: Wish, root: str) -> Recipe:
     words = " ".join(("cargo", *what))
     return Recipe(
         source=wish.path,
-        argv=(cargo, *what, "--package", package["name"], "--message-format=json-diagnostic-short"),
+        argv=(
+            cargo,
+            *what,
+            "--manifest-path",
+            package["manifest_path"],
+            "--message-format=json-diagnostic-short",
+        ),
         cwd=root,
         product="",
         words=words,
-        read_errors=_read_messages,
+        read_errors=read_messages,
         read_product=partial(_read_executable, target["src_path"]),
         name=f"{name}-tests" if tests and kind != "test" else name,
-        env={**env, "CARGO_TARGET_DIR": f"{FOLDER}/target", "CARGO_PROFILE_DEV_DEBUG": "2"},
+        env=env,
         incremental=True,
         shared=f"cargo {metadata.get('workspace_root') or root}",
         # As `cargo test` and `cargo run` do.
@@ -162,15 +169,17 @@ def _target(
     )
 
 
-def _messages(ran: Ran) -> Iterator[Mapping[str, Any]]:
+def messages(ran: Ran) -> Iterator[Mapping[str, Any]]:
+    """Yield the messages of a command with `--message-format=json`."""
     for line in ran.out.splitlines():
         if line.startswith("{"):
             yield json.loads(line)
 
 
-def _read_messages(ran: Ran) -> list[Complaint]:
+def read_messages(ran: Ran) -> list[Complaint]:
+    """Return the errors of a compiler whose messages are JSON."""
     found = []
-    for each in _messages(ran):
+    for each in messages(ran):
         message = each.get("message") or {}
         if each.get("reason") != "compiler-message" or message.get("level") != "error":
             continue
@@ -184,7 +193,7 @@ def _read_messages(ran: Ran) -> list[Complaint]:
 
 
 def _read_executable(source: str, ran: Ran) -> str | None:
-    for each in _messages(ran):
+    for each in messages(ran):
         made = each.get("executable")
         if made and (each.get("target") or {}).get("src_path") == source:
             return str(made)
@@ -202,7 +211,6 @@ TOOLCHAINS = (
         plan=_plan,
         projects=(_MANIFEST,),
         tests=True,
-        commands={("cargo", "run"): Command(), ("cargo", "test"): Command(tests=True)},
         programs=_programs,
     ),
 )

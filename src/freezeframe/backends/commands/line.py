@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from freezeframe.backends.builds.recipe import Recipe
@@ -74,6 +74,9 @@ class Program:
     recipe: Recipe | None = None
     #: a name for the session; empty: the program's
     name: str = ""
+    #: what the command sets for it besides
+    env: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

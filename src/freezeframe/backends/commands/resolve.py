@@ -8,13 +8,15 @@ from collections.abc import Mapping
 
 from freezeframe.errors import NotFound, UsageError
 
-from . import node, npm, python, scripts, wrappers
+from . import cargo, go, node, npm, python, scripts, wrappers
 from .line import CommandLine, Program, Resolved, Step, Tools
 
 #: commands that run commands that run commands
 _DEEPEST = 12
 
 _COMMANDS: Mapping[str, Step] = {
+    **cargo.COMMANDS,
+    **go.COMMANDS,
     **node.COMMANDS,
     **npm.COMMANDS,
     **wrappers.COMMANDS,
