@@ -13,7 +13,7 @@ import pytest
 from freezeframe.backends.dap.adapters.debugpy import joining
 from freezeframe.errors import LaunchFailed
 from harness import facts
-from harness.reports import place
+from harness.reports import frame_of, place
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="apt-get install gdb")
@@ -105,6 +105,21 @@ def test_the_interpreter_that_joins_is_the_program_s_own(dbg, living, debugger):
 
     tool = dbg.data("tool")
     assert os.path.realpath(tool["interpreter"]) == os.path.realpath(debugger.interpreter.path)
+
+
+@needs_gdb
+def test_sources_that_lie_elsewhere_are_mapped_both_ways(dbg, living, project):
+    p, process = living
+    (project / "here").mkdir()
+    shutil.copy(p.path, project / "here" / p.name)
+    line = p.line("turn")
+    where = ("-b", f"here/{p.name}:{line}", "--map", f"{project}={project / 'here'}")
+
+    report = dbg.data("attach", str(process.pid), *where)
+
+    assert frame_of(report)["path"] == str(project / "here" / p.name)
+    assert [each["hits"] for each in dbg.data("breakpoint", "list")["breakpoints"]] == [1]
+    assert dbg.error("attach", "1", "--map", "nowhere", code=2)["code"] == "usage"
 
 
 @needs_gdb

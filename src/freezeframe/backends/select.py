@@ -29,6 +29,7 @@ from .dap.backend import DapBackend
 from .debugger import Debugger, Found, Missing
 from .inspector import known as inspected
 from .native import binary_kinds
+from .path_mapping import PathMapping, mapped
 from .transport import processes
 
 #: for one debugger to be found and to tell its version
@@ -93,6 +94,8 @@ class Choice:
     program: str | None = None
     #: what the user should know about the choice, or about the program
     remarks: tuple[str, ...] = ()
+    #: folders of a program that runs elsewhere
+    mapping: PathMapping | None = None
 
     def of(self, program: str | None) -> Choice:
         """Return the choice with what there is to know about the program itself."""
@@ -100,7 +103,7 @@ class Choice:
         return replace(self, remarks=(*self.remarks, remark)) if remark else self
 
     def make_backend(self, config: Config) -> Callable[[], Backend]:
-        return lambda: self.debugger.make(self.found, config)
+        return mapped(lambda: self.debugger.make(self.found, config), self.mapping)
 
 
 def choose(

@@ -22,11 +22,13 @@ from freezeframe.backends.backend import (
     Target,
 )
 from freezeframe.backends.forks import Forks
+from freezeframe.backends.path_mapping import PathMapping
 from freezeframe.backends.transport import corefile
 from freezeframe.errors import DebuggerTimeout, NotFound, Unsupported, UsageError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.places import Location
 from freezeframe.model.stops import DEFAULT_FILTERS
+from freezeframe.session.phase import Phase
 from freezeframe.session.release import release
 from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
@@ -215,6 +217,10 @@ async def attach(
             complete="file",
         ),
     ] = None,
+    map: Annotated[
+        tuple[str, ...],
+        Arg("a folder where the program runs, and the same one here", meta="REMOTE=LOCAL"),
+    ] = (),
     adapter: DebuggerName = None,
     name: SessionName = None,
     child: Child = None,
@@ -226,10 +232,11 @@ async def attach(
 
     It goes on running; with breakpoints given, the answer waits for the first stop.
     """
+    mapping = PathMapping.parse(map, ctx.caller.cwd)
     meant = await _joining.meant(
         ctx, Wanted(where, wait_for, pid, simulator, bundle_id, adapter, timeout)
     )
-    choice = meant.choice
+    choice = replace(meant.choice, mapping=mapping)
     follow = ctx.config.defaults.follow_children if child is None else child == "follow"
     mine = ctx.config.defaults.just_my_code if just_my_code is None else just_my_code
     target = Attach(
@@ -247,7 +254,7 @@ async def attach(
     remote = meant.host is not None
     await _enter_breakpoints(ctx, breakpoints, target.program, remote=remote)
     pause = pause or not resume
-    return await _begin(
+    report = await _begin(
         ctx,
         name or ctx.session_name or meant.name,
         target,
@@ -258,6 +265,11 @@ async def attach(
         remarks=meant.remarks,
         record=record,
     )
+    if report.state == Phase.RUNNING.value and remote and breakpoints and not map:
+        folders = f"dbg attach {where} --map REMOTE=LOCAL"
+        note = f"breakpoints have paths of this machine; where the program's differ: {folders}"
+        report = replace(report, notes=(*report.notes, note))
+    return report
 
 
 def _forks(ctx: Context, child: str | None, choice: select.Choice, command: str) -> Forks:
