@@ -54,7 +54,8 @@ ALLOWED = {
 
 #: inside backends: room or file → what of backends it may import
 ALLOWED_IN_BACKENDS = {
-    "backend": {"builds", "forks"},
+    "backend": {"builds", "forks", "raw_values"},
+    "raw_values": set(),
     "forks": set(),
     "gdb": {"forks"},
     "transport": set(),

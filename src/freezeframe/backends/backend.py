@@ -23,10 +23,12 @@ from freezeframe.model.stops import (
     Thread,
     WatchHit,
 )
-from freezeframe.model.values import ScopeKind
 
 from .builds.recipe import Recipe
 from .forks import Forks
+from .raw_values import RawFrame as RawFrame
+from .raw_values import RawScope as RawScope
+from .raw_values import RawValue as RawValue
 
 # --- what to debug ------------------------------------------------------------------------------
 
@@ -165,62 +167,6 @@ class BoundBreakpoint:
     message: str | None = None
     #: the debugger will never bind it (bad condition, no such line)
     rejected: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RawFrame:
-    """A frame with the debugger's own id."""
-
-    id: int
-    function: str
-    path: str | None = None
-    line: int | None = None
-    column: int | None = None
-    module: str | None = None
-    address: str | None = None
-    library: bool = False
-    source_reference: int = 0
-    arguments: str | None = None
-    waits: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RawScope:
-    name: str
-    kind: ScopeKind
-    ref: int
-    expensive: bool = False
-    count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RawValue:
-    """A value with the debugger's own reference; `ref` 0 means that it has no children."""
-
-    name: str
-    text: str
-    type: str | None = None
-    ref: int = 0
-    count: int | None = None
-    expression: str | None = None
-    address: str | None = None
-    opaque: bool = False
-    #: its text shows all there is (a string in an array of characters)
-    whole: bool = False
-    failed: bool = False
-    #: this is what a function returned with, not a variable
-    returned: bool = False
-    #: a function, class or module under its own name
-    definition: bool = False
-    #: differs from the last stop in the same frame; None where the debugger does not compare
-    changed: bool | None = None
-    #: its text then; None for what is new
-    was: str | None = None
-    #: what changed inside, named by path, and how many more there are
-    parts: tuple[RawValue, ...] = ()
-    more_parts: int = 0
-    #: a variable, or part, that is not there any more
-    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ class Frame:
     arguments: str | None = None
     #: what a thread in this function waits for, where the function tells
     waits: str | None = None
+    #: the compiler has optimised it: lines and variables need not be what the source says
+    optimized: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ class Value:
     more_parts: int = 0
     #: not there any more; `was` is its last text
     gone: bool = False
+    #: the line that declares it, where the debugger says: it tells variables of one name apart
+    declared: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,8 @@ async def _step(
     if count < 1:
         raise UsageError(f"--count takes 1 or more, not {count}.")
     session = ctx.session
+    # The steps out of what the selected frame has called are part of the first one.
+    inner, depth = await _called_by_selected(session) if kind is StepKind.OUT else (0, None)
     if instruction:
         session.require(Feature.INSTRUCTION_STEP)
     clock = _clock(ctx, timeout)
@@ -192,7 +194,7 @@ async def _step(
     while True:
         before = await session.require_stopped()
         ticket = await _resume(session, lambda: session.step(kind, instruction=instruction))
-        count -= 1
+        count -= 0 if inner else 1
         if not wait:
             return await _answer(ctx, session, ticket, clock, tuple(trail), wait=False)
         got = await wait_for_news(session, ticket, clock.left_s, own_s=_STEP_S)
@@ -206,7 +208,22 @@ async def _step(
             stopped, moment = got
         if count == 0 or stopped is not session or not _stepped(kind, before, moment):
             return await stop_report(ctx, stopped, moment, trail=tuple(trail))
-        trail.append(trail_of(stopped, moment))
+        if not inner:
+            trail.append(trail_of(stopped, moment))
+        elif depth is None or moment.depth is None:
+            inner -= 1
+        else:
+            # A step out of a library goes out of all of it.
+            inner = max(0, moment.depth - depth)
+
+
+async def _called_by_selected(session: Session) -> tuple[int, int | None]:
+    """Return how many frames are inside the one that the user has selected, and its depth."""
+    moment = await session.require_stopped()
+    if moment.selected == moment.first_selected:
+        return 0, None
+    depth = moment.depth
+    return moment.selected, None if depth is None else depth - moment.selected
 
 
 @op(
@@ -270,7 +287,7 @@ async def finish(
     timeout: Timeout = None,
     wait: NextStop = True,
 ) -> StopReport:
-    """Run until the current function returns; the answer has the returned value."""
+    """Run until the function of the selected frame returns; the answer has the returned value."""
     return await _step(ctx, StepKind.OUT, count, timeout, wait, False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from freezeframe.backends.backend import Feature
@@ -155,7 +156,11 @@ async def disassemble(
     else:
         begin, named = await _address(moment, where), not where[:1].isdigit()
     asked = count or (_WHOLE_FUNCTION if named else 16)
-    found = list(await moment.backend.disassemble(begin, asked))
+    here = (await moment.current_frame()).address
+    found = [
+        replace(each, current=here is not None and int(each.address, 0) == int(here, 0))
+        for each in await moment.backend.disassemble(begin, asked)
+    ]
     if named and count is None:
         found = _first_function(found)
     lines: list[CodeLine] = []

@@ -83,10 +83,12 @@ async def _whole(
         raw = RawValue(expression, "", ref=moment.handles.resolve(expression), opaque=True)
     else:
         raw = await moment.backend.evaluate(expression, frame_id)
+    moment.open_anew()
     if wanted is not None:
         start, end = wanted
-        children = await moment.backend.children(raw.ref, start=start, count=end - start)
-        return replace(moment.value(raw), children=tuple(moment.value(each) for each in children))
+        found = await moment.backend.children(raw.ref, start=start, count=end - start)
+        children = [await _opened(moment, each, max(depth or 1, 1) - 1) for each in found]
+        return replace(moment.value(raw), children=tuple(children))
     return (
         await _opened(moment, raw, max(depth or 1, 1)) if depth or raw.opaque else moment.value(raw)
     )

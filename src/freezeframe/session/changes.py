@@ -24,7 +24,45 @@ def mark(
     """
     if before is None:
         return tuple(now)
-    return tuple(_marked(value, before.get(value.name), value.name, joint) for value in now)
+    found = []
+    for value in now:
+        then = before.get(key(value)) or before.get(value.name)
+        if then is not None and _is_outer(value, then):
+            found.append(value)  # seen again behind one of its name that was in an inner block
+        elif then is not None and _is_inner(value, then):
+            found.append(_marked(value, None, value.name, joint))
+        else:
+            found.append(_marked(value, then, value.name, joint))
+    return tuple(found)
+
+
+def key(value: Value) -> str:
+    """Return what tells a variable from others of its name."""
+    return value.name if value.declared is None else f"{value.name}\n{value.declared}"
+
+
+def remembered(now: Iterable[Value], before: Mapping[str, Value] | None) -> dict[str, Value]:
+    """Return what later looks are compared with: *now*, and what is hidden by one of its name."""
+    there = by_name(now)
+    hidden = {
+        at: value
+        for at, value in (before or {}).items()
+        if value.declared is not None and value.name in there and at == key(value)
+    }
+    return {**hidden, **there, **{key(value): value for value in there.values()}}
+
+
+def _is_outer(now: Value, then: Value) -> bool:
+    """Whether it is the variable of a block around that of another one of its name."""
+    if then.declared is None:
+        return False
+    return now.declared is None or now.declared < then.declared
+
+
+def _is_inner(now: Value, then: Value) -> bool:
+    if now.declared is None:
+        return False
+    return then.declared is None or now.declared > then.declared
 
 
 def gone(now: Iterable[Value], before: Mapping[str, Value] | None) -> tuple[Value, ...]:
@@ -33,7 +71,7 @@ def gone(now: Iterable[Value], before: Mapping[str, Value] | None) -> tuple[Valu
     return tuple(
         Value(name, "", changed=True, was=value.text, gone=True)
         for name, value in (before or {}).items()
-        if name not in names
+        if name == value.name and name not in names
     )
 
 

@@ -64,6 +64,7 @@ async def _ask(session: Session, moment: Moment) -> None:
         if moment.selected == 0 and session.sources.unreadable(frames[0]):
             moment.selected = inlined_into(frames) or 0
             moment.inlined = moment.selected > 0
+        moment.first_selected = moment.selected
         moment.view = session.memory.compare(moment, await moment.look(moment.selected))
         if not session.finishing or event.reason is not StopReason.STEP:
             # Debuggers keep what any function returned with in view, long after.

@@ -46,7 +46,7 @@ class FrameMemory:
         )
         values = [value for scope in view.scopes for value in scope.values]
         before = self._seen.pop(key, None)
-        self._seen[key] = changes.by_name(values)
+        self._seen[key] = changes.remembered(values, before)
         while len(self._seen) > _KEPT:
             self._seen.pop(next(iter(self._seen)))
         joint = moment.backend.tool.joint

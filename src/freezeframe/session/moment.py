@@ -78,6 +78,8 @@ class Moment:
     handles: Handles
     #: index of the frame that commands without a frame of their own speak of
     selected: int = 0
+    #: the one that the report of the stop spoke of, before anybody selected another
+    first_selected: int = 0
     exception: ExceptionInfo | None = None
     #: the variables of the selected frame, changes marked
     view: FrameView | None = None
@@ -233,6 +235,10 @@ class Moment:
             returned,
         )
 
+    def open_anew(self) -> None:
+        """Count the values that are opened from here on: another answer begins."""
+        self._opened = _Opened()
+
     async def open(self, raw: RawValue, depth: int = 1) -> Value:
         """Return the value with its children when its own text does not show them."""
         value = self.value(raw)
@@ -265,6 +271,7 @@ class Moment:
             parts=tuple(self.value(part) for part in raw.parts),
             more_parts=raw.more_parts,
             gone=raw.gone,
+            declared=raw.declared,
         )
 
     @property
@@ -309,4 +316,5 @@ def _frame(index: int, raw: RawFrame, handle: str | None) -> Frame:
         source_reference=raw.source_reference,
         arguments=raw.arguments,
         waits=raw.waits,
+        optimized=raw.optimized,
     )

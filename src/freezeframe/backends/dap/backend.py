@@ -293,8 +293,8 @@ class DapBackend:
     ) -> Sequence[RawValue]:
         shown = await part(self._link.wire, ref, start, count)
         absent, target = self._adapter.values.absent, self._link.target
-        values = [translate.value(v, self._adapter) for v in shown if not absent(v, target)]
-        return values + self._link.returns.within(ref)
+        found = [translate.value(v, self._adapter) for v in shown if not absent(v, target)]
+        return [*self._adapter.values.visible(found), *self._link.returns.within(ref)]
 
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False

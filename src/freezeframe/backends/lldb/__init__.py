@@ -47,6 +47,7 @@ def first_commands(target: Target) -> list[str]:
         "settings set target.process.stop-on-exec false",
         f'command script import "{_PROBE}"',
         f'command script import "{_THREADS_PROBE}"',
+        f'command script import "{_PASSES_PROBE}"',
     ]
     if not isinstance(target, Core) and target.forks is Forks.CHILD:
         commands.append("settings set target.process.follow-fork-mode child")
@@ -79,16 +80,16 @@ SIGNALS = (
 
 
 def once_a_pass(target: Target, numbers: Collection[int]) -> str | None:
-    """Return what makes breakpoints on Rust's macros stop once, by `passes_probe`."""
-    if not numbers or target.program is None or not is_rust(target.program):
-        return None
-    return f"freezeframe-once-a-pass {' '.join(map(str, numbers))}"
+    """Return what makes breakpoints on lines with several places stop once, by `passes_probe`.
+
+    A negative number: only locations are left out, its callback is another's.
+    """
+    return f"freezeframe-once-a-pass {' '.join(map(str, numbers))}" if numbers else None
 
 
 def _rust_commands(path: str) -> list[str]:
     commands = [
         f"settings set target.process.thread.step-avoid-regexp '{_RUST_LIBRARIES}'",
-        f'command script import "{_PASSES_PROBE}"',
     ]
     root = sysroot(path)
     if root is None:

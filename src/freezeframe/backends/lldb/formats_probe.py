@@ -4,6 +4,9 @@ from typing import Any
 
 import lldb  # type: ignore[import-not-found]
 
+#: bytes of an array of characters that are read
+_LONGEST = 4096
+_CHARACTERS = "^(const |volatile )*((un)?signed )?char ?\\\\[[0-9]+\\\\]$"
 _UNIQUE = "^std::(__[a-z0-9]+::)?unique_ptr<.+>(( )?&)?$"
 
 
@@ -64,6 +67,40 @@ def unique_pointer(value: Any, _: Any) -> str:
     return f"{pointer:#x}" if error.Success() else ""
 
 
+def characters(value: Any, _: Any) -> str:
+    """Return the text in an array of characters, up to its end: what lies behind is left over."""
+    raw = value.GetNonSyntheticValue()
+    size, where = raw.GetByteSize(), raw.GetLoadAddress()
+    if where == lldb.LLDB_INVALID_ADDRESS:
+        error = lldb.SBError()
+        data = raw.GetData().ReadRawData(error, 0, min(size, _LONGEST))
+    else:
+        error = lldb.SBError()
+        data = raw.GetProcess().ReadMemory(where, min(size, _LONGEST), error)
+    if error.Fail() or data is None:
+        return f"<{error.GetCString()}>"
+    text, end, _rest = data.partition(b"\0")
+    more = f"...+{size - len(text)} bytes" if not end and size > len(text) else ""
+    return f'"{_escaped(text)}"{more}'
+
+
+def _escaped(data: bytes) -> str:
+    text = data.decode("utf-8", "surrogateescape")
+    return "".join(map(_shown, text))
+
+
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return character if character.isprintable() else f"\\x{code:02x}"
+
+
 def _element_type(provider: Any) -> Any:
     """Return the type of what is in a `std::unordered_map` or one of its kin.
 
@@ -88,6 +125,9 @@ def _mend_unordered() -> None:
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
     _mend_unordered()
+    debugger.HandleCommand(
+        f'type summary add -w default -x "{_CHARACTERS}" -F {__name__}.characters'
+    )
     debugger.HandleCommand(
         f'type synthetic add -w default -x "{_UNIQUE}" -l {__name__}.UniquePointer'
     )

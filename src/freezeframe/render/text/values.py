@@ -361,6 +361,8 @@ def in_frame(frame: Frame, cwd: str | None, *, arguments: bool = False) -> str:
         where = clip(where, 80)
     else:
         where = place(frame.path, frame.line, cwd)
+    if function and frame.optimized:
+        function += " [optimized]"
     return f"{where} in {function}" if function else where
 
 

@@ -337,6 +337,8 @@ class Values:
     nameless: Callable[[Mapping[str, Any]], bool] = lambda variable: False
     #: a value with what the adapter tells of it beyond the protocol
     enrich: Callable[[RawValue, Mapping[str, Any]], RawValue] = lambda value, variable: value
+    #: variables of a scope without those that one of the same name in an inner block hides
+    visible: Callable[[Sequence[RawValue]], Sequence[RawValue]] = lambda values: values
     #: the text says no more than the type and an address
     is_opaque: Callable[[str, str | None], bool] = lambda text, type: False
     #: what the names of values begin with that a function returned

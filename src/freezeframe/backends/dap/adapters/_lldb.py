@@ -155,6 +155,29 @@ def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
     return lldb.enriched(value)
 
 
+#: LLDB's name of a variable that another one of its name is beside: `x @ app.c:18`
+_ONE_OF_SEVERAL = re.compile(r"(?P<name>\S+) @ .*:(?P<line>\d+)")
+
+
+def visible(values: Sequence[RawValue]) -> Sequence[RawValue]:
+    """Of variables of one name the innermost is meant: LLDB lists outer blocks first."""
+    found: list[RawValue] = []
+    at: dict[str, int] = {}
+    for value in values:
+        match = _ONE_OF_SEVERAL.fullmatch(value.name)
+        if match is None:
+            found.append(value)
+            continue
+        name = match["name"]
+        value = replace(value, name=name, expression=name, declared=int(match["line"]))
+        if name in at:
+            found[at[name]] = value
+        else:
+            at[name] = len(found)
+            found.append(value)
+    return found
+
+
 def hides(variable: Mapping[str, Any]) -> bool:
     """Values that the compiler made and gave no name."""
     return str(variable.get("name", "")).startswith("<null>") and not nameless(variable)
@@ -337,6 +360,7 @@ VALUES = Values(
     absent=absent,
     hides=hides,
     nameless=nameless,
+    visible=visible,
     enrich=enrich,
     returned_prefixes=("(Return Value)",),
 )

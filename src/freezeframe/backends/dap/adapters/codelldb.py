@@ -121,8 +121,10 @@ def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreak
 
 def _once_a_pass(target: Target, wanted: Mapping[int, Sequence[WantedBreakpoint]]) -> str | None:
     # Those with a condition have a hook of its own.
-    free = [number for number, all in wanted.items() if not any(each.condition for each in all)]
-    return lldb.once_a_pass(target, free)
+    numbers = [
+        -number if any(each.condition for each in all) else number for number, all in wanted.items()
+    ]
+    return lldb.once_a_pass(target, numbers)
 
 
 def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:

@@ -18,7 +18,7 @@ from freezeframe.backends.backend import (
     StepKind,
     WantedBreakpoint,
 )
-from freezeframe.backends.console.reader import Fields
+from freezeframe.backends.console.reader import Fields, quote
 from freezeframe.errors import (
     EvaluationFailed,
     Stale,
@@ -31,6 +31,7 @@ from .life import GdbLife
 from .line import Answered, GdbRefused, at, rows
 from .marks import FILTERS
 from .objects import Place
+from .shapes import levels_of
 
 _ALWAYS = frozenset(
     {
@@ -169,13 +170,19 @@ class GdbMi(GdbLife):
         end = start + count
         if start == 0:
             self._values.foresee(Place(thread, 0))
-        listed, called, depth = await self._line.together(
+        listed, called, depth, *optimized = await self._line.together(
             [
                 f"-stack-list-frames --thread {thread} {start} {end - 1}",
                 f"-stack-list-arguments --thread {thread} --simple-values {start} {end - 1}",
                 # Bounded: an endless recursion has more frames than anyone waits for.
                 f"-stack-info-depth --thread {thread} {end + 1}",
+                *self._ask_optimized(thread, start, end - 1),
             ]
+        )
+        levels = (
+            set(levels_of(optimized[0].said))
+            if optimized and isinstance(optimized[0], Answered)
+            else set()
         )
         total = None
         if isinstance(depth, Answered):
@@ -194,8 +201,15 @@ class GdbMi(GdbLife):
             self._last_frame += 1
             self._frames[self._last_frame] = Place(thread, int(each["level"]))
             arguments = told.get(each["level"])
-            frames.append(names.frame(each, self._last_frame, arguments, self._debug))
+            frame = names.frame(each, self._last_frame, arguments, self._debug)
+            frames.append(replace(frame, optimized=int(each["level"]) in levels))
         return frames, total
+
+    def _ask_optimized(self, thread: int, first: int, last: int) -> list[str]:
+        if not self._values.python:
+            return []
+        probe = quote(f"python freezeframe_optimized({first}, {last})")
+        return [f"-interpreter-exec --thread {thread} --frame 0 console {probe}"]
 
     def _place(self, frame: int | None) -> Place | None:
         if frame is None:

@@ -39,6 +39,11 @@ def nodes_of(said: str) -> list[Node | None]:
     return [None if told is None else _node(told) for told in _unpacked(said)]
 
 
+def levels_of(said: str) -> list[int]:
+    """Return the numbers that the probe has told."""
+    return [int(each) for each in _unpacked(said)]
+
+
 def _unpacked(said: str) -> list[Any]:
     """Return what the probe has told: the last line, behind anything that others have printed."""
     lines = said.split()

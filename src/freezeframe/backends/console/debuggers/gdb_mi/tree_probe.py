@@ -11,6 +11,8 @@ import re
 
 import gdb
 
+_GONE = "<optimized out>"
+_UNSET = "<not initialised yet>"
 _ELEMENTS = 50
 _DEEPEST = 4
 #: of a whole answer; what comes then is told as text
@@ -31,7 +33,7 @@ class FreezeframeTree:
     def variable(self, symbol, frame):
         name = symbol.print_name
         if symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT:
-            return [name, str(symbol.type), "<optimized out>", None, None, None]
+            return [name, str(symbol.type), _GONE, None, None, None]
         try:
             value = symbol.value(frame)
         except gdb.error as error:
@@ -51,9 +53,16 @@ class FreezeframeTree:
             value = self._really(value.referenced_value())
         bare = value.type.strip_typedefs()
         leaf = [name, str(declared), None, expression, None, None]
-        if value.is_optimized_out:
-            leaf[2] = "<optimized out>"
+        if value.is_optimized_out and (bare.code not in _STRUCTS or depth <= 0):
+            leaf[2] = _GONE
             return leaf
+        if value.is_optimized_out:
+            # Some of it: gdb has the rest.
+            children = self._fields(value, bare, expression, ".", depth)
+            if not children or all(child[2] == _GONE for child in children):
+                leaf[2] = _GONE
+                return leaf
+            return [name, str(declared), "", expression, None, children]
         printer = gdb.default_visualizer(value)
         children = count = None
         if bare.code == gdb.TYPE_CODE_PTR and printer is None:
@@ -98,7 +107,11 @@ class FreezeframeTree:
             return leaf
         address = int(value) & ((1 << 64) - 1)
         leaf[2] = hex(address)
-        if not address or depth <= 0:
+        # It points to what is in no memory, but gdb knows its parts.
+        synthetic = not address and "synthetic pointer" in self._text(value)
+        if synthetic:
+            leaf[2] = "<synthetic pointer>"
+        if (not address and not synthetic) or depth <= 0:
             return leaf
         inner = (
             self._really(value.dereference()) if behind.code in _STRUCTS else value.dereference()
@@ -205,6 +218,54 @@ class FreezeframeTree:
         return (found, count) if found else (None, None)
 
 
+#: by file of source: the compiler's words for how it was made
+_OPTIMIZED = re.compile(r" -O(?!0\b)\S*")
+
+
+def _optimized(symtab):
+    """Whether code was optimised; None where its compiler does not tell: only gcc does."""
+    made = getattr(symtab, "producer", None) or ""
+    return bool(_OPTIMIZED.search(made)) if made.startswith("GNU ") else None
+
+
+def _is_unset(symbol, frame, place):
+    """Whether the program has not yet come to where a variable of it is initialised.
+
+    Told of code that runs line by line only: the frame stands before the line of the declaration,
+    or at the first instruction of that.
+    """
+    if symbol.is_argument or symbol.symtab is None or place.symtab is None:
+        return False
+    if (
+        symbol.addr_class == gdb.SYMBOL_LOC_STATIC
+        or symbol.symtab.filename != place.symtab.filename
+    ):
+        return False
+    if not symbol.line or _optimized(place.symtab) is not False:
+        return False
+    if symbol.line != place.line:
+        return symbol.line > place.line
+    table = place.symtab.linetable().line(symbol.line) or ()
+    function = frame.function()
+    if function is None or frame.level() > 0:
+        return False
+    return frame.pc() == min(
+        (entry.pc for entry in table if entry.pc >= function.value().address), default=None
+    )
+
+
+def freezeframe_optimized(first, last):
+    """Tell the levels of frames whose code is optimised."""
+    frame, found = gdb.newest_frame(), []
+    for level in range(last + 1):
+        if frame is None:
+            break
+        if level >= first and _optimized(frame.find_sal().symtab):
+            found.append(level)
+        frame = frame.older()
+    _tell(found)
+
+
 def _tell(what):
     # MI writes what it must escape piece by piece, and each piece would wake up whoever reads it.
     gdb.write(binascii.b2a_base64(json.dumps(what).encode("utf-8")).decode("ascii"))
@@ -233,7 +294,7 @@ def freezeframe_variables(packed):
         block = frame.block()
     except RuntimeError:
         return  # code without debug information
-    told, seen = [], set()
+    told, seen, place = [], set(), frame.find_sal()
     while block is not None:
         for symbol in block:
             name = symbol.print_name
@@ -241,7 +302,11 @@ def freezeframe_variables(packed):
             if name in seen or not (symbol.is_variable or symbol.is_argument):
                 continue
             seen.add(name)
-            told.append([symbol.is_argument, symbol.line, tree.variable(symbol, frame)])
+            if _is_unset(symbol, frame, place):
+                node = [name, str(symbol.type), _UNSET, name, None, None]
+            else:
+                node = tree.variable(symbol, frame)
+            told.append([symbol.is_argument, symbol.line, node])
         if block.function is not None:
             break
         block = block.superblock

@@ -131,7 +131,11 @@ class Values(Objects):
             found = await self._by_listing(place)
         else:
             found = {
-                kind: [self._raw(each.node, place) for each in told if each.argument is kind]
+                kind: [
+                    replace(self._raw(each.node, place), declared=each.line or None)
+                    for each in told
+                    if each.argument is kind
+                ]
                 for kind in (True, False)
             }
         self._kept = {(place, not arguments): found[not arguments]}

@@ -23,7 +23,6 @@ def break_at(place: dict[str, Any], condition: Any) -> dict[str, Any]:
         made.SetCondition(condition)
     if not made.GetNumLocations():
         held.State.unbound.add(made.GetID())
-    # Known in programs of Rust, whose macros put a line into several places.
     held.run(f"freezeframe-once-a-pass {made.GetID()}")
     return _where(made)
 

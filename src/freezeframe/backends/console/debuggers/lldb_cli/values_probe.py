@@ -82,8 +82,12 @@ def variables(frame: Any, at: tuple[int, int], kind: str) -> list[dict[str, Any]
         return [told(each, at, each.GetName(), each.GetName()) for each in frame.GetRegisters()]
     statics = kind == "globals"
     found = frame.GetVariables(not statics, not statics, statics, not statics, _DYNAMIC)
-    names = [(value.GetName(), value) for value in found]
-    return [told(value, at, name, name) for name, value in names if name]
+    # Outer blocks come first: of several of one name the last is meant.
+    names = {value.GetName(): value for value in found if value.GetName()}
+    return [
+        {**told(value, at, name, name), "declared": value.GetDeclaration().GetLine() or None}
+        for name, value in names.items()
+    ]
 
 
 def arguments(frame: Any) -> list[Any]:

@@ -142,5 +142,6 @@ def value(told: Mapping[str, Any]) -> RawValue:
             told.get("count"),
             told.get("expression"),
             told.get("address"),
+            declared=told.get("declared"),
         )
     )

@@ -1,0 +1,111 @@
+"""What blocks, lines and frames of a native program mean: told once, and of the right one."""
+
+from __future__ import annotations
+
+from harness.reports import frame_of, printed, texts, values
+
+BLOCKS = r"""
+#include <stdio.h>
+#include <string.h>
+
+static int shadowed(int x) {
+    int y = 1;
+    {
+        int x = 20;
+        y += x;  // @inner
+    }
+    y += x;  // @outer
+    return y;
+}
+
+static int innermost(int n) {
+    int twice = n * 2;  // @innermost
+    return twice;
+}
+
+static int middle(int n) {
+    int got = innermost(n + 1);
+    return got + 1;
+}
+
+static int outermost(int n) {
+    int got = middle(n + 1);  // @caller
+    return got + 100;
+}
+
+struct row { int width, height; };
+
+int main(void) {
+    char name[16];
+    int sum = 0;
+    memset(name, 'z', sizeof name);
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "row%d", i);
+        sum += i; { int twice = i * 2; sum += twice; }  // @block
+        printf("%s %d\n", name, sum);  // @log
+    }
+    struct row rows[3] = {{1, 2}, {3, 4}, {5, 6}};
+    printf("%d %d\n", shadowed(5), rows[1].width);  // @rows
+    printf("%d\n", outermost(1));
+    return 0;
+}
+"""
+
+
+def test_a_line_with_a_block_stops_and_counts_once_each_time_it_is_run(dbg, native):
+    p = native(BLOCKS)
+    dbg.data("break", p.at("log"), "--log", "{name} {sum}")
+    seen, logged = [], ""
+    report = dbg.data("start", p.name, "-b", p.at("block"))
+    while report["state"] == "stopped":
+        seen.append(texts(report)["i"])
+        report = dbg.data("continue")
+        logged += printed(report, "log")
+
+    assert seen == ["0", "1", "2"]
+    # What lies behind the end of a text is not part of it.
+    assert logged.split("\n") == ['"row0" 0', '"row1" 3', '"row2" 9', ""]
+
+
+def test_a_variable_is_not_taken_for_another_one_of_its_name(dbg, native):
+    p = native(BLOCKS)
+    dbg.data("start", p.name, "-b", p.at("inner"))
+    inside = dbg.data("locals")
+    dbg.data("break", p.at("outer"))
+    outside = values(dbg.data("continue"))
+
+    listed = [value["name"] for scope in inside["scopes"] for value in scope["values"]]
+    assert listed.count("x") == 1
+    assert texts(inside)["x"] == "20"
+    assert (outside["x"]["text"], outside["x"]["changed"]) == ("5", False)
+    assert (outside["y"]["text"], outside["y"]["changed"]) == ("21", True)
+
+
+def test_finish_finishes_the_frame_that_is_selected(dbg, native):
+    p = native(BLOCKS)
+    dbg.data("start", p.name, "-b", p.at("innermost"))
+    dbg.data("up")
+
+    report = dbg.data("finish")
+
+    assert (report["returned"]["text"], frame_of(report)["function"]) == ("7", "outermost")
+
+
+def test_a_range_shows_what_is_in_each_element(dbg, native):
+    p = native(BLOCKS)
+    dbg.data("start", p.name, "-b", p.at("rows"))
+
+    out = dbg("print", "rows", "--range", "1:3").out
+
+    assert "width=3, height=4" in out
+    assert "width=5, height=6" in out
+
+
+def test_instructions_of_another_function_are_not_where_the_program_stands(dbg, native):
+    p = native(BLOCKS)
+    dbg.data("start", p.name, "-b", p.at("rows"))
+
+    shown = dbg.data("disassemble", "innermost")["instructions"]
+
+    assert shown[-1]["text"].split()[0] in ("ret", "retq")
+    assert not any(each["current"] for each in shown)
