@@ -56,6 +56,7 @@ ALLOWED = {
 ALLOWED_IN_BACKENDS = {
     "backend": {"builds", "forks", "raw_values"},
     "raw_values": set(),
+    "snapshots": set(),
     "forks": set(),
     "gdb": {"forks"},
     "transport": set(),
@@ -94,6 +95,7 @@ ALLOWED_IN_BACKENDS = {
         "lldb",
         "native",
         "python",
+        "snapshots",
         "sources",
         "transport",
     },

@@ -3,20 +3,63 @@
 from __future__ import annotations
 
 from harness import facts
+from harness.reports import Data
+
+IDLE = """\
+import asyncio
+async def work(number, jobs):
+    job = await jobs.get()  # @waits
+async def main():
+    jobs = asyncio.Queue()
+    async with asyncio.TaskGroup() as group:
+        for number in range(2):
+            group.create_task(work(number, jobs), name=f"worker-{number}")
+asyncio.run(main())  # @runs
+"""
+
+
+def own(stack: Data) -> Data:
+    """Return the innermost frame of the user's in a stack."""
+    return next(frame for frame in stack["frames"] if not frame["library"])
 
 
 def test_a_deadlock_is_shown_although_nothing_can_be_stopped(dbg, program):
     p = program("deadlock.py")
     dbg("start", p.name, "--no-wait")
-    wanted = [f"{name} is at {p.at(name)} in {name}" for name in ("first", "second")]
+    wanted = {name: (p.at(name), name) for name in ("first", "second")}
 
     def seen() -> bool:
-        said = dbg.data("pause", "--timeout", "0.3")
-        if said["state"] == "stopped":  # it was still on its way there
+        report = dbg.data("pause", "--timeout", "0.3")
+        if report["state"] == "stopped":  # it was still on its way there
             dbg("continue", "--no-wait")
-        return all(any(line in note for note in said["notes"]) for line in wanted)
+            return False
+        found = {
+            stack["thread"]["name"]: (f"deadlock.py:{own(stack)['line']}", own(stack)["function"])
+            for stack in report["stacks"]
+        }
+        return found.items() >= wanted.items()
 
     facts.wait_until(seen, "both threads wait for each other")
-    text = dbg("pause", "--timeout", "0.3").out
-    assert f"MainThread is at {p.at('main')} in <module>" in text
-    assert "next: dbg await or dbg stop" in text
+    text = dbg("await", "--timeout", "0.1").out
+    assert "thread 1 (MainThread), in threading.Thread.join:" in text
+    assert f"{p.at('main')} in <module>" in text
+    assert "next: dbg await or dbg pause" in text
+
+
+def test_an_idle_event_loop_shows_its_tasks_and_what_each_awaits(dbg, write_program):
+    p = write_program("idle.py", IDLE)
+
+    def seen() -> list[Data]:
+        report = dbg.data("await", "--timeout", "0.2")
+        return [task for task in report["tasks"] if task["state"] == "waiting"]
+
+    dbg("start", p.name, "--no-wait")
+    facts.wait_until(lambda: len(seen()) == 3, "every task waits")
+    parent, first, second = seen()
+    assert (parent["name"], parent["awaits"]) == ("Task-1", "asyncio.TaskGroup.__aexit__")
+    for task, name in ((first, "worker-0"), (second, "worker-1")):
+        assert task["name"] == name
+        assert task["awaits"] == "asyncio.Queue.get"
+        assert task["awaited_by"] == "Task-1"
+        assert f"idle.py:{task['frame']['line']}" == p.at("waits")
+    assert "worker-1  awaits asyncio.Queue.get" in dbg("threads").out

@@ -440,7 +440,4 @@ class Reverses(Protocol):
     """What a backend with Feature.STEP_BACK can do besides."""
 
     async def step_back(self, thread: int, kind: StepKind | None = StepKind.OVER) -> None:
-        """Undo a step; without a kind, go back to the breakpoint before. What follows is an event.
-
-        Raises DebuggerError at the first stop.
-        """
+        """Undo a step, or without a kind go back to the breakpoint before. Raises DebuggerError."""

@@ -23,6 +23,8 @@ class RawFrame:
     waits: str | None = None
     #: the compiler has optimised it: lines and variables need not be what the source says
     optimized: bool = False
+    task: str | None = None
+    suspended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

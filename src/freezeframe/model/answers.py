@@ -9,7 +9,7 @@ from __future__ import annotations
 from .places import CodeLine, Source
 from .records import dataclass, field
 from .runs import Run
-from .stops import Breakpoint, ExceptionFilter, Exit, Frame, Stop, Thread, Watchpoint
+from .stops import Breakpoint, ExceptionFilter, Exit, Frame, Stop, Task, Thread, Watchpoint
 from .values import Scope, Value
 
 
@@ -82,6 +82,9 @@ class StopReport:
     selected: Frame | None = None
     #: where there is no source: the instructions around the place, the registers among `scopes`
     instructions: tuple[Instruction, ...] = ()
+    #: of a program that runs on: where each thread is, and what it holds, as far as it can be seen
+    stacks: tuple[Stack, ...] = ()
+    tasks: tuple[Task, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,7 @@ class Evaluated:
 @dataclass(frozen=True, slots=True)
 class Threads:
     threads: tuple[Thread, ...]
+    tasks: tuple[Task, ...] = ()
     via: str | None = None
     next: tuple[str, ...] = ()
 

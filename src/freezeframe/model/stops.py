@@ -43,6 +43,10 @@ class Frame:
     waits: str | None = None
     #: the compiler has optimised it: lines and variables need not be what the source says
     optimized: bool = False
+    #: the task that runs in it, of the innermost frame; or, where it is suspended, that awaits here
+    task: str | None = None
+    #: not on the stack: a coroutine that goes on when the task of the stack is done
+    suspended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,21 @@ class Thread:
     #: innermost frame, where it was asked for
     frame: Frame | None = None
     current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task of an event loop that is not done."""
+
+    name: str
+    #: `running`, `waiting`, `ready`, `not started`
+    state: str
+    #: where it stands in the user's own code
+    frame: Frame | None = None
+    #: what it waits for: `asyncio.sleep`, `task fetch-2`, `gather of 3`
+    awaits: str | None = None
+    #: the task that goes on when this one is done
+    awaited_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

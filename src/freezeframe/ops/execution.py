@@ -21,7 +21,7 @@ from freezeframe.session.waiting import ticket as told
 from freezeframe.session.waiting import wait as wait_for_news
 
 from ._arguments import NextStop, Timeout
-from ._blocked import where_it_waits
+from ._blocked import other_stacks, with_stacks
 from ._context import Context
 from ._places import located
 from ._registry import Arg, Effect, Needs, op
@@ -33,7 +33,7 @@ _Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
 #: How long a step is waited for although another session of the tree has stopped meanwhile.
 _STEP_S = 0.3
 #: How long a program is waited for that was asked to stop, where its stacks are seen all the same.
-_PAUSE_S = 5.0
+_PAUSE_S = 2.0
 
 
 #: Calls into libraries on one line that a step goes through before it gives up.
@@ -68,13 +68,15 @@ async def _answer(
     trail: tuple[StepTrail, ...] = (),
     *,
     wait: bool = True,
+    paused: bool = False,
 ) -> StopReport:
-    """Wait for news of the tree and report it."""
+    """Wait for news of the tree and report it. *paused*: the program was asked to stop."""
     if not wait:
         return running_report(ctx, session, None, trail=trail)
     got = await wait_for_news(session, ticket, clock.left_s)
     if got is None:
-        return running_report(ctx, session, clock.waited_s, trail=trail)
+        report = running_report(ctx, session, clock.waited_s, trail=trail)
+        return await with_stacks(session, report, paused=paused)
     stopped, moment = got
     ended = () if session.live or stopped is session else (f"{session.name} has ended",)
     return await stop_report(ctx, stopped, moment, trail=trail, notes=ended)
@@ -394,11 +396,13 @@ async def pause(ctx: Context, *, timeout: Timeout = None) -> StopReport:
         return await stop_report(ctx, session, moment, notes=("the program stood still already",))
     ticket = told(session)
     await session.require(Feature.PAUSE).pause(None)
-    report = await _answer(ctx, session, ticket, clock)
-    if report.state != Phase.RUNNING.value:
-        return report
-    notes = await where_it_waits(session)
-    return replace(report, notes=(*report.notes, *notes), next=("await", "stop"))
+    report = await _answer(ctx, session, ticket, clock, paused=True)
+    if report.state == Phase.RUNNING.value:
+        return replace(report, next=("await", "stop"))
+    moment = session.moment
+    if moment is not None and moment.event.reason is StopReason.PAUSE:
+        report = replace(report, stacks=await other_stacks(moment))
+    return report
 
 
 @op(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
+from freezeframe.backends.snapshots import TakesSnapshots
 from freezeframe.errors import DebuggerError, NotFound, UsageError
 from freezeframe.model.answers import (
     Backtrace,
@@ -367,7 +368,7 @@ async def globals_(ctx: Context, *, range: _Range = None, all: _Definitions = Fa
     example="threads",
 )
 async def threads(ctx: Context) -> Threads:
-    """List the threads, and where each stands."""
+    """List the threads, where each stands, and the tasks of event loops."""
     session = ctx.session
     backend = session.require_backend()
     moment = session.moment if session.phase is Phase.STOPPED else None
@@ -382,7 +383,11 @@ async def threads(ctx: Context) -> Threads:
                 place, state = _standing(await moment.frames(_LOOKED_AT, thread=thread.id))
         current = thread.id == moment.thread.id
         listed.append(replace(thread, frame=place, current=current, state=state))
-    return Threads(tuple(listed))
+    seen = None
+    if isinstance(backend, TakesSnapshots):
+        with contextlib.suppress(DebuggerError):
+            seen = await backend.snapshot(stacks=False)
+    return Threads(tuple(listed), seen.tasks if seen is not None else ())
 
 
 def _standing(frames: Sequence[Frame]) -> tuple[Frame | None, str]:

@@ -45,6 +45,7 @@ from ._arguments import (
     SessionName,
     Timeout,
 )
+from ._blocked import with_stacks
 from ._context import Context
 from ._joining import ALONE, Wanted
 from ._registry import Arg, Effect, op
@@ -433,7 +434,8 @@ async def _begin(
     got = await wait_for_news(session, ticket, left if wait else 0)
     if got is None:
         waited = time.monotonic() - began if wait else None
-        return running_report(ctx, session, waited, notes=tuple(notes), first=True)
+        report = running_report(ctx, session, waited, notes=tuple(notes), first=True)
+        return await with_stacks(session, report)
     stopped, moment = got
     return await stop_report(ctx, stopped, moment, notes=tuple(notes), first=True)
 

@@ -317,4 +317,6 @@ def _frame(index: int, raw: RawFrame, handle: str | None) -> Frame:
         arguments=raw.arguments,
         waits=raw.waits,
         optimized=raw.optimized,
+        task=raw.task,
+        suspended=raw.suspended,
     )

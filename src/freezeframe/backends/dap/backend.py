@@ -23,10 +23,12 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.backends.debugger import Found
+from freezeframe.backends.snapshots import Snapshot
 from freezeframe.config import Config
 from freezeframe.errors import (
     DebuggerError,
     DebuggerLost,
+    DebuggerTimeout,
     EvaluationFailed,
     Unsupported,
 )
@@ -43,6 +45,8 @@ from .watches import Watch, address_of, again_anywhere
 
 log = logging.getLogger(__name__)
 
+#: How long a program that runs may take to tell its stacks.
+_SNAPSHOT_S = 3.0
 _STEPS = {StepKind.OVER: "next", StepKind.INTO: "stepIn", StepKind.OUT: "stepOut"}
 
 
@@ -242,6 +246,18 @@ class DapBackend:
         if threads:
             self._first_thread = threads[0].id
         return threads
+
+    async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
+        frames = self._adapter.frames
+        if frames.ask_snapshot is None:
+            return None
+        arguments = {"expression": frames.ask_snapshot(stacks), "context": "watch"}
+        try:
+            body = await self._link.wire.request("evaluate", arguments, timeout_s=_SNAPSHOT_S)
+        except (Refused, DebuggerTimeout):
+            # Code that holds the interpreter's lock lets nobody look.
+            return None
+        return frames.read_snapshot(body.get("result") or "")
 
     async def _told_frames(
         self, thread: int, start: int, count: int

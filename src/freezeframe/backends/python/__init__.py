@@ -4,6 +4,8 @@ objects_probe  runs inside the program: classes, fields and elements, read witho
 shapes_probe   runs inside the program: how values are put together from their parts
 text_probe     runs inside the program: texts of values, and what they hold
 names_probe    runs inside the program: which function a name means
+stacks_probe   runs inside the program: stacks of threads that nothing has stopped
+tasks_probe    runs inside the program: tasks of asyncio, and what each awaits
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ SHAPES_PROBE = Path(__file__).with_name("shapes_probe.py")
 TEXT_PROBE = Path(__file__).with_name("text_probe.py")
 #: the file of the module that finds functions by name
 NAMES_PROBE = Path(__file__).with_name("names_probe.py")
+#: the file of the module that tells stacks of running threads
+STACKS_PROBE = Path(__file__).with_name("stacks_probe.py")
+#: the file of the module that tells tasks
+TASKS_PROBE = Path(__file__).with_name("tasks_probe.py")
 
 
 def interpreter(target: Launch | Attach, configured: str | None) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from freezeframe.model.answers import Backtrace, FrameAnswer, Stack, Threads
-from freezeframe.model.stops import Frame, Thread
-from freezeframe.render.budget import Listing, Section
+from freezeframe.model.stops import Frame, Task, Thread
+from freezeframe.render.budget import Capped, Listing, Section
 from freezeframe.render.page import Line, Tone, View, row
 from freezeframe.render.words import clip, number, one_line, plural
 
@@ -103,7 +103,33 @@ def _backtrace(answer: Backtrace, view: View) -> list[Section]:
     return [*sections, *next_step(answer.next), *via(answer.via)]
 
 
-def _stack(stack: Stack, unfold: bool, view: View, *, titled: bool) -> Section:
+def stack_sections(stacks: Sequence[Stack], rank: int, view: View) -> list[Section]:
+    """Return the stacks of threads beside the one that a report is about."""
+    return [Capped(_stack(stack, False, view, titled=True, rank=rank), 1200) for stack in stacks]
+
+
+def task_sections(tasks: Sequence[Task], rank: int, view: View) -> list[Section]:
+    """Return one line for each task: its name, what it does, where."""
+    if not tasks:
+        return []
+
+    def item(index: int, width: int) -> list[Line]:
+        task = tasks[index]
+        state = f"awaits {clip(task.awaits, 60)}" if task.awaits else one_line(task.state)
+        where = in_frame(task.frame, view.cwd) if task.frame else ""
+        by = f"for {clip(task.awaited_by, 40)}" if task.awaited_by else ""
+        return [row(f"  {clip(task.name, 40)}", state, where, by)]
+
+    def more(shown: int) -> str | None:
+        missing = len(tasks) - shown
+        return f"  … {plural(missing, 'more task')} (dbg threads {view.more})" if missing else None
+
+    return [Listing(rank, len(tasks), item, more, head=(Line("tasks:", Tone.HEAD),))]
+
+
+def _stack(
+    stack: Stack, unfold: bool, view: View, *, titled: bool, rank: int | None = None
+) -> Section:
     frames = stack.frames
 
     def traits(frame: Frame) -> Traits:
@@ -123,6 +149,8 @@ def _stack(stack: Stack, unfold: bool, view: View, *, titled: bool) -> Section:
         mark = "->" if selected else "  "
         where = in_frame(entry, view.cwd, arguments=entry.index not in stack.values)
         text = f"{mark} {entry.index:>{digits}}  {where}"
+        if entry.suspended:
+            text = f"{text}, awaiting in task {clip(entry.task or '', 40)}"
         lines = [Line(text, Tone.CURRENT if selected else Tone.PLAIN)]
         pad = " " * (digits + 5)
         for value in stack.values.get(entry.index, ()):
@@ -143,8 +171,10 @@ def _stack(stack: Stack, unfold: bool, view: View, *, titled: bool) -> Section:
 
     state = "" if stack.thread.state == "stopped" else f", {one_line(stack.thread.state)}"
     title = Line(f"{thread_words(stack.thread)}{state}:", Tone.HEAD)
+    if rank is None:
+        rank = 1 if stack.thread.current or not titled else 2
     return Listing(
-        1 if stack.thread.current or not titled else 2,
+        rank,
         len(entries),
         item,
         more,
@@ -193,4 +223,9 @@ def _threads(answer: Threads, view: View) -> list[Section]:
 
     if not threads:
         return [headline("no threads"), *next_step(answer.next)]
-    return [Listing(1, len(threads), item, more), *next_step(answer.next), *via(answer.via)]
+    return [
+        Listing(1, len(threads), item, more),
+        *task_sections(answer.tasks, 2, view),
+        *next_step(answer.next),
+        *via(answer.via),
+    ]

@@ -20,7 +20,7 @@ from freezeframe.render.words import clip, number, one_line, place, plural, rela
 
 from ._table import headline, next_step, renders, via, wrapped_in
 from .breakpoints import breakpoint_words
-from .frames import Fold, Traits, fold, thread_words
+from .frames import Fold, Traits, fold, stack_sections, task_sections, thread_words
 from .machine import instruction_sections
 from .output import output_sections
 from .source import source_sections
@@ -134,6 +134,8 @@ def _report(report: StopReport, view: View) -> list[Section]:
     sections.extend(source_sections(report.source, _SOURCE, current_only=view.brief))
     sections.extend(instruction_sections(report.instructions, _SOURCE, view))
     sections.extend(_callers(report.callers, view))
+    sections.extend(stack_sections(report.stacks, _SOURCE, view))
+    sections.extend(task_sections(report.tasks, _SOURCE, view))
     sections.extend(changed_values(report.scopes, _CHANGED))
     for section in unchanged_values(report.scopes, _VALUES, view, names_only=view.repeated):
         sections.append(Capped(section, view.limit // 3))
@@ -168,6 +170,8 @@ def _reason(stop: Stop, report: StopReport, prefix: str, view: View) -> list[Sec
             words = longer
         else:
             extra.append(wrapped_in(_CAUSE, f"reason: {description}"))
+    if stop.frame is not None and stop.frame.task and not stop.frame.suspended:
+        words = f"{words}, task {clip(stop.frame.task, 40)}"
     if _thread_matters(stop, report.threads):
         longer = f"{words}, {thread_words(stop.thread)}"
         if size(longer) <= HEADLINE:

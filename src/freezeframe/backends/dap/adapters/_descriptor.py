@@ -23,15 +23,27 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.forks import FOLLOWS, Ways
+from freezeframe.backends.snapshots import Snapshot
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError
 from freezeframe.model.records import dataclass, field
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 
+from ._output import Output
 from ._plan import Dial, Endpoint, Plan, Reverse, Socket, Spawn, Stdio, Surroundings
 
-#: of `_plan`, for those who write an adapter
-__all__ = ("Dial", "Endpoint", "Plan", "Reverse", "Socket", "Spawn", "Stdio", "Surroundings")
+#: of `_output` and `_plan`, for those who write an adapter
+__all__ = (
+    "Dial",
+    "Endpoint",
+    "Output",
+    "Plan",
+    "Reverse",
+    "Socket",
+    "Spawn",
+    "Stdio",
+    "Surroundings",
+)
 
 # --- a child that the debugger offers -----------------------------------------------------------
 
@@ -319,6 +331,10 @@ class Frames:
     is_none: Callable[[Mapping[str, Any]], bool] = lambda frame: False
     #: its number of frames is a guess unless it sends fewer than were asked for
     guesses_depth: bool = False
+    #: an expression without a frame that tells threads and tasks of a running program (of a stopped
+    #: one too; True: with the stacks of threads), and how its answer is read
+    ask_snapshot: Callable[[bool], str] | None = None
+    read_snapshot: Callable[[str], Snapshot] = lambda text: Snapshot()
     #: names of a function's arguments, from its source; (path, line, function)
     argument_names: Callable[[str, int, str], Sequence[str] | None] = lambda path, line, name: None
 
@@ -399,27 +415,6 @@ class Raw:
     #: instructions (address, count) that the protocol's request does not reach; and their form
     disassemble: Callable[[str, int], str] | None = None
     read_disassembly: Callable[[str], Sequence[Mapping[str, Any]]] = lambda text: ()
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """What is said on the way: by the program, by logpoints, by the debugger itself."""
-
-    #: categories of output events that nobody wants
-    ignored: frozenset[str] = frozenset({"telemetry"})
-    #: the program's own output comes as events; else what comes so is the debugger's
-    of_program: bool = True
-    #: words of its own that it passes off as the program's errors
-    disguised: Callable[[str], bool] = lambda text: False
-    #: console output of its own that nobody asked for
-    chatter: Callable[[str], bool] = lambda text: False
-    #: logpoints speak through the console: what their messages are put between, to be told from
-    #: the adapter's own words
-    log_marks: tuple[str, str] | None = None
-    #: logpoints are written by the program into a FIFO of ours (see `Breakpoints.wire`)
-    log_channel: bool = False
-    #: a logpoint's message as it is shown: what could not be evaluated, in few words
-    log_text: Callable[[str], str] = lambda text: text
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import Insecure, Unsupported
 
-from . import conditions, exceptions, joining, values
+from . import conditions, exceptions, joining, snapshots, values
 
 # --- finding it, and the interpreter to run -----------------------------------------------------
 
@@ -374,6 +374,9 @@ ADAPTER = Adapter(
         function_name=lambda name: name.removesuffix(exceptions.CURRENT),
         is_library=_is_library,
         is_none=exceptions.is_none,
+        read=exceptions.read_frame,
+        ask_snapshot=conditions.snapshot,
+        read_snapshot=snapshots.read,
         argument_names=values.argument_names,
     ),
     values=Values(

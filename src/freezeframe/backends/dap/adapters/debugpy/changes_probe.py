@@ -42,6 +42,9 @@ _NAMED = (
     types.ModuleType,
     type,
 )
+_GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+#: flags of code that is suspended and goes on: generators, coroutines, async generators
+_SUSPENDS = 0x20 | 0x80 | 0x200
 #: id of a frame → what was last seen of it
 _seen: dict[int, _Seen] = {}
 #: thread → how often it stopped
@@ -140,6 +143,9 @@ def _tag(frame: Any) -> Any:
     Up to 3.11 that is pydevd's own object for the frame, behind its trace function; later pydevd
     sets none and the place is free. Such a function is never called: nothing traces there.
     """
+    if sys.version_info < (3, 12) and frame.f_code.co_flags & _SUSPENDS:
+        # pydevd has another object for it each time that it goes on.
+        return _generator(frame)
     trace = frame.f_trace
     if trace is None:
         if sys.version_info >= (3, 12):
@@ -148,6 +154,17 @@ def _tag(frame: Any) -> Any:
     method = getattr(trace, "get_method_object", None)
     owner = getattr(method(), "__self__", None) if method is not None else trace
     return owner if type(owner).__name__ in ("PyDBFrame", "_Tag") else None
+
+
+def _generator(frame: Any) -> Any:
+    """Return a weak reference to the generator or coroutine of *frame*: one object for each."""
+    import gc
+    import weakref
+
+    for each in gc.get_referrers(frame):
+        if type(each) in _GENERATORS:
+            return weakref.ref(each)
+    return None
 
 
 class _Tag:
@@ -373,10 +390,10 @@ class _Differences:
         first = 0
         if len(were) != len(are):
             least = min(len(were), len(are))
-            while first < least and _equal(were[first], are[first]):
+            while first < least and self._equal(were[first], are[first]):
                 first += 1
             last = 0
-            while last < least - first and _equal(were[-1 - last], are[-1 - last]):
+            while last < least - first and self._equal(were[-1 - last], are[-1 - last]):
                 last += 1
             were = were[first : len(were) - last]
             are = are[first : len(are) - last]
@@ -389,11 +406,12 @@ class _Differences:
             if new.rest is None:
                 self._add(f"{path}[{first + at}]", None, _said(were[at]))
 
-
-def _equal(old: Any, new: Any) -> bool:
-    found = _Differences()
-    found.compare(old, new, "")
-    return not found.count
+    def _equal(self, old: Any, new: Any) -> bool:
+        found = _Differences()
+        # What is being compared around these may contain itself.
+        found._same = set(self._same)
+        found.compare(old, new, "")
+        return not found.count
 
 
 def _said(node: Any) -> str:

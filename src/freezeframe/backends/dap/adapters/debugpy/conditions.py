@@ -15,9 +15,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from freezeframe.backends.python import NAMES_PROBE, OBJECTS_PROBE, SHAPES_PROBE, TEXT_PROBE
+from freezeframe.backends.python import (
+    NAMES_PROBE,
+    OBJECTS_PROBE,
+    SHAPES_PROBE,
+    STACKS_PROBE,
+    TASKS_PROBE,
+    TEXT_PROBE,
+)
 
 _PROBE = "__import__('sys').modules['_freezeframe']"
+_CURES = "__import__('sys').modules['_freezeframe_cures']"
 _VALUES = "__import__('sys').modules['_freezeframe_values']"
 #: module → file, in the order in which they need one another: what every process gets, and what
 #: is compiled in one that stops
@@ -34,6 +42,9 @@ _LATER = (
     ("_freezeframe_hooks", "hooks_probe.py"),
     ("_freezeframe_changes", "changes_probe.py"),
     ("_freezeframe_values", "values_probe.py"),
+    ("_freezeframe_tasks", str(TASKS_PROBE)),
+    ("_freezeframe_stacks", str(STACKS_PROBE)),
+    ("_freezeframe_async", "async_probe.py"),
 )
 #: code of files with such a name is neither traced nor shown by pydevd
 _PROBE_FILE = "<frozen freezeframe>"
@@ -211,6 +222,11 @@ def passed() -> str:
 def failure(key: str) -> str:
     """Return the expression that tells why the condition of *key* raised, if it did."""
     return f"{_PROBE}.failure({key!r})"
+
+
+def snapshot(stacks: bool) -> str:
+    """Return the expression that tells the living tasks, with the stacks of threads, as JSON."""
+    return f"{_CURES}.snapshot({stacks})"
 
 
 def page(expression: str, start: int, end: int) -> str:

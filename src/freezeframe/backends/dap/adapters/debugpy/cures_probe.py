@@ -107,7 +107,15 @@ def values(debugger: Any) -> None:
     debugger.do_wait_suspend = do_wait_suspend
 
 
-def _tell_values(debugger: Any) -> None:
+def snapshot(stacks: bool) -> str:
+    """Return the living tasks, with the *stacks* of threads, as JSON; the program may run."""
+    _load()
+    probes: Any = sys.modules
+    probes["_freezeframe_values"].install(current())
+    return str(probes["_freezeframe_async"].snapshot(stacks, _is_debugger_s))
+
+
+def _load() -> None:
     # Threads may stop together, each for the first time.
     with _loading:
         for name, text in _later.items():
@@ -115,10 +123,15 @@ def _tell_values(debugger: Any) -> None:
                 module = type(sys)(name)
                 exec(compile(text, current.__code__.co_filename, "exec"), module.__dict__)
                 sys.modules[name] = module
+
+
+def _tell_values(debugger: Any) -> None:
+    _load()
     probes: Any = sys.modules
     probes["_freezeframe_values"].install(debugger)
     _quietly(probes["_freezeframe_hooks"].install)
     probes["_freezeframe_changes"].stopped()
+    probes["_freezeframe_async"].install()
 
 
 def system_exit(debugger: Any) -> None:
@@ -410,6 +423,31 @@ def functions(debugger: Any) -> None:
     sys.modules["_freezeframe_functions"].install(debugger)
 
 
+def coroutines(debugger: Any) -> None:
+    # pydevd's steps end in the event loop where a coroutine of the user's gives control to it.
+    suspend, wait = debugger.set_suspend, debugger.do_wait_suspend
+
+    def probe() -> Any:
+        return sys.modules.get("_freezeframe_async")
+
+    def set_suspend(thread: Any, reason: int, *arguments: Any, **named: Any) -> Any:
+        if probe() is not None and _quietly(probe().goes_on, debugger, thread, reason):
+            return None
+        return suspend(thread, reason, *arguments, **named)
+
+    def do_wait_suspend(thread: Any, frame: Any, *arguments: Any, **named: Any) -> Any:
+        if probe() is not None and probe().declined():
+            return None
+        try:
+            return wait(thread, frame, *arguments, **named)
+        finally:
+            if probe() is not None:
+                _quietly(probe().resumed, thread, frame)
+
+    debugger.set_suspend = set_suspend
+    debugger.do_wait_suspend = do_wait_suspend
+
+
 CURES = (
     delay,
     functions,
@@ -423,4 +461,5 @@ CURES = (
     slow_exit,
     repeated_raises,
     unseen_exceptions,
+    coroutines,
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from freezeframe.backends.backend import RawFrame
 from freezeframe.model.stops import ExceptionInfo, TracebackLine
 
 _LIBRARY = re.compile(
@@ -25,6 +26,9 @@ _CHAIN = re.compile(
 CURRENT = " (Current frame)"
 #: what pydevd says of an exception that says nothing
 _WORDLESS = "exception: no description"
+#: what `async_probe.py` puts before the names of functions
+_TASK = re.compile(r"\[Task: (.*?)\] (?=\S+$)")
+_AWAITING = re.compile(r"\[Chained Exc: awaiting (.*?)\] (?=\S+$)")
 #: pydevd adds it to the type's name when the stop is not in the frame that raised
 _NOTE = re.compile(r"\s+\(note: full exception trace is shown.*", re.DOTALL)
 
@@ -76,7 +80,23 @@ def is_none(frame: Mapping[str, Any]) -> bool:
     recursion that is too deep may end in what looks on.
     """
     path = str((frame.get("source") or {}).get("path", ""))
-    return str(frame.get("name", "")).startswith("[Chained Exc: ") or _is_pydevd(path)
+    name = str(frame.get("name", ""))
+    chained = name.startswith("[Chained Exc: ") and _AWAITING.match(name) is None
+    return chained or _is_pydevd(path)
+
+
+def read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
+    """Return a frame with its task: the one that runs in it, or that awaits there."""
+    for pattern in (_TASK, _AWAITING):
+        if match := pattern.match(frame.function):
+            running = pattern is _TASK
+            return replace(
+                frame,
+                function=frame.function[match.end() :],
+                task=match[1],
+                suspended=not running,
+            )
+    return frame
 
 
 def _is_pydevd(path: str) -> bool:

@@ -1,0 +1,85 @@
+"""Coroutines and tasks: where steps lead, what they changed, and which task a stop is in."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.reports import changed, frame_of, place, texts
+
+TASKS = """\
+import asyncio
+async def fetch(n):
+    total = 0
+    await asyncio.sleep(0.001 * n)
+    total += n  # @added
+    return total
+async def numbers(n):
+    for i in range(n):
+        await asyncio.sleep(0.001)  # @sleeps
+        yield i  # @yields
+async def work():
+    one = await fetch(1)  # @one
+    two = await asyncio.gather(fetch(1), fetch(2))  # @two
+    seen = []  # @seen
+    async for each in numbers(1):
+        seen.append(each)  # @append
+    async with asyncio.TaskGroup() as group:  # @group
+        task = group.create_task(fetch(3), name="fetch-3")
+    return one, two, seen  # @end
+async def main():
+    result = await work()  # @calls
+    print(result)  # @last
+asyncio.run(main())  # @runs
+print("over")  # @over
+"""
+
+
+@pytest.fixture
+def tasks(write_program):
+    return write_program("tasks_.py", TASKS)
+
+
+def test_steps_over_an_await_stay_in_the_coroutine_and_say_what_it_changed(dbg, tasks):
+    report = dbg.data("start", tasks.name, "-b", tasks.at("one"))
+    assert frame_of(report)["task"] == "Task-1"
+    assert "in work, task Task-1" in dbg("context").out
+
+    report = dbg.data("next")
+    assert (place(report), changed(report)) == (tasks.at("two"), {"one"})
+    report = dbg.data("next")
+    assert (place(report), texts(report)["two"]) == (tasks.at("seen"), "[1, 2]")
+    assert changed(report) == {"two"}
+    while place(report) != tasks.at("last"):
+        assert "asyncio" not in frame_of(report)["path"]
+        report = dbg.data("next")
+    # The task is over: on to the code that ran the loop.
+    assert place(dbg.data("next")) in (tasks.at("runs"), tasks.at("over"))
+
+
+def test_steps_in_an_async_generator_go_on_when_it_does(dbg, tasks):
+    dbg("start", tasks.name, "-b", tasks.at("sleeps"))
+
+    assert place(dbg.data("next")) == tasks.at("yields")
+    report = dbg.data("finish")
+    assert frame_of(report)["function"] == "work"
+    assert report["returned"]["text"] == "None"
+    # Not at its first await or yield: the value was consumed before.
+    assert texts(report)["seen"] == "[0]"
+
+
+def test_a_task_s_stop_shows_who_awaits_it(dbg, tasks):
+    report = dbg.data("start", tasks.name, "-b", f"{tasks.at('added')}", "--json")
+    seen = {}
+    while report["state"] == "stopped":
+        (stack,) = dbg.data("backtrace")["stacks"]
+        waiting = [
+            (frame["function"], frame["task"], f"tasks_.py:{frame['line']}")
+            for frame in stack["frames"]
+            if frame["suspended"] and not frame["library"]
+        ]
+        seen.setdefault(frame_of(report)["task"], waiting)
+        report = dbg.data("continue")
+    main = ("main", "Task-1", tasks.at("calls"))
+    assert seen["Task-1"] == []
+    assert seen["Task-2"] == [("work", "Task-1", tasks.at("two")), main]
+    assert seen["fetch-3"] == [("work", "Task-1", tasks.at("group")), main]
