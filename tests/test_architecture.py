@@ -386,7 +386,8 @@ def test_a_debugger_s_name_stands_in_its_own_file_only():
     names = adapter_names()
     wrong = []
     for file in sources():
-        if file in GENERATED:
+        # In commands a runtime's name is what a user types.
+        if file in GENERATED or "commands" in file.parts:
             continue
         for line, text in strings_of(file):
             for name, owner in names.items():

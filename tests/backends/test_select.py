@@ -69,12 +69,3 @@ def test_machine_code_gets_gdb_where_it_is_installed_and_swift_always_lldb(tmp_p
     assert taken(str(swift)) == "lldb-dap"
     (found / "gdb").unlink()
     assert taken(str(plain)) == "lldb-dap"
-
-
-def test_a_runtime_s_command_line_is_read_as_the_program_that_it_runs():
-    assert select.behind_runtime("java", ("-jar", "x.jar", "a")) == ("x.jar", "a")
-    assert select.behind_runtime("java", ("Main.java", "-jar")) == ("Main.java", "-jar")
-    assert select.behind_runtime("python3.12", ("app.py",)) == ("app.py",)
-    with pytest.raises(UsageError) as told:
-        select.behind_runtime("java", ("-cp", "out", "Main", "a b"))
-    assert told.value.next == "dbg start --classpath out -m Main -- 'a b'"

@@ -51,8 +51,6 @@ class Debugger:
     modules: bool = False
     #: whether a module of that name is there for it, seen in the caller's directory and environment
     has_module: Callable[[str, str, Mapping[str, str]], bool] = lambda name, cwd, env: False
-    #: reads the words behind its runtime's name: the program and what is for that; None: just so
-    behind_runtime: Callable[[tuple[str, ...]], tuple[str, ...] | None] = lambda words: None
     #: of several that claim a program the lowest is taken
     rank: int = 50
     check_condition: Callable[[str], str | None] = lambda expression: None

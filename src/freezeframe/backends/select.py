@@ -268,20 +268,6 @@ def runs_scripts(runtime: str, *, name: str | None, env: Mapping[str, str], conf
     return any(isinstance(each.find(env, config.adapter(each.name)), Found) for each in there)
 
 
-def behind_runtime(runtime: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the program that a runtime's command line runs, and what is for that.
-
-    Raises UsageError where there are options of the runtime's own before it.
-    """
-    base = os.path.basename(runtime)
-    there = [each for each in known().values() if any(base.startswith(w) for w in each.shebangs)]
-    for each in there:
-        found = each.behind_runtime(words)
-        if found is not None:
-            return found
-    return words
-
-
 def log_problem(message: str, path: str | None) -> str | None:
     """Return why a logpoint's message can never be written, by the language of its file."""
     if path is None:

@@ -249,7 +249,6 @@ def _without_runtime(
     is_file = os.sep not in program and os.path.exists(os.path.join(ctx.caller.cwd, program))
     if is_file or not args or not select.is_runtime(program):
         return program, args, interpreter
-    args = select.behind_runtime(program, args)
     return args[0], args[1:], interpreter or program
 
 

@@ -8,15 +8,21 @@ from collections.abc import Mapping
 
 from freezeframe.errors import NotFound, UsageError
 
-from . import cargo, go, node, npm, python, scripts, wrappers
+from . import cargo, go, java, make, node, npm, python, ruby, scripting, scripts, wrappers
 from .line import CommandLine, Program, Resolved, Step, Tools
 
 #: commands that run commands that run commands
 _DEEPEST = 12
 
+#: commands that stand for another one, and need not be there themselves
+_LOCAL = ("tsx", "ts-node", "npx", "go", "time", "exec", "command", "env")
 _COMMANDS: Mapping[str, Step] = {
     **cargo.COMMANDS,
     **go.COMMANDS,
+    **java.COMMANDS,
+    **make.COMMANDS,
+    **ruby.COMMANDS,
+    **scripting.COMMANDS,
     **node.COMMANDS,
     **npm.COMMANDS,
     **wrappers.COMMANDS,
@@ -64,8 +70,8 @@ async def _once(line: CommandLine, tools: Tools) -> CommandLine | Program | None
     path = line.which(word)
     known = _known(line.name)
     if known is not None and (path is not None or os.sep not in word):
-        if os.sep in word and not _is_script_or_runtime(line, word):
-            return None
+        if path is None and scripts.local_program(line, word) is None and word not in _LOCAL:
+            raise NotFound(f"there is no {word} on PATH.", next="dbg start PROGRAM")
         found = await known(line, tools)
         if found is not None:
             return found
@@ -95,10 +101,6 @@ def _is_here(line: CommandLine, word: str) -> bool:
     if os.path.isdir(path):
         return _known(word) is None and line.which(word) is None
     return os.path.exists(path)
-
-
-def _is_script_or_runtime(line: CommandLine, word: str) -> bool:
-    return line.which(word) is not None
 
 
 def _has_suffix(word: str) -> bool:

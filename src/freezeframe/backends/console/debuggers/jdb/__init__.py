@@ -391,7 +391,6 @@ DEBUGGER = Debugger(
     make=JdbBackend,
     modules=True,
     has_module=programs.has_class,
-    behind_runtime=programs.behind_runtime,
     rank=60,
     servers=("java",),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import shlex
 import struct
 import zipfile
 import zlib
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 
 from freezeframe import files
 from freezeframe.backends.backend import Attach, Launch
-from freezeframe.errors import LaunchFailed, UsageError
+from freezeframe.errors import LaunchFailed
 
 #: where projects keep sources, below their own folder: one folder for each language
 _SOURCES = ("", "src", "src/main/*", "src/test/*", "app/src/main/*", "java", "test")
@@ -62,31 +61,6 @@ def read(target: Launch) -> JavaProgram:
         f"{os.path.basename(target.program)} is neither a jar nor a class file.",
         next="dbg start FILE.java",
     )
-
-
-def behind_runtime(words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the program of a `java` command, and what is for that. Raises UsageError."""
-    if words[0] == "-jar":
-        if len(words) > 1:
-            return words[1:]
-        raise UsageError("-jar takes a file.", next="dbg start FILE.jar")
-    if words[0] in ("-cp", "-classpath", "--class-path") and len(words) > 2:
-        asked = (
-            "--classpath",
-            words[1],
-            "-m",
-            words[2],
-            *(("--", *words[3:]) if words[3:] else ()),
-        )
-        raise UsageError(
-            "the class path is an option of `start`.", next=f"dbg start {shlex.join(asked)}"
-        )
-    if words[0].startswith("-"):
-        raise UsageError(
-            f"{words[0]} is an option of java, which `start` does not know.",
-            next=f"JAVA_TOOL_OPTIONS={words[0]} dbg start FILE.jar",
-        )
-    return None
 
 
 def has_class(name: str, cwd: str, env: Mapping[str, str]) -> bool:

@@ -4,6 +4,8 @@
 # everything is in place. What it finds in the environment it takes out, for children inherit that.
 
 if (socket = ENV.delete("FREEZEFRAME_RUBY_SOCKET"))
+  # Under `ruby -w` what is warned of in the debugger's files is nothing of the program's.
+  verbose, $VERBOSE = $VERBOSE, nil
   begin
     begin
       require "debug/session"
@@ -33,5 +35,6 @@ if (socket = ENV.delete("FREEZEFRAME_RUBY_SOCKET"))
     name = File.join(File.dirname(library), "freezeframe_#{part}.rb")
     eval(File.read(file, encoding: "UTF-8"), TOPLEVEL_BINDING.dup, name)
   end
+  $VERBOSE = verbose
   DEBUGGER__::Freezeframe.open(socket)
 end

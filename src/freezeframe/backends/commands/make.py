@@ -1,0 +1,154 @@
+"""Builds that run tests: `make test`, `ctest -R x`, `meson test x`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from dataclasses import replace
+from typing import Any
+
+from freezeframe.errors import NotFound, UsageError
+
+from . import shell
+from .line import CommandLine, Tools, prepare
+from .options import split
+
+_ENTERING = re.compile(r"^make(?:\[\d+\])?: Entering directory '(.+)'$")
+_LEAVING = re.compile(r"^make(?:\[\d+\])?: Leaving directory")
+#: commands that run tests or a program, by their names; else a program by its path
+_RUNNERS = re.compile(
+    r"(?:python|pypy)[\d.]*|pytest|py\.test|tox|nox|uv|poetry|node|npm|npx|yarn|pnpm|cargo|go|mvn"
+    r"|java|ruby|bundle|rspec|rake|php|phpunit|perl|ctest|meson|env"
+)
+#: that are given by a path and still run no program of the user's
+_TOOLS = re.compile(
+    r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|ld|ar|ranlib|strip|cmake|ninja)"
+)
+
+
+async def make(line: CommandLine, tools: Tools) -> CommandLine:
+    """Read `make test` as the program that its last command runs; the others are run first."""
+    argv = (line.words[0], "-n", "-w", *line.words[1:])
+    ran = await tools.run(argv, cwd=line.cwd, env=line.env)
+    tried = " ".join(line.words)
+    if ran.status != 0:
+        said = (ran.err.strip() or "make cannot tell").splitlines()[0]
+        raise NotFound(f"`{tried}` has nothing to run: {said}", next="make -n")
+    rows = _rows(ran.out, line.cwd)
+    at = next((i for i in range(len(rows) - 1, -1, -1) if _is_run(rows[i][1])), None)
+    if at is None:
+        last = rows[-1][1][:100] if rows else "nothing"
+        raise UsageError(
+            f"`{tried}` runs no program that a debugger can be put before; its last command is "
+            f"`{last}`.",
+            next=f"make {shlex.join(('-n', *line.words[1:]))}  # then: dbg start PROGRAM",
+        )
+    for cwd, text in rows[:at]:
+        there = replace(line, cwd=cwd)
+        after = await prepare(there, tools, ("/bin/sh", "-c", text), text)
+        line = replace(line, remarks=after.remarks)
+    cwd, text = rows[at]
+    commands = shell.read(text, line.env, cwd)
+    assert commands is not None  # as `_is_run` found
+    last_one = commands[-1]
+    inner = line.moved_to(cwd)
+    for each in commands[:-1]:
+        if each.words[:1] == ("cd",) and len(each.words) == 2:
+            inner = inner.moved_to(each.words[1])
+        elif each.words:
+            inner = await prepare(inner, tools, ("/bin/sh", "-c", each.text), each.text)
+    return inner.then(*last_one.words, env=last_one.env).remarking(f"`{tried}` runs: {text[:150]}")
+
+
+def _rows(text: str, cwd: str) -> list[tuple[str, str]]:
+    """Return the commands that make would run, and where."""
+    found, folders = [], [cwd]
+    for row in text.replace("\\\n", " ").splitlines():
+        entering = _ENTERING.match(row)
+        if entering is not None:
+            folders.append(entering[1])
+        elif _LEAVING.match(row):
+            folders.pop()
+        elif row.strip() and not re.match(r"make(\[\d+\])?: ", row):
+            found.append((folders[-1], row.strip()))
+    return found
+
+
+def _is_run(text: str) -> bool:
+    commands = shell.read(text, {}, "/")
+    if not commands or not commands[-1].words:
+        return False
+    word = commands[-1].words[0]
+    name = os.path.basename(word)
+    if _RUNNERS.fullmatch(name) is not None:
+        return True
+    return os.sep in word and _TOOLS.fullmatch(name) is None and not word.startswith("/usr/bin/")
+
+
+# --- tests that a build knows by name ------------------------------------------------------------
+
+
+async def ctest(line: CommandLine, tools: Tools) -> CommandLine:
+    """Read `ctest -R name` as the test's own command."""
+    argv = (line.words[0], "--show-only=json-v1", *line.words[1:])
+    ran = await tools.run(argv, cwd=line.cwd, env=line.env)
+    try:
+        tests: list[dict[str, Any]] = json.loads(ran.out[ran.out.index("{") :])["tests"]
+    except (ValueError, KeyError):
+        said = (ran.err.strip() or ran.out.strip() or "no answer").splitlines()[0]
+        raise NotFound(f"ctest names no tests: {said}.", next="ctest --test-dir build -N") from None
+    tests = [each for each in tests if each.get("command")]
+    if not tests:
+        raise NotFound("no test of ctest's is meant.", next="ctest -N")
+    failed: set[str] = set()
+    remarks: tuple[str, ...] = ()
+    if len(tests) > 1:
+        plain = await tools.run((line.words[0], *line.words[1:]), cwd=line.cwd, env=line.env)
+        failed = set(re.findall(r"^\s*\d+ - (\S+) \(", plain.out, re.MULTILINE))
+        said = f"all {len(tests)} tests pass" if plain.status == 0 else f"{len(failed)} tests fail"
+        remarks = (f"{said}; each alone: dbg start ctest -R '^NAME$'",)
+    test = next((each for each in tests if each.get("name") in failed), tests[0])
+    properties = {each.get("name"): each.get("value") for each in test.get("properties", ())}
+    given = properties.get("ENVIRONMENT") or ()
+    env = dict(each.split("=", 1) for each in given if "=" in each)
+    folder = str(properties.get("WORKING_DIRECTORY") or line.cwd)
+    shown = f"test {test.get('name')} runs: {' '.join(test['command'])}"
+    inner = line.moved_to(folder).then(*map(str, test["command"]), env=env)
+    return inner.remarking(shown[:200], *remarks)
+
+
+async def meson(line: CommandLine, tools: Tools) -> CommandLine | None:
+    """Read `meson test NAME` as the test's own command."""
+    if line.words[1:2] != ("test",):
+        return None
+    found = split(line.words[2:], ("-C", "--suite", "-j", "-t"))
+    folder = line.path(found.value("-C") or ".")
+    argv = (line.words[0], "introspect", "--tests", folder)
+    ran = await tools.run(argv, cwd=line.cwd, env=line.env)
+    try:
+        tests = json.loads(ran.out)
+    except ValueError:
+        raise NotFound("meson names no tests here.", next="meson test -C build --list") from None
+    line = await prepare(line, tools, ("ninja", "-C", folder), f"ninja -C {folder}")
+    named = [each for each in tests if not found.rest or each["name"] in found.rest]
+    if len(named) != 1:
+        names = ", ".join(each["name"] for each in tests)
+        first = tests[0]["name"] if tests else "NAME"
+        raise UsageError(f"which of the tests: {names}?", next=f"dbg start meson test {first}")
+    test = named[0]
+    env = {str(k): str(v) for k, v in (test.get("env") or {}).items()}
+    inner = line.moved_to(test.get("workdir") or folder)
+    return inner.then(*map(str, test["cmd"]), env=env)
+
+
+async def cmake(line: CommandLine, tools: Tools) -> CommandLine | None:
+    """Refuse what builds and runs nothing, with what runs the tests."""
+    folder = "".join(line.words[2:3]) if line.words[1:2] == ("--build",) else "build"
+    raise UsageError(
+        "`cmake` builds and runs no program.", next=f"dbg start ctest --test-dir {folder}"
+    )
+
+
+COMMANDS = {"make": make, "gmake": make, "ctest": ctest, "meson": meson, "cmake": cmake}

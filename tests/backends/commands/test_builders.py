@@ -1,0 +1,119 @@
+"""Builds that run tests, and runtimes with options: make, ctest, rake, java, mvn, php, perl."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from backends.aio import on_loop
+from freezeframe.backends.transport.run import run
+from freezeframe.errors import NotFound, UsageError
+
+from .test_resolve import found, write
+
+
+def need(command: str) -> None:
+    if shutil.which(command) is None:
+        pytest.skip(f"apt-get install {command}")
+
+
+@on_loop
+async def test_make_runs_what_comes_before_its_program(tmp_path):
+    need("make")
+    write(
+        tmp_path / "Makefile",
+        "made:\n\ttouch made\ntest: made\n\tcd sub && MODE=x ./app one\n"
+        "loop:\n\tfor i in 1 2; do ./app; done\n",
+    )
+    app = write(tmp_path / "sub" / "app", "binary", executable=True)
+
+    got = await found(tmp_path, "make test")
+
+    assert (got.program.program, got.program.args) == (app, ("one",))
+    assert (got.line.cwd, got.line.env["MODE"]) == (str(tmp_path / "sub"), "x")
+    assert (tmp_path / "made").exists()
+    with pytest.raises(UsageError, match="for i in 1 2"):
+        await found(tmp_path, "make loop")
+    with pytest.raises(NotFound, match="nosuch"):
+        await found(tmp_path, "make nosuch")
+
+
+@on_loop
+async def test_of_ctests_tests_the_one_that_fails_is_taken(tmp_path):
+    need("ctest")
+    write(
+        tmp_path / "CTestTestfile.cmake",
+        'add_test(good "/bin/true")\nadd_test(bad "/bin/false" "x")\n'
+        'set_tests_properties(bad PROPERTIES ENVIRONMENT "A=b")\n',
+    )
+
+    every = await found(tmp_path, "ctest")
+    one = await found(tmp_path, "ctest -R good")
+
+    assert (every.program.program, every.program.args) == ("/bin/false", ("x",))
+    assert every.line.env["A"] == "b"
+    assert one.program.program == "/bin/true"
+
+
+@on_loop
+async def test_rake_is_asked_which_ruby_it_would_start(tmp_path):
+    need("rake")
+    write(
+        tmp_path / "Rakefile",
+        'require "rake/testtask"\nRake::TestTask.new(:test) { |t| t.pattern = "t/*.rb" }\n'
+        'task(:plain) { File.write("ran", "") }\n',
+    )
+    write(tmp_path / "t" / "a.rb", 'File.write("tested", "")\n')
+
+    tests = (await found(tmp_path, "rake test")).program
+    plain = (await found(tmp_path, "rake plain")).program
+
+    assert tests.program.endswith("rake_test_loader.rb")
+    assert tests.args == ("t/a.rb",)
+    assert not (tmp_path / "tested").exists()
+    assert os.path.basename(plain.program) == "rake"
+
+
+@on_loop
+async def test_options_of_runtimes_are_told_from_their_programs(tmp_path):
+    for name in ("a.rb", "a.php", "a.pl", "a.jar", "A.java"):
+        write(tmp_path / name, "")
+
+    for line, options, program, args in (
+        ("ruby -Ilib -r set a.rb -v", ("-Ilib", "-r", "set"), "a.rb", ("-v",)),
+        ("php -d x=y -n a.php z", ("-d", "x=y", "-n"), "a.php", ("z",)),
+        ("perl -w -I lib a.pl", ("-w", "-I", "lib"), "a.pl", ()),
+        ("java -Da=b -jar a.jar c", ("-Da=b",), "a.jar", ("c",)),
+        ("java -ea A.java d", ("-ea",), "A.java", ("d",)),
+    ):
+        if shutil.which(line.split()[0]) is None:
+            continue
+        got = (await found(tmp_path, line)).program
+        assert (got.interpreter_args, got.program, got.args) == (
+            *(options, str(tmp_path / program), args),
+        ), line
+
+
+@on_loop
+async def test_a_class_of_java_is_found_on_its_class_path(tmp_path):
+    need("java")
+
+    got = (await found(tmp_path, "java -Da=b -cp out:lib/* shop.Main x")).program
+
+    assert (got.program, got.module, got.args) == ("shop.Main", True, ("x",))
+    assert got.interpreter_args == ("-Da=b",)
+    assert got.env["CLASSPATH"] == f"{tmp_path}/out:{tmp_path}/lib/*"
+
+
+@on_loop
+async def test_maven_runs_tests_in_its_own_process(tmp_path):
+    need("mvn")
+    got = (await found(tmp_path, "mvn test -Dtest=X")).program
+
+    assert got.args[:2] == ("test", "-Dtest=X")
+    assert "-DforkCount=0" in got.args
+    argv = (got.interpreter or "", *got.interpreter_args, got.program, "--version")
+    ran = await run(argv, cwd=str(tmp_path), env={**os.environ, **got.env}, timeout_s=60)
+    assert "Apache Maven" in ran.out

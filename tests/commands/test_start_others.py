@@ -1,0 +1,51 @@
+"""What is typed first for programs of node, Ruby and C."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+ADD = "function add(a, b) {\n  return a + b;  // @add\n}\nmodule.exports = { add };\n"
+TESTS = """\
+const test = require("node:test");
+const { add } = require("../add.js");
+test("adds", () => { add(1, 2); });
+"""
+
+
+def need(command: str) -> None:
+    if shutil.which(command) is None:
+        pytest.skip(f"apt-get install {command}")
+
+
+def test_the_natural_ways_to_a_test_of_node_lead_there(dbg, write_program, project):
+    need("npm")
+    p = write_program("add.js", ADD)
+    (project / "t").mkdir()
+    (project / "t" / "a.test.js").write_text(TESTS)
+    (project / "t" / "b.test.js").write_text(TESTS)
+    scripts = {"test": "node --test t/", "unit": "node t/a.test.js | cat"}
+    (project / "package.json").write_text(json.dumps({"name": "x", "scripts": scripts}))
+
+    for words in (("npm", "test"), ("node", "--test", "t/"), ("node", "--no-warnings", "t/a.test")):
+        report = dbg.data("start", *words, "-b", p.at("add"), "--name", "t")
+        assert report["stop"]["frame"]["line"] == p.line("add"), words
+        dbg.data("stop", "-s", "t")
+
+
+def test_a_test_of_ruby_is_found_behind_rake(dbg, write_program, project):
+    need("rake")
+    p = write_program("add.rb", "def add(a, b)\n  a + b # @add\nend\n")
+    (project / "t").mkdir()
+    (project / "t" / "a.rb").write_text('require "add"\nadd(1, 2)\n')
+    (project / "Rakefile").write_text(
+        'require "rake/testtask"\n'
+        'Rake::TestTask.new(:test) { |t| t.libs << "."; t.pattern = "t/*.rb" }\n'
+    )
+
+    for words in (("rake", "test"), ("ruby", "-w", "-I.", "t/a.rb")):
+        report = dbg.data("start", *words, "-b", p.at("add"), "--name", "t")
+        assert report["stop"]["frame"]["line"] == p.line("add"), words
+        assert report["output"]["chunks"] == [], words
