@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 from harness.reports import frame_of, printed, texts, values
 
 BLOCKS = r"""
@@ -109,3 +111,26 @@ def test_instructions_of_another_function_are_not_where_the_program_stands(dbg, 
 
     assert shown[-1]["text"].split()[0] in ("ret", "retq")
     assert not any(each["current"] for each in shown)
+
+
+def test_a_function_without_debug_information_is_the_user_s_own(dbg, native, project):
+    plain = project / "plain.c"
+    plain.write_text("int twice(int x); int plain(int x) { return twice(x) + 1; }\n")
+    subprocess.run(["gcc", "-c", "plain.c", "-o", "plain.o"], cwd=project, check=True)
+    p = native(
+        "int plain(int x);\nint twice(int x) { return x * 2; }  // @twice\n"
+        "int main(void) { return plain(1) - 3; }\n",
+        str(project / "plain.o"),
+    )
+    dbg.data("start", p.name, "-b", p.at("twice"))
+
+    [stack] = dbg.data("backtrace")["stacks"]
+
+    own = [frame["function"] for frame in stack["frames"] if not frame["library"]]
+    assert own == ["twice", "plain", "main"]
+
+
+def test_a_program_without_debug_information_is_said_to_have_none(dbg, native):
+    p = native("int main(void) { return 0; }\n", "-g0")
+
+    assert "has no debug information" in dbg("start", p.name, "-b", "main").out

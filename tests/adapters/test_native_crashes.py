@@ -246,6 +246,7 @@ def test_what_a_sanitizer_finds_is_told_with_the_user_s_own_line(dbg, native):
 
     told = dbg("start", p.name).out
 
+    assert "exception: AddressSanitizer" in told, told
     assert "heap-buffer-overflow" in told
     assert p.at("beyond") in told
 

@@ -173,6 +173,66 @@ def _has_debug_info(path: str, stamp: int) -> bool:
         return False
 
 
+#: what a compiler puts into a program that a sanitizer looks after
+_SANITIZED = (b"__asan_init", b"__ubsan_handle_", b"__tsan_init", b"__lsan_", b"__msan_init")
+
+
+def is_sanitized(path: str) -> bool:
+    """Whether a program was built with a sanitizer."""
+    try:
+        with files.mapped(path) as view:
+            return any(view.find(each) >= 0 for each in _SANITIZED)
+    except (OSError, ValueError):
+        return False
+
+
+_SANITIZER = re.compile(r"(?:ERROR|WARNING): (?P<name>\w+Sanitizer): (?P<what>[^\n]*)")
+_REGISTERS = re.compile(r" at pc 0x[0-9a-f]+ bp 0x[0-9a-f]+ sp 0x[0-9a-f]+| \(pid=\d+\)")
+
+
+def sanitizer_info(words: str) -> ExceptionInfo:
+    """Return what a sanitizer has found, from the report that it has written."""
+    found = list(_SANITIZER.finditer(words))
+    if not found:
+        return ExceptionInfo("sanitizer", "")
+    return ExceptionInfo(found[-1]["name"], _REGISTERS.sub("", found[-1]["what"]).strip())
+
+
+def remark(program: str) -> str | None:
+    """Say of a program without debug information what cannot be shown."""
+    if binary_kind(program) != "elf" or has_debug_info(program):
+        return None
+    name = os.path.basename(program)
+    return f"{name} has no debug information: no lines and no variables are known; build it with -g"
+
+
+def folds_sourceless(program: str) -> bool:
+    """Whether code without lines in a program's own file is a library's, not the user's.
+
+    So it is where libraries are linked into programs: in Rust, and in what is linked statically.
+    """
+    if not has_debug_info(program):
+        return False
+    try:
+        with files.mapped(program) as view:
+            return is_rust(program) or view[:4] != b"\x7fELF" or view.find(b"/ld-") < 0
+    except (OSError, ValueError):
+        return True
+
+
+#: functions around a program in its own file
+STARTERS = frozenset(
+    {"_start", "__libc_start_main", "__libc_start_call_main", "__libc_csu_init", "??"}
+)
+
+
+def is_own_code(program: str | None, module: str | None, function: str) -> bool:
+    """Whether a function without lines in a file is the user's own: his program's."""
+    if program is None or module != os.path.basename(program) or function in STARTERS:
+        return False
+    return not folds_sourceless(program)
+
+
 def can_fork(path: str) -> bool:
     """Whether a program names the function that makes children of it."""
     if binary_kind(path) is None:

@@ -9,6 +9,7 @@ import functools
 import itertools
 import mmap
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -81,6 +82,32 @@ def _has_types(program: str, stamp: int) -> bool:
         return _BASE_TYPE in _tags(kinds)
     except (OSError, ValueError, IndexError, struct.error, zlib.error):
         return False
+
+
+_OPTIMIZED = re.compile(rb"GNU [A-Z][^\0]{0,2000}? (-O(?!0)[^\0 ]*)")
+
+
+@functools.lru_cache(maxsize=8)
+def _optimization(program: str, stamp: int) -> str | None:
+    try:
+        with files.mapped(program) as view:
+            if view[:5] != _ELF:
+                return None
+            texts = _sections(view, ".debug_str", ".debug_line_str")
+    except (OSError, ValueError, IndexError, struct.error, zlib.error):
+        return None
+    for text in texts.values():
+        if (found := _OPTIMIZED.search(text)) is not None:
+            return found[1].decode("ascii", "replace")
+    return None
+
+
+def optimization(program: str) -> str | None:
+    """Return the option with which gcc optimised some of a program; None where none is told."""
+    try:
+        return _optimization(program, os.stat(program).st_mtime_ns)
+    except OSError:
+        return None
 
 
 def _tags(kinds: bytes) -> Iterator[int]:

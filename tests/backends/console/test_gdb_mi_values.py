@@ -136,3 +136,49 @@ async def test_a_gdb_without_python_shows_values_too(shapes, monkeypatch):
         assert values["count"].text == "5"
         assert "id" in values["seen"].text
         assert (await _opened(d, values["bits"].ref))["high"] == "2"
+
+
+NESTED = r"""
+#include <cstdio>
+#include <vector>
+struct Sum {
+    int sum, n;
+    void put(int v) { sum += v; std::printf("%d\n", v); n++; }  // @put
+};
+int main(int argc, char **) {
+    std::puts("first");  // @first
+    std::vector<int> late(3, argc);
+    Sum total{argc, 0};
+    for (int i = 0; i < 2; i++)  // @loop
+        total.put(i * argc);
+    return total.sum - 2 + late[0] - 1;
+}
+"""
+
+
+@on_loop
+async def test_what_is_not_initialised_yet_is_not_shown_as_a_value(tmp_path):
+    source = build(tmp_path, "nested.cpp", NESTED)
+    async with Driver() as driver:
+        await driver.start(source.launch(), source.at("first"), source.at("loop", 2))
+        await driver.stop()
+        first = await driver.locals()
+        await driver.go()
+        second = await driver.locals()
+
+    assert set(first.values()) == {"<not initialised yet>"}
+    assert second["late"] != "<not initialised yet>"
+    assert second["i"] == "<not initialised yet>"
+
+
+@on_loop
+async def test_optimised_frames_say_so_and_a_synthetic_pointer_is_not_null(tmp_path):
+    source = build(tmp_path, "nested.cpp", NESTED, "-O2")
+    async with Driver() as driver:
+        await driver.start(source.launch(), source.at("put"))
+        await driver.stop()
+        frames = await driver.frames()
+        this = (await driver.values(ScopeKind.ARGUMENTS))["this"]
+
+    assert [frame.optimized for frame in frames[:2]] == [True, True]
+    assert this.text in ("<synthetic pointer>", "<optimized out>")

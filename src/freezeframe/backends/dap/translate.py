@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends.backend import (
@@ -150,7 +151,9 @@ def frame(
         or (path is not None and adapter.frames.is_library(path, target)),
         source_reference=source.get("sourceReference") or 0,
     )
-    return adapter.frames.read(raw, body)
+    read = adapter.frames.read(raw, body)
+    own = read.library and read.path is None and adapter.frames.is_own(read, target)
+    return replace(read, library=False) if own else read
 
 
 def scope(body: Body) -> RawScope:

@@ -327,6 +327,8 @@ class Frames:
     thread_name: Callable[[str], str] = lambda name: name
     #: a frame without source is not the user's
     sourceless_is_library: bool = False
+    #: a frame without source that is the user's all the same
+    is_own: Callable[[RawFrame, Target], bool] = lambda frame, target: False
     #: a frame that is none: what the debugger adds below the stack, or is above it itself
     is_none: Callable[[Mapping[str, Any]], bool] = lambda frame: False
     #: its number of frames is a guess unless it sends fewer than were asked for

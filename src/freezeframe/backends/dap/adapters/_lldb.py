@@ -26,6 +26,7 @@ from freezeframe.backends.lldb import sysroot as sysroot
 from freezeframe.backends.native import (
     explain_failure,
     in_last_parentheses,
+    is_own_code,
     is_rust,
     is_stripped,
     panic_info,
@@ -34,7 +35,8 @@ from freezeframe.backends.native import (
     rust_main,
     without_parameters,
 )
-from freezeframe.backends.sources import has_types
+from freezeframe.backends.native import remark as native_remark
+from freezeframe.backends.sources import has_types, optimization
 from freezeframe.model.stops import StopReason
 
 from . import _lldb_exceptions as exceptions
@@ -55,6 +57,20 @@ from ._descriptor import (
     Wired,
     as_dap,
 )
+
+# --- what is said of a program ------------------------------------------------------------------
+
+
+def remark(program: str) -> str | None:
+    """Say what LLDB cannot be trusted with: what has no debug information, what gcc optimised."""
+    if (missing := native_remark(program)) is not None or not os.path.isfile(program):
+        return missing
+    how = optimization(program)
+    if how is None:
+        return None
+    name = os.path.basename(program)
+    return f"{name} is optimised (gcc {how}): LLDB may show wrong values and miss inlined frames"
+
 
 # --- what it is told first ----------------------------------------------------------------------
 
@@ -120,6 +136,10 @@ def read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
 
 def is_library(path: str, target: Target) -> bool:
     return lldb.is_library(path.partition("`")[0])
+
+
+def is_own(frame: RawFrame, target: Target) -> bool:
+    return is_own_code(target.program, frame.module, frame.function)
 
 
 def exit_signal(code: int, last_signal: str | None) -> str | None:
@@ -354,7 +374,11 @@ EXCEPTIONS = Exceptions(
     read_last_words=read_last_words,
 )
 FRAMES = Frames(
-    read=read_frame, is_library=is_library, sourceless_is_library=True, guesses_depth=True
+    read=read_frame,
+    is_library=is_library,
+    is_own=is_own,
+    sourceless_is_library=True,
+    guesses_depth=True,
 )
 VALUES = Values(
     absent=absent,

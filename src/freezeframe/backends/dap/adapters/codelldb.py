@@ -191,6 +191,7 @@ ADAPTER = Adapter(
     plan=_plan,
     binaries=("elf", "mach-o"),
     rank=40,
+    remark=_lldb.remark,
     extra_features=_lldb.FEATURES,
     lacks=frozenset({Feature.RESTART}),
     hints={Feature.STEP_BACK: "dbg restart"},

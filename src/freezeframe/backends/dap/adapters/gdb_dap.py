@@ -39,6 +39,7 @@ from freezeframe.backends.native import (
     read_last_words,
     rust_main,
 )
+from freezeframe.backends.native import remark as native_remark
 from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
@@ -262,6 +263,7 @@ ADAPTER = Adapter(
     patterns=(),
     binaries=("elf",),
     rank=20,
+    remark=native_remark,
     shebangs=(),
     install=("apt-get install gdb",),
     find=_find,

@@ -143,6 +143,7 @@ ADAPTER = Adapter(
     binaries=("elf", "mach-o", "swift"),
     servers=("gdbserver", "lldb-server", "debugserver"),
     rank=10,
+    remark=_lldb.remark,
     extra_features=_lldb.FEATURES,
     lacks=frozenset({Feature.RESTART}),
     hints={Feature.STEP_BACK: "dbg restart"},

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Mapping
 
-from freezeframe.backends import gdb
+from freezeframe.backends import gdb, native
 from freezeframe.backends.backend import Backend
 from freezeframe.backends.debugger import Debugger, Found, Missing
 from freezeframe.config import AdapterConfig, Config
@@ -47,4 +47,5 @@ DEBUGGER = Debugger(
     # thirds of the time, a false condition less than half, and what gcc has optimised is right.
     rank=8,
     forks=gdb.WAYS,
+    remark=native.remark,
 )

@@ -88,7 +88,7 @@ class GdbMi(GdbLife):
         if isinstance(self.target, Core):
             return ()  # the dead throw nothing
         return tuple(
-            replace(f, default=f.default or (f.name == "panic" and self._rust)) for f in FILTERS
+            replace(f, default=f.default or f.name in self._default_filters) for f in FILTERS
         )
 
     @property

@@ -28,10 +28,12 @@ from freezeframe.backends.native import (
     binary_kind,
     check_program,
     explain_failure,
-    has_debug_info,
+    folds_sourceless,
     is_of_type,
     is_rust,
+    is_sanitized,
     panic_info,
+    sanitizer_info,
 )
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
@@ -39,7 +41,7 @@ from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
 from . import exceptions, libc, names, start
 from .kin import GdbFamily
-from .line import Answered, GdbRefused, Happened, Line, Wrote, rows, tap_of
+from .line import Answered, GdbRefused, Happened, Line, Wrote, at, rows, tap_of
 from .marks import Marks
 from .motion import Motion
 from .objects import Place
@@ -75,6 +77,8 @@ class GdbLife(GdbFamily):
         self._rust = False
         #: the program itself has debug information
         self._debug = False
+        #: exception filters that are set because of what the program is
+        self._default_filters: frozenset[str] = frozenset()
         #: its standard output goes out line by line from the beginning
         self._by_line = False
         self._meanings: dict[str, list[str]] = {}
@@ -114,7 +118,11 @@ class GdbLife(GdbFamily):
 
     def _know(self, program: str | None) -> None:
         self._rust = self._values.rust = program is not None and is_rust(program)
-        self._debug = program is not None and has_debug_info(program)
+        self._debug = program is not None and folds_sourceless(program)
+        sanitized = program is not None and is_sanitized(program)
+        self._default_filters = frozenset(
+            name for name, set in (("panic", self._rust), ("sanitizer", sanitized)) if set
+        )
 
     async def _prepare(self, printers: Sequence[str], further: Sequence[str] = ()) -> None:
         """Tell gdb everything at once. Raises LaunchFailed where it refuses one of *further*."""
@@ -439,6 +447,8 @@ class GdbLife(GdbFamily):
         """Return what a filter caught; None where it is of no type that the filter names."""
         if filter == "panic":
             return replace(panic_info(self._last_words()), mode=filter)
+        if filter == "sanitizer":
+            return replace(await self._sanitized(thread), mode=filter)
         if thread is None:
             return ExceptionInfo(exceptions.UNKNOWN, "", mode=filter)
         value_s = self._config.timeouts.value_s
@@ -449,6 +459,14 @@ class GdbLife(GdbFamily):
         if wanted is not None and found.types and not is_of_type(found.types, wanted):
             return None
         return found.info
+
+    async def _sanitized(self, thread: int | None) -> ExceptionInfo:
+        where = await self._line.ask(f"-stack-info-frame{at(thread, 0)}")
+        if str((where.get("frame") or {}).get("func", "")).endswith("__ubsan_on_report"):
+            # It writes its report only behind the place where it can be stopped.
+            what = "undefined behaviour; its report is written when the program goes on"
+            return ExceptionInfo("UndefinedBehaviorSanitizer", what)
+        return sanitizer_info(self._last_words())
 
     async def _meaning(self, function: str) -> list[str]:
         """Return the functions that a name means: gdb knows Rust's by their whole path only."""

@@ -31,7 +31,9 @@ _NO_PLACE = re.compile(
 )
 _NO_LINE = re.compile(r"No line |No compiled code")
 _CATCHES = {"throw": "-catch-throw", "catch": "-catch-catch", "rethrow": "-catch-rethrow"}
-_PANIC, _SIGNAL = "panic", "signal"
+_PANIC, _SIGNAL, _SANITIZER = "panic", "signal", "sanitizer"
+#: where sanitizers go when their report is written: UBSan has one of its own
+_REPORTED = ("__sanitizer_report_error_summary", "__ubsan_on_report")
 
 FILTERS = (
     ExceptionFilter("throw", "C++: when an exception is thrown"),
@@ -39,6 +41,7 @@ FILTERS = (
     ExceptionFilter("rethrow", "C++: when an exception is thrown again"),
     ExceptionFilter(_PANIC, "Rust: when a thread panics"),
     ExceptionFilter(_SIGNAL, "signals that end a program", default=True),
+    ExceptionFilter(_SANITIZER, "what a sanitizer finds"),
 )
 #: signals that end a program by themselves, and mean that it is broken
 _FATAL = "SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGSYS"
@@ -230,6 +233,11 @@ class Marks:
                 body = await self._line.ask(_CATCHES[each.name])
             elif each.name == _PANIC:
                 body = await self._line.ask("-break-insert -f --function rust_panic")
+            elif each.name == _SANITIZER:
+                for function in _REPORTED:
+                    body = await self._line.ask(f"-break-insert -f --function {function}")
+                    self._catches[str(rows(body["bkpt"])[0]["number"])] = each.name
+                continue
             else:
                 continue  # another language's
             self._catches[str(rows(body["bkpt"])[0]["number"])] = each.name

@@ -47,6 +47,7 @@ from freezeframe.backends.native import (
     read_last_words,
     rust_main,
 )
+from freezeframe.backends.native import remark as native_remark
 from freezeframe.backends.transport import xcrun
 from freezeframe.backends.transport.ask import version
 from freezeframe.config import AdapterConfig
@@ -459,6 +460,7 @@ DEBUGGER = Debugger(
     aliases=("lldb",),
     make=lambda found, config: prompted(lambda: Lldb(found.command))(found, config),
     rank=60,
+    remark=native_remark,
     servers=("gdbserver", "lldb-server", "debugserver"),
     forks=lldb.FORKS,
     tested=True,
