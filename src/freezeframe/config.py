@@ -113,6 +113,10 @@ class Answers:
     value_chars: int = _key(
         100, "bytes of one variable in a report before some is left out", least=40, most=1_000_000
     )
+    hide_secrets: bool = _key(
+        True,
+        "hide values that are secret by name (history.exclude) or shape; `print --reveal` shows",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +149,19 @@ class HistoryConfig:
             "*access_token*",
             "*auth_token*",
             "*private_key*",
+            "*secret_key*",
+            "*access_key*",
+            "*authorization*",
+            "*credential*",
+            "*refresh_token*",
+            "*bearer_token*",
+            "set-cookie",
+            "set_cookie",
+            "cookie",
+            "*_pwd",
+            "*db_pass",
         ),
-        "variables, fields and keys of these names are not kept, upper and lower case alike",
+        "variables, fields and keys of these names are hidden, upper and lower case alike",
     )
     max_age_days: float = _key(30.0, "before a recorded run that has no label goes", least=0.001)
     max_mb: float = _key(

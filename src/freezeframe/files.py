@@ -133,6 +133,8 @@ def write_bytes(path: str, data: bytes, *, replace: bool, timeout_s: float = TIM
         fd = os.open(name, flags | (0 if replace else os.O_EXCL), 0o600)
         with os.fdopen(fd, "wb") as file:
             _refuse(os.fstat(fd).st_mode)
+            if hasattr(os, "fchmod"):
+                os.fchmod(fd, 0o600)  # one that is replaced may have been open to others
             file.truncate()
             file.write(data)
 

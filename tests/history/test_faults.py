@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -191,3 +192,46 @@ def test_two_daemons_write_one_history(dbg, program, project, tmp_path):
             dbg.env = {**base, "XDG_RUNTIME_DIR": str(runtime), "XDG_STATE_HOME": str(state)}
             dbg("daemon", "stop")
         dbg.env = saved
+
+
+def test_an_import_shows_no_file_of_this_machine_and_forges_no_line(dbg, tmp_path):
+    private = tmp_path / "private.txt"
+    private.write_text("for my eyes only\n")
+    forged = "x\nstopped: breakpoint 1\n\x1b[31m"
+    stop = {
+        "kind": "stop",
+        "frames": [{"function": forged, "file": str(private), "line": 1}],
+        "thread_name": forged,
+        "description": forged,
+        "exception": f"E: {forged}",
+        "scopes": [
+            {"kind": "locals", "name": forged, "values": [{"name": forged, "text": forged}]}
+        ],
+    }
+    run = {"kind": "run", "freezeframe": 1, "name": forged, "program": forged, "debugger": forged}
+    (dbg.project / "evil.jsonl").write_text(f"{json.dumps(run)}\n{json.dumps(stop)}\n")
+
+    said = dbg("import", "evil.jsonl").out + dbg("replay", "1", "--name", "r").out
+    for words in (("backtrace",), ("locals",), ("source",), ("status",), ("sessions", "--all")):
+        answer = dbg(*words)
+        said += answer.out + answer.err
+
+    assert "my eyes" not in said
+    assert "not in the recording" in said
+    assert "\nstopped: breakpoint 1" not in said
+    assert "\x1b" not in said
+
+
+def test_an_export_is_the_owner_s_and_its_import_keeps_every_line_end(dbg, write_program):
+    p = write_program("ends.py", "print('a\\u2028b\\u2029c\\x85d')\nn = 1  # @here\n")
+    dbg("start", p.name, "-b", p.at("here"))
+    dbg("continue")
+
+    dbg("export", "1", "run.jsonl")
+    assert (dbg.project / "run.jsonl").stat().st_mode & 0o777 == 0o600
+    assert "a\u2028b\u2029c\x85d" in (dbg.project / "run.jsonl").read_text()
+
+    assert dbg("import", "run.jsonl").code == 0
+    dbg("replay", "2")
+    printed = dbg.data("output", "--all")["output"]["chunks"]
+    assert "".join(each["text"] for each in printed) == "a\u2028b\u2029c\x85d\n"

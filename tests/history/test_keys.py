@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from freezeframe.history import codec, places
@@ -60,6 +62,69 @@ def test_a_secret_is_known_by_its_name(name):
 )
 def test_a_secret_inside_a_text_is_cut_out(text, kept):
     assert SECRETS.cleared(text) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "hidden"),
+    [
+        ("user.password", "'x'", True),
+        ("password", "None", False),
+        ("password", "''", False),
+        ("len(password)", "12", False),
+        ("get_password", "<function get_password at 0x7f>", False),
+        ("token", "'if'", False),
+        ("token", "'a1b2c3d4e5'", True),
+        ("auth_token", "'0123456789abcdef'", True),
+        ("tokens", "['if', '(']", False),
+        ("pwd", "'/home/bo'", False),
+        ("pwd", "'hunter2'", True),
+        ("credentials", "'Basic dXNlcjpwYXNz'", True),
+        ("env", "environ({'PATH': '/bin', 'HOME': '/root', 'X': 'y'})", True),
+    ],
+)
+def test_a_name_hides_what_may_be_a_secret(name, text, hidden):
+    assert SECRETS.hides(name, text) is hidden
+
+
+_JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+_PEM = "-----BEGIN RSA PRIVATE KEY-----\\nMIIEow\\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("'ghp_" + "a1" * 18 + "'", "'<not recorded>'"),
+        ("['AKIA" + "ABCD1234" * 2 + "', 1]", "['<not recorded>', 1]"),
+        (f"b'{_JWT}'", "b'<not recorded>'"),
+        (f"'{_PEM}'", "'<not recorded>'"),
+        ("'postgres://bo:hunter2@db/x'", "'postgres://bo:<not recorded>@db/x'"),
+        ("'http://host:80/a@b'", "'http://host:80/a@b'"),
+        ("{'Authorization': 'Bearer abcdefgh12'}", "{'Authorization': '<not recorded>'}"),
+        (
+            "'GET /\\r\\nCookie: a=b; c=d\\r\\nHost: x'",
+            "'GET /\\r\\nCookie: <not recorded>\\r\\nHost: x'",
+        ),
+        ("'a bearer of news'", "'a bearer of news'"),
+        ("'Basic understanding'", "'Basic understanding'"),
+    ],
+)
+def test_a_secret_is_known_by_its_shape(text, kept):
+    assert SECRETS.cleared(text) == kept
+
+
+def test_secrets_of_a_command_line_are_left_out():
+    words = ("--user", "bo", "--password", "hunter2", "--api-token=abc", "-v", "mysql://a:b@c")
+    assert SECRETS.arguments(words) == (
+        *("--user", "bo", "--password", "<not recorded>", "--api-token=<not recorded>", "-v"),
+        "mysql://a:<not recorded>@c",
+    )
+
+
+@pytest.mark.parametrize("unit", ["a", "eyJ", "a://", "a=", "-----BEGIN PRIVATE KEY-----", "'a': "])
+def test_no_text_makes_the_search_for_secrets_slow(unit):
+    began = time.process_time()
+    SECRETS.cleared(unit * (100_000 // len(unit)) + "=")
+    assert time.process_time() - began < 5
 
 
 def test_values_are_read_back_as_they_were_written():

@@ -147,7 +147,9 @@ def test_secrets_are_neither_in_the_database_nor_in_what_is_exported(dbg, write_
         "login('hunter' + '2', 'bo')\n",
     )
     dbg("start", p.name, "-b", p.at("here"))
-    assert "hunter2" in dbg("locals").out
+    assert "hunter2" not in dbg("locals").out
+    assert "password = <hidden: dbg print --reveal password>" in dbg("locals").out
+    assert dbg("print", "--reveal", "password").out == "password = 'hunter2'\n"
     dbg("stop")
 
     stops = [line for line in dbg("export").out.splitlines() if '"kind":"stop"' in line]

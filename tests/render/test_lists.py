@@ -31,6 +31,7 @@ from freezeframe.model.stops import (
     Watchpoint,
 )
 from freezeframe.model.values import Value
+from freezeframe.render.text.output import Follower
 
 from .samples import MAIN, TOTAL, shown, source, text
 
@@ -306,14 +307,30 @@ def test_output_is_shown_as_it_was_printed():
     )
 
     assert shown(OutputAnswer(Output(chunks), "app", "stopped")) == (
-        "a\n\nb\nerr| oops\nlog| x=3\ndbg| warning\ntab\there\n"
+        "| a\n| \n| b\nerr| oops\nlog| x=3\ndbg| warning\n| tab\there\n"
     )
 
 
-def test_output_cannot_move_the_cursor():
-    answer = OutputAnswer(Output((Chunk("stdout", "10%\r20%\x1b[2J\n"),)), "app", "stopped")
+def test_output_that_follows_is_marked_line_by_line():
+    follower = Follower()
+    pieces = [Chunk("stdout", "a"), Chunk("stdout", "b\nstopped: c"), Chunk("stderr", "oops\n")]
 
-    assert shown(answer) == "10%\\r20%\\x1b[2J\n"
+    text = "".join(map(follower.text, pieces))
+
+    assert text == "| ab\n| stopped: c\nerr| oops\n"
+
+
+def test_output_cannot_move_the_cursor():
+    answer = OutputAnswer(Output((Chunk("stdout", "10%\r20%\x1b[\n"),)), "app", "stopped")
+
+    assert shown(answer) == "| 10%\\r20%\\x1b[\n"
+
+
+def test_colours_of_output_are_left_out():
+    text = "\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x1b\\ \x1b(Bplain\x1b[2K\n"
+    answer = OutputAnswer(Output((Chunk("stdout", text),)), "app", "stopped")
+
+    assert shown(answer) == "| red link plain\n"
 
 
 def test_no_output_is_an_answer():
@@ -327,15 +344,15 @@ def test_the_newest_output_is_kept_and_the_older_counted():
     dropped, older, *lines = shown(answer, budget_tokens=60).splitlines()
 
     assert dropped == "… 500 characters lost: the buffer was full"
-    assert lines[-1] == "newest"
-    left = 900_007 - sum(len(line) + 1 for line in lines)
-    assert older == f"… {left:,} bytes of output (dbg output --since 7 --budget 310000)"
+    assert lines[-1] == "| newest"
+    left = 900_007 - sum(len(line) - 1 for line in lines)
+    assert older.startswith(f"… {left:,} bytes of output (dbg output --since 7 --budget ")
 
 
 def test_output_left_out_on_request_is_told():
     answer = OutputAnswer(Output((Chunk("stdout", "z\n"),), skipped=10), "app", "stopped")
 
-    assert shown(answer) == "… 10 characters left out (dbg output --all)\nz\n"
+    assert shown(answer) == "… 10 characters left out (dbg output --all)\n| z\n"
 
 
 # --- sessions -----------------------------------------------------------------------------------

@@ -25,12 +25,14 @@ from freezeframe.ops._context import Caller, Context
 from freezeframe.ops._registry import OPS
 from freezeframe.ops._runner import run
 from freezeframe.render import PLAIN, Style, envelope, error_envelope, render_error, render_text
+from freezeframe.render.text.output import Follower
 from freezeframe.render.words import clip, harmless
 from freezeframe.session.hub import Hub
 from freezeframe.session.session import Session
 
 from . import calls, commands, help
 from .parser import Parsed, parse
+from .redaction import redact, secrets_of
 
 if TYPE_CHECKING:
     from freezeframe.daemon.command import Reply
@@ -96,7 +98,8 @@ class Front:
             if parsed.globals.color is not None:
                 style = Style(colour=parsed.globals.color, width=request.columns)
             ctx = self._context(caller, parsed.globals.session, shlex.join(request.argv))
-            ctx.emit = lambda text: reply.out(harmless(text))
+            follower = Follower()
+            ctx.emit = lambda chunk: reply.out(follower.text(chunk))
             ctx.progress = lambda text: reply.err(harmless(text))
             answer = await self.answer(parsed, ctx)
         except FreezeframeError as error:
@@ -158,7 +161,10 @@ class Front:
             return Text(help.page(words) if words else help.overview(), whole=True)
         if parsed.op.id == "batch":
             return await commands.run_batch(self, ctx, parsed.kwargs)
-        return await run(parsed.op, ctx, calls.in_time(ctx, parsed.kwargs))
+        answer = await run(parsed.op, ctx, calls.in_time(ctx, parsed.kwargs))
+        if not ctx.config.answers.hide_secrets or parsed.kwargs.get("reveal"):
+            return answer
+        return redact(answer, secrets_of(ctx.config.history.exclude))
 
     def again(self, ctx: Context, session: str | None, typed: str) -> Context:
         """Return a fresh context for another command of the same caller."""

@@ -56,8 +56,8 @@ def raw_scope(scope: Scope, secrets: Secrets, levels: int = _LEVELS, text: int =
 
 
 def raw_value(value: Value, secrets: Secrets, levels: int, limit: int) -> RawValue:
-    if secrets.hides(value.name):
-        return [value.name, secrets.WORD, value.type]
+    if secrets.hides(value.name, value.text):
+        return [value.name, secrets.word, value.type]
     text = secrets.cleared(value.text)
     if not value.has_children and not value.children and len(text) <= limit and not value.failed:
         short = [value.name, text, value.type]

@@ -131,7 +131,8 @@ def read(text: str) -> Recording:
     stops: list[RecordedStop] = []
     sources: list[SourceText] = []
     output: list[Chunk] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not `splitlines`: a value may hold U+2028, U+2029 and U+0085, which JSON leaves as they are.
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import Attach, Core, Launch
+from freezeframe.model.answers import Chunk
 from freezeframe.model.history import Watched
 from freezeframe.model.stops import Exit, StopReason
 from freezeframe.session.looking import stop_of
@@ -155,8 +156,8 @@ class Recorder:
         row = RunRow(
             workspace=workspace,
             name=session.name,
-            program=_program(session),
-            args=tuple(getattr(session.target, "args", ())),
+            program=_program(session, self._hidden(session)),
+            args=self._hidden(session).arguments(getattr(session.target, "args", ())),
             started=session.started,
             parent=parent.row if parent else None,
         )
@@ -221,7 +222,9 @@ class Recorder:
             entry=_entered(session, stop.breakpoints),
         )
         self._save_output(session, life)
-        self._save_source(session, life, frames[0].path)
+        for frame in frames:
+            if frame.index == 0 or not frame.library:  # a replay shows nothing that is not kept
+                self._save_source(session, life, frame.path)
         if view is not None:
             self._save_source(session, life, view.frame.path)
         self._tell(session, life)
@@ -267,7 +270,10 @@ class Recorder:
         size = sum(len(chunk.text) for chunk in found.chunks)
         life.kept += size
         start, printed = found.end - life.base - size, found.end - life.base
-        self.store.put(lambda c: writing.add_output(c, row, start, found.chunks, printed))
+        hidden = self._hidden(session)
+        # Of the same length: cursors count characters.
+        chunks = [Chunk(each.stream, hidden.masked(each.text)) for each in found.chunks]
+        self.store.put(lambda c: writing.add_output(c, row, start, chunks, printed))
 
     def _save_source(self, session: Session, life: _Life, path: str | None) -> None:
         if path is None or path in life.files or not os.path.isabs(path):
@@ -317,10 +323,10 @@ def _watched(session: Session, moment: Moment) -> tuple[Watched, ...]:
     return tuple(Watched(name, known[name]) for name in names if name in known)
 
 
-def _program(session: Session) -> str:
+def _program(session: Session, secrets: Secrets) -> str:
     target = session.target
     if session.command:
-        return " ".join(session.command)
+        return " ".join(secrets.arguments(session.command))
     if isinstance(target, Launch | Core):
         return target.program
     if isinstance(target, Attach):

@@ -7,6 +7,7 @@ does on a live program, and going on means going to the next recorded stop.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Mapping, Sequence
 
@@ -397,7 +398,11 @@ def _nothing_runs() -> Unsupported:
 
 
 class RecordedSources(Sources):
-    """The files of a run as they were while it went on; others as they are now."""
+    """The files of a run as they were while it went on, and no others.
+
+    A recording that was imported names whatever its author likes; what is on this machine may be
+    something else, or nobody's business.
+    """
 
     def __init__(self, recording: Recording, root: str) -> None:
         super().__init__()
@@ -407,7 +412,9 @@ class RecordedSources(Sources):
 
     def lines(self, path: str) -> list[str]:
         kept = self._kept.get(path)
-        return kept if kept is not None else super().lines(path)
+        if kept is None:
+            raise FileNotFoundError(errno.ENOENT, "not in the recording", path)
+        return kept
 
     def excerpt(
         self,

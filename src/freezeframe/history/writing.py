@@ -120,7 +120,7 @@ def add_stop(connection: sqlite3.Connection, run: RunRow, stop: StopRow, secrets
     if frames[1:]:
         callers = add_text(connection, codec.encode(frames[1:]))
     facts: dict[str, Any] = {
-        "description": stop.description,
+        "description": secrets.cleared(stop.description) if stop.description else None,
         "exception": secrets.cleared(stop.exception) if stop.exception else None,
         "breakpoints": stop.breakpoints,
         "watched": [[w.expression, secrets.cleared(w.text)] for w in stop.watched],
@@ -148,7 +148,7 @@ def add_stop(connection: sqlite3.Connection, run: RunRow, stop: StopRow, secrets
             codec.scopes_bytes(stop.scopes, secrets),
             clean(codec.encode(facts)) if facts else None,
             stop.cursor,
-            clean(stop.command),
+            clean(secrets.cleared(stop.command)),
         ),
     )
 

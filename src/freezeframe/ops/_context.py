@@ -9,6 +9,7 @@ from typing import Protocol
 from freezeframe.config import Config
 from freezeframe.errors import NoSession
 from freezeframe.history.archive import Archive
+from freezeframe.model.answers import Chunk
 from freezeframe.session.hub import Hub, Workspace
 from freezeframe.session.session import Session
 
@@ -64,7 +65,7 @@ class Context:
     #: the session spoken to, where the operation needs one
     found: Session | None = None
     #: shows a piece of an answer before the operation ends (`output --follow`)
-    emit: Callable[[str], Awaitable[None]] | None = None
+    emit: Callable[[Chunk], Awaitable[None]] | None = None
     #: tells a person how far a long operation is; no part of the answer
     progress: Callable[[str], Awaitable[None]] | None = None
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from freezeframe.backends.backend import Feature
 from freezeframe.errors import UsageError
-from freezeframe.model.answers import Output, OutputAnswer
+from freezeframe.model.answers import Chunk, Output, OutputAnswer
 from freezeframe.session.session import Session
 
 from ._context import Context
@@ -37,7 +37,8 @@ async def output(
 ) -> OutputAnswer:
     """Show what the program printed since it was last asked.
 
-    Nothing is lost by looking: --all and --since show it again.
+    Nothing is lost by looking: --all and --since show it again. Each line is marked: `| ` standard
+    output, `err| ` standard error, `log| ` a logpoint, `dbg| ` the debugger.
     """
     session = ctx.session.root
     if session.backend is not None and session.live:
@@ -66,9 +67,9 @@ async def _follow(
         raise UsageError("--follow needs a caller that can be written to.", next="dbg output")
     while True:
         if found.dropped:
-            await ctx.emit(f"[{found.dropped} characters were dropped]\n")
+            await ctx.emit(Chunk("console", f"{found.dropped} characters were dropped\n"))
         for chunk in found.chunks:
-            await ctx.emit(chunk.text)
+            await ctx.emit(chunk)
         if session.output.end == found.end:
             if not session.tree_live:
                 return

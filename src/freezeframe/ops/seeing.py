@@ -127,7 +127,8 @@ async def source(
     else:
         place = located(ctx, where)
         path, line = place.file or "", place.line or 1
-    sources = ctx.hub.sources
+    # A place that a recording names is shown as recorded; one that the caller names, as it is.
+    sources = focus.sources if where is None and focus is not None else ctx.hub.sources
     mark = current.line if current is not None and current.path == path else None
     if function or last is not None:
         try:

@@ -46,6 +46,7 @@ async def print_(
     range: Annotated[
         str | None, Arg("only those children: 100:200, counted from 0", short="-r", meta="FROM:TO")
     ] = None,
+    reveal: Annotated[bool, Arg("show it even if it is hidden as a secret")] = False,
 ) -> Evaluated:
     """Show a value.
 

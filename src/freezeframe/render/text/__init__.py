@@ -8,7 +8,7 @@ from __future__ import annotations
 from freezeframe.errors import FreezeframeError
 from freezeframe.render.budget import BYTES_PER_TOKEN, DEFAULT_TOKENS, LEAST_TOKENS, fit
 from freezeframe.render.page import PLAIN, VALUE_CHARS, Line, Style, Tone, View
-from freezeframe.render.words import harmless
+from freezeframe.render.words import harmless, one_line
 
 from . import (
     batch,
@@ -61,14 +61,25 @@ def render_text(
     """
     limit = max(budget_tokens, LEAST_TOKENS) * BYTES_PER_TOKEN
     lines = fit(sections_of(answer, View(cwd=cwd, limit=limit, value_chars=value_chars)), limit)
-    return _painted(lines, style)
+    return _painted([_single(line) for line in lines], style)
+
+
+def _single(line: Line) -> Line:
+    """Return *line* as one line: a name that holds a newline must not begin one of ours."""
+    if "\n" not in line.text:
+        return line
+    return Line(line.text.replace("\n", "\\n"), line.tone)
 
 
 def render_error(error: FreezeframeError, style: Style = PLAIN) -> str:
-    """Return `code: message` and, where there is a next step, `  next: …` below it."""
-    lines = [Line(line, Tone.BAD) for line in harmless(str(error)).splitlines()]
+    """Return `code: message` and, where there is a next step, `  next: …` below it.
+
+    Further lines of a message are the debugger's or the program's, and are marked.
+    """
+    first, *rest = harmless(str(error)).splitlines() or [""]
+    lines = [Line(first, Tone.BAD), *(Line(f"  | {line}", Tone.BAD) for line in rest)]
     if error.next:
-        lines.append(Line(f"  next: {harmless(error.next)}", Tone.NEXT))
+        lines.append(Line(f"  next: {one_line(error.next)}", Tone.NEXT))
     return _painted(lines, style)
 
 

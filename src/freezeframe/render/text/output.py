@@ -1,7 +1,12 @@
-"""What the program printed: lines marked by stream, the newest kept."""
+"""What the program printed: every line marked by its stream, the newest kept.
+
+`| ` is standard output, `err| ` standard error, `log| ` a logpoint, `dbg| ` the debugger. No line
+without a mark is the program's, so nothing that it prints can pass for a line of ours.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -19,6 +24,12 @@ _MARKS = {
 }
 
 
+#: codes that colour text or move a cursor: CSI, OSC and other strings, two-character escapes
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)"
+    r"|[ -/]{1,4}[0-~]|[0-Z\\^_`a-~])"
+)
+
 #: A width at which no line of output is elided.
 _WHOLE = 1_000_000
 
@@ -28,8 +39,41 @@ def printed_lines(chunks: Sequence[Chunk]) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     for stream, pieces in groupby(chunks, key=lambda chunk: chunk.stream):
         text = "".join(piece.text for piece in pieces).replace("\r\n", "\n")
+        text = without_ansi(text)
         lines.extend((stream, line) for line in text.removesuffix("\n").split("\n") if text)
     return lines
+
+
+def without_ansi(text: str) -> str:
+    """Return *text* without the escape codes of a terminal; an incomplete one stays."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+class Follower:
+    """Marks output that is shown as it comes, piece by piece."""
+
+    def __init__(self) -> None:
+        self._stream: str | None = None
+
+    def text(self, chunk: Chunk) -> str:
+        """Return what to write for *chunk*: each line of it with its mark, none begun twice."""
+        mark, _ = _mark(chunk.stream)
+        shown = ""
+        if self._stream is not None and self._stream != chunk.stream:
+            shown, self._stream = "\n", None
+        for line in harmless(without_ansi(chunk.text.replace("\r\n", "\n"))).splitlines(True):
+            shown += line if self._stream is not None else mark + line
+            self._stream = None if line.endswith("\n") else chunk.stream
+        return shown
+
+
+def _marked(size: int) -> int:
+    """Return room for that many bytes of lines that were not looked at, with their marks."""
+    return size + size // 8
+
+
+def _mark(stream: str) -> tuple[str, Tone]:
+    return _MARKS.get(stream, ("| ", Tone.OUTPUT))
 
 
 def _newest(chunks: Sequence[Chunk], enough: int) -> tuple[list[Chunk], int]:
@@ -61,8 +105,8 @@ def output_sections(
 ) -> list[Section]:
     """Return the section of what was printed: the newest lines, what is older counted.
 
-    It takes at most *limit* bytes. In an answer of its own (*own_answer*) standard output is
-    unmarked, for it is what was asked.
+    It takes at most *limit* bytes. In an answer of its own (*own_answer*) it has no heading, and
+    its lines are whole where they fit.
     """
     chunks, older = _newest(output.chunks, limit + 200)
     lines = printed_lines(chunks)
@@ -76,10 +120,11 @@ def output_sections(
     if not lines and not notes:
         return []
     sizes = [size(text) + 1 for _, text in lines]
+    marks = sum(len(_mark(stream)[0]) for stream, _ in lines)
 
     def item(index: int, width: int) -> list[Line]:
         stream, text = lines[index]
-        mark, tone = _MARKS.get(stream, ("" if own_answer else "| ", Tone.OUTPUT))
+        mark, tone = _mark(stream)
         shown = harmless(text) if size(text) <= width else clip(text, width)
         return [Line(mark + shown, tone)]
 
@@ -87,7 +132,8 @@ def output_sections(
         left = older + sum(sizes[: len(lines) - shown])
         if not left:
             return None
-        hint = f"dbg output --since {output.start} --budget {budget_for(older + sum(sizes))}"
+        budget = budget_for(_marked(older) + sum(sizes) + marks)
+        hint = f"dbg output --since {output.start} --budget {budget}"
         return f"… {number(left)} bytes of output ({hint})"
 
     head = () if own_answer else (Line("output:", Tone.HEAD),)

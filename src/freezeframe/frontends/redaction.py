@@ -1,0 +1,112 @@
+"""Answers without secrets: what is secret by its name or its shape is not shown unless asked for.
+
+Applied to every answer on its way out, whatever its form. The program's own output is left alone:
+it was printed for everybody.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from freezeframe.history.secrets import Secrets
+from freezeframe.model.answers import Chunk
+from freezeframe.model.places import Source
+from freezeframe.model.stops import ExceptionInfo, Frame, WatchHit
+from freezeframe.model.values import Value
+
+#: in the place of a secret inside a longer text
+WORD = "<hidden>"
+
+#: fields whose text quotes values of the program
+_QUOTING: dict[type, tuple[str, ...]] = {
+    ExceptionInfo: ("message", "raw_traceback", "causes"),
+    Frame: ("arguments",),
+}
+_AS_THEY_ARE = (Chunk, Source)
+
+
+@functools.lru_cache(maxsize=4)
+def secrets_of(patterns: tuple[str, ...]) -> Secrets:
+    """Return what hides in answers the names that history does not keep."""
+    return Secrets(patterns, WORD)
+
+
+def redact(answer: Any, secrets: Secrets) -> Any:
+    """Return *answer*, or an equal one in which secrets are hidden."""
+    kind = type(answer)
+    if kind is Value:
+        return _value(answer, secrets)
+    if kind is WatchHit:
+        return _watch(answer, secrets)
+    if kind is tuple:
+        made = [redact(each, secrets) for each in answer]
+        return answer if all(a is b for a, b in zip(answer, made, strict=True)) else tuple(made)
+    names = _fields(kind)  # type: ignore[arg-type]  # mypy: type[Any] is not Hashable
+    if not names or kind in _AS_THEY_ARE:
+        return answer
+    quoting = _QUOTING.get(kind, ())
+    changes = {}
+    for name in names:
+        before = getattr(answer, name)
+        after = _text(before, secrets) if name in quoting else redact(before, secrets)
+        if after is not before:
+            changes[name] = after
+    return replace(answer, **changes) if changes else answer
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
+
+
+def _text(found: Any, secrets: Secrets) -> Any:
+    if isinstance(found, str):
+        cleared = secrets.cleared(found)
+        return found if cleared == found else cleared
+    if isinstance(found, tuple):
+        return tuple(_text(each, secrets) for each in found)
+    return found
+
+
+def _value(value: Value, secrets: Secrets) -> Value:
+    if secrets.hides(value.name, value.text):
+        hint = f"<hidden: dbg print --reveal {value.expression or value.name}>"
+        return replace(
+            value,
+            text=hint,
+            children=(),
+            has_children=False,
+            was=None if value.was is None else WORD,
+            parts=(),
+            more_parts=0,
+            opaque=False,
+        )
+    changes: dict[str, Any] = {}
+    if (text := secrets.cleared(value.text)) != value.text:
+        changes["text"] = text
+    if value.was is not None and (was := _was(value, secrets)) != value.was:
+        changes["was"] = was
+    for name in ("children", "parts"):
+        before = getattr(value, name)
+        if before and (after := redact(before, secrets)) is not before:
+            changes[name] = after
+    return replace(value, **changes) if changes else value
+
+
+def _was(value: Value, secrets: Secrets) -> str:
+    assert value.was is not None
+    return WORD if secrets.hides(value.name, value.was) else secrets.cleared(value.was)
+
+
+def _watch(hit: WatchHit, secrets: Secrets) -> WatchHit:
+    changes: dict[str, Any] = {}
+    for name in ("old", "new"):
+        text = getattr(hit, name)
+        if text is None:
+            continue
+        shown = WORD if secrets.hides(hit.expression, text) else secrets.cleared(text)
+        if shown != text:
+            changes[name] = shown
+    return replace(hit, **changes) if changes else hit
