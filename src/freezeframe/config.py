@@ -133,34 +133,21 @@ class Defaults:
     just_my_code: bool = _key(False, "never stop or step in the code of libraries")
 
 
+_SECRET_NAMES = (
+    *("*password*", "*passwd*", "*passphrase*", "*_pwd", "*db_pass", "*secret*", "*credential*"),
+    *("*api_key*", "*apikey*", "*private_key*", "*access_key*", "*authorization*"),
+    *("*access_token*", "*auth_token*", "*refresh_token*", "*bearer_token*"),
+    *("cookie", "set-cookie", "set_cookie"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class HistoryConfig:
     """What is kept of every stop, and for how long."""
 
     record: bool = _key(True, "keep every stop of every session", env="FREEZEFRAME_RECORD")
     exclude: tuple[str, ...] = _key(
-        (
-            "*password*",
-            "*passwd*",
-            "*passphrase*",
-            "*secret*",
-            "*api_key*",
-            "*apikey*",
-            "*access_token*",
-            "*auth_token*",
-            "*private_key*",
-            "*secret_key*",
-            "*access_key*",
-            "*authorization*",
-            "*credential*",
-            "*refresh_token*",
-            "*bearer_token*",
-            "set-cookie",
-            "set_cookie",
-            "cookie",
-            "*_pwd",
-            "*db_pass",
-        ),
+        _SECRET_NAMES,
         "variables, fields and keys of these names are hidden, upper and lower case alike",
     )
     max_age_days: float = _key(30.0, "before a recorded run that has no label goes", least=0.001)
