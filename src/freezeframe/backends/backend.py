@@ -46,6 +46,8 @@ class Launch:
     stop_on_entry: bool = False
     #: a file to read standard input from; None: a pipe that `write_stdin` feeds
     stdin: str | None = None
+    #: its standard streams are a terminal of its own
+    tty: bool = False
     follow_children: bool = True
     forks: Forks = Forks.PARENT
     #: stop in the user's code only; frames of libraries are stepped over

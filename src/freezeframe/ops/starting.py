@@ -84,6 +84,7 @@ async def start(
     stdin: Annotated[
         str | None, Arg("file to read standard input from", meta="FILE", complete="file")
     ] = None,
+    tty: Annotated[bool, Arg("give the program a terminal for its streams")] = False,
     interpreter: Annotated[
         str | None,
         Arg("the runtime to run it with (default: the caller's)", meta="PATH", complete="file"),
@@ -157,6 +158,7 @@ async def start(
         module=meant.module,
         stop_on_entry=stop_on_entry,
         stdin=input_file,
+        tty=tty,
         follow_children=ctx.config.defaults.follow_children if child is None else child == "follow",
         forks=_forks(ctx, child, choice, "start PROGRAM"),
         just_my_code=ctx.config.defaults.just_my_code if just_my_code is None else just_my_code,

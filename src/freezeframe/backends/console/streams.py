@@ -16,7 +16,7 @@ from freezeframe import files
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
 from freezeframe.backends.transport.held import Held
-from freezeframe.backends.transport.process import Process
+from freezeframe.backends.transport.program import SpawnedProgram
 from freezeframe.backends.transport.pty import Terminal
 from freezeframe.errors import LaunchFailed
 
@@ -78,12 +78,11 @@ class ProgramStreams(Held):
 class Pipes(ProgramStreams):
     """The pipes of a process that was spawned with one for each standard stream."""
 
-    def adopt(self, process: Process) -> None:
-        """Take the process's pipes over; standard input may be a file instead."""
-        self._show(process.take_stdout(), "stdout")
-        self._show(process.take_stderr(), "stderr")
-        if process.stdin is not None:
-            self.feeder = Feeder(process.take_stdin())
+    def adopt(self, program: SpawnedProgram) -> None:
+        """Take the program's streams over; standard input may be a file instead."""
+        for fd, stream in program.outputs:
+            self._show(fd, stream)
+        self.feeder = program.stdin
 
 
 class Streams(ProgramStreams):
@@ -99,8 +98,12 @@ class Streams(ProgramStreams):
         on_text: Callable[[str, str], None],
         stdin: str | None,
         on_end: Callable[[], None] = lambda: None,
+        *,
+        tty: bool = False,
     ) -> None:
         """*stdin* is a file to read from; *on_end* is called when nobody writes any more.
+
+        With *tty* the terminal is the program's standard streams too.
 
         Raises LaunchFailed where the file cannot be read.
         """
@@ -108,9 +111,14 @@ class Streams(ProgramStreams):
         if stdin is not None:
             check_readable(stdin)
         self.directory = tempfile.mkdtemp(prefix="freezeframe-")
-        self.terminal = Terminal(echo=False)
+        self.terminal = Terminal(echo=False, lines=tty)
         self._stdin = stdin
+        self._tty = tty
         self._held: list[int] = []
+        if tty:
+            self._show(self.terminal.take_ours(), "stdout")
+            self.feeder = self.terminal.feeder() if stdin is None else None
+            return
         for name in _NAMES if stdin is None else _NAMES[1:]:
             os.mkfifo(self._path(name), 0o600)
         for name in _NAMES[1:]:
@@ -124,7 +132,7 @@ class Streams(ProgramStreams):
             self.feeder = Feeder(os.open(self._path("stdin"), os.O_WRONLY | os.O_CLOEXEC))
 
     def _path(self, name: str) -> str:
-        return os.path.join(self.directory, name)
+        return self.terminal.name if self._tty else os.path.join(self.directory, name)
 
     @property
     def files(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Callable
 
-from freezeframe import files, paths
+from freezeframe import paths
 from freezeframe.backends.backend import Launch, Target
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.transport.drain import Drain, Tail
@@ -21,10 +21,11 @@ from freezeframe.backends.transport.feeder import Feeder
 from freezeframe.backends.transport.fifo import Fifo
 from freezeframe.backends.transport.held import Held
 from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.backends.transport.program import SpawnedProgram, spawn_program
 from freezeframe.backends.transport.pty import Terminal
 from freezeframe.backends.transport.streams import Stream
 from freezeframe.backends.transport.tcp import Listener, free_port
-from freezeframe.errors import DebuggerTimeout, LaunchFailed
+from freezeframe.errors import DebuggerTimeout
 
 from .adapters._descriptor import Adapter, Endpoint, Spawn
 
@@ -81,6 +82,9 @@ class Ground(Held):
 
     def _open_stdio(self, target: Launch) -> None:
         """Make FIFOs for the program's standard streams, so that they are live and apart."""
+        if target.tty:
+            self._open_terminal(target)
+            return
         paths = []
         if target.stdin is None:
             path = os.path.join(self.directory, "stdin")
@@ -100,6 +104,14 @@ class Ground(Held):
         fifo.start()
         self._drains.append(fifo)
         self.stdio = (paths[0], self._terminal.name, fifo.path)
+
+    def _open_terminal(self, target: Launch) -> None:
+        self._terminal = self.session = Terminal(lines=True)
+        self._screen = self._show(self._terminal.take_ours(), "stdout")
+        name = self._terminal.name
+        if target.stdin is None:
+            self.stdin = self._terminal.feeder()
+        self.stdio = (target.stdin or name, name, name)
 
     def _connected(self, stream: Stream) -> None:
         if self.on_stream is not None:
@@ -139,39 +151,26 @@ class Ground(Held):
                 await self.process.wait(timeout_s)
 
     def _spawn_program(self, spawn: Spawn, target: Target) -> Process:
-        file: int | None = None
-        if isinstance(target, Launch) and target.stdin is not None:
-            try:
-                file = files.open_input(target.stdin)
-            except OSError as error:
-                raise LaunchFailed(f"{target.stdin} cannot be read: {error.strerror}.") from None
-        try:
-            process = Process.spawn(
+        launched = target if isinstance(target, Launch) else None
+        return self._adopt(
+            spawn_program(
                 spawn.argv,
                 cwd=spawn.cwd,
                 env=spawn.env,
-                stdin=PIPE if file is None else file,
-                stdout=PIPE,
-                stderr=PIPE,
+                stdin=launched.stdin if launched is not None else None,
+                tty=launched is not None and launched.tty,
             )
-        finally:
-            if file is not None:
-                os.close(file)
-        if file is None:
-            self.stdin = Feeder(process.take_stdin())
-        self._show(process.take_stdout(), "stdout")
-        self._show(process.take_stderr(), "stderr")
-        return process
-
-    def spawn_in_terminal(self, spawn: Spawn) -> Process:
-        """Start a program that an adapter asked us to run; its output is the program's."""
-        process = Process.spawn(
-            spawn.argv, cwd=spawn.cwd, env=spawn.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
         )
-        self.stdin = Feeder(process.take_stdin())
-        self._show(process.take_stdout(), "stdout")
-        self._show(process.take_stderr(), "stderr")
-        return process
+
+    def _adopt(self, program: SpawnedProgram) -> Process:
+        self.stdin = program.stdin if program.stdin is not None else self.stdin
+        for fd, stream in program.outputs:
+            self._show(fd, stream)
+        return program.process
+
+    def spawn_in_terminal(self, spawn: Spawn, *, tty: bool) -> Process:
+        """Start a program that an adapter asked us to run; its output is the program's."""
+        return self._adopt(spawn_program(spawn.argv, cwd=spawn.cwd, env=spawn.env, tty=tty))
 
     def _show(self, fd: int, stream: str) -> Drain:
         drain = Drain(fd, lambda text: self._text(stream, text))

@@ -293,7 +293,10 @@ class Link:
             else:
                 env[key] = value
         cwd = arguments.get("cwd") or self.target.cwd
-        process = self.ground.spawn_in_terminal(Spawn(tuple(arguments["args"]), cwd, env))
+        process = self.ground.spawn_in_terminal(
+            Spawn(tuple(arguments["args"]), cwd, env),
+            tty=isinstance(self.target, Launch) and self.target.tty,
+        )
         self.learn({})
         return {"processId": process.pid}
 

@@ -5,18 +5,16 @@ Shared by the backend of a program and those of its children; the last one to go
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from freezeframe import files
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
 from freezeframe.backends.transport.held import Held
-from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.backends.transport.process import Process
+from freezeframe.backends.transport.program import spawn_program
 from freezeframe.backends.transport.unix import UnixListener
-from freezeframe.errors import LaunchFailed
 
 from . import agent
 from .agent import Caller
@@ -103,33 +101,21 @@ class Ground(Held):
         self.hush = Hush(self._stderr, lambda url: self.on_url(url))
         self._listener: UnixListener | None = None
         self._drains: list[Drain] = []
+        self._tty = False
 
     # --- the process
 
     def spawn(self, argv: Sequence[str], target: Launch, env: Mapping[str, str]) -> Process:
         """Start the program. Raises LaunchFailed."""
-        file: int | None = None
-        if target.stdin is not None:
-            try:
-                file = files.open_input(target.stdin)
-            except OSError as error:
-                raise LaunchFailed(f"{target.stdin} cannot be read: {error.strerror}.") from None
-        try:
-            process = Process.spawn(
-                argv,
-                cwd=target.cwd,
-                env=env,
-                stdin=PIPE if file is None else file,
-                stdout=PIPE,
-                stderr=PIPE,
-            )
-        finally:
-            if file is not None:
-                os.close(file)
-        if file is None:
-            self.stdin = Feeder(process.take_stdin())
-        self._read(process.take_stdout(), lambda text: self.on_text("stdout", text))
-        self._read(process.take_stderr(), self.hush.feed, self.hush.flush)
+        self._tty = target.tty
+        program = spawn_program(argv, cwd=target.cwd, env=env, stdin=target.stdin, tty=target.tty)
+        self.stdin = program.stdin
+        for fd, stream in program.outputs:
+            if stream == "stderr" or target.tty:
+                self._read(fd, self.hush.feed, self.hush.flush)
+            else:
+                self._read(fd, lambda text: self.on_text("stdout", text))
+        process = program.process
         self.process = process
         return process
 
@@ -142,7 +128,8 @@ class Ground(Held):
 
     def _stderr(self, text: str) -> None:
         self.words.feed(text)
-        self.on_text("stderr", text)
+        # A terminal does not tell the two apart.
+        self.on_text("stdout" if self._tty else "stderr", text)
 
     # --- children
 

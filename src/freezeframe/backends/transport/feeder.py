@@ -17,10 +17,12 @@ class Feeder:
     What the pipe does not hold waits in memory, up to *limit* bytes.
     """
 
-    def __init__(self, fd: int, *, limit: int = LIMIT) -> None:
+    def __init__(self, fd: int, *, limit: int = LIMIT, end: bytes | None = None) -> None:
+        """*end* is what ends the input of a descriptor that must stay open, of a terminal."""
         os.set_blocking(fd, False)
         self._fd = fd
         self._limit = limit
+        self._end = end
         self._loop = asyncio.get_running_loop()
         self._waiting = bytearray()
         self._writing = False
@@ -78,6 +80,9 @@ class Feeder:
 
     def end(self) -> None:
         """Close the input after what waits has been taken: the program then reads its end."""
+        if self._end is not None:
+            self.offer(self._end)
+            return
         self._ending = True
         if not self._waiting:
             self.close()

@@ -9,6 +9,19 @@ import struct
 import termios
 import tty
 
+from .feeder import Feeder
+
+#: Control-D: at the start of a line it ends the input
+_END_OF_INPUT = b"\x04"
+
+
+def _edit_lines(fd: int) -> None:
+    settings = termios.tcgetattr(fd)
+    # Output keeps its line ends; input is not shown, for the caller knows what it typed.
+    settings[1] &= ~termios.OPOST
+    settings[3] &= ~termios.ECHO
+    termios.tcsetattr(fd, termios.TCSANOW, settings)
+
 
 class Terminal:
     """A pair of pseudo-terminal descriptors.
@@ -18,12 +31,19 @@ class Terminal:
     holds that side. `ours` is read with a Drain and written with a Feeder.
     """
 
-    def __init__(self, *, columns: int = 120, rows: int = 40, echo: bool = True) -> None:
+    def __init__(
+        self, *, columns: int = 120, rows: int = 40, echo: bool = True, lines: bool = False
+    ) -> None:
+        """*lines*: it edits lines and knows the keys that end input or interrupt, as a user's own
+        terminal does, but shows nothing that was not written.
+        """
         self.ours, self._program = os.openpty()
         self.name = os.ttyname(self._program)
         self._ours_taken = False
         self.resize(columns, rows)
-        if not echo:
+        if lines:
+            _edit_lines(self._program)
+        elif not echo:
             # Raw: what is written arrives as it is, and output keeps its line ends.
             tty.setraw(self._program)
 
@@ -47,6 +67,10 @@ class Terminal:
     def take_ours(self) -> int:
         """Hand over a descriptor of our side; the taker closes it. May be called for each taker."""
         return os.dup(self.ours)
+
+    def feeder(self) -> Feeder:
+        """Return a writer of our side; the end of input is the key that a user would press."""
+        return Feeder(self.take_ours(), end=_END_OF_INPUT)
 
     def close(self) -> None:
         """Close both sides: whoever still has the terminal is hung up. May be called twice."""

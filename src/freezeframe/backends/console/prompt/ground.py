@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from freezeframe import files
 from freezeframe.backends.backend import Launch, Target
 from freezeframe.backends.console.streams import Pipes, ProgramStreams, Streams, check_readable
 from freezeframe.backends.transport.process import DEVNULL, PIPE, Process
+from freezeframe.backends.transport.program import spawn_program
 from freezeframe.backends.transport.pty import Terminal
 from freezeframe.backends.transport.streams import PairStream, StdioStream, Stream
 from freezeframe.backends.transport.tcp import Listener
@@ -40,6 +40,7 @@ class Ground:
         self._guard = "{" + secrets.token_hex(8)
         #: the user's own variables: nothing is put into them
         self._given: Mapping[str, str] = {}
+        self._tty = False
 
     @property
     def holder(self) -> Process | None:
@@ -53,11 +54,12 @@ class Ground:
         before, and DebuggerTimeout.
         """
         self._given = target.env
+        self._tty = isinstance(target, Launch) and target.tty
         stdin = target.stdin if isinstance(target, Launch) else None
         if stdin is not None:
             check_readable(stdin)
         if begin.home in (Home.LAUNCHED, Home.FILES):
-            self.streams = Streams(self._on_text, stdin, self._on_silent)
+            self.streams = Streams(self._on_text, stdin, self._on_silent, tty=self._tty)
         if begin.home is Home.BESIDE:
             env = begin.program_env or begin.env
             words = tuple(map(self._plain, begin.program))
@@ -143,18 +145,11 @@ class Ground:
         stdin: str | None,
         fds: tuple[int, ...] = (),
     ) -> Process:
+        program = spawn_program(argv, cwd=cwd, env=env, stdin=stdin, tty=self._tty, pass_fds=fds)
         pipes = Pipes(self._on_text, self._on_silent)
-        source = PIPE if stdin is None else files.open_input(stdin)
-        try:
-            process = Process.spawn(
-                argv, cwd=cwd, env=env, stdin=source, stdout=PIPE, stderr=PIPE, pass_fds=fds
-            )
-        finally:
-            if stdin is not None:
-                os.close(source)
-        pipes.adopt(process)
+        pipes.adopt(program)
         self.streams = pipes
-        return process
+        return program.process
 
     def fill(self, command: str) -> str:
         """Put the names of the program's files into a command."""

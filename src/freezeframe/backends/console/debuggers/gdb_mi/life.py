@@ -101,7 +101,7 @@ class GdbLife(GdbFamily):
         self._know(target.program)
         if isinstance(target, Launch):
             check_program(target)
-            self.streams = Streams(self.emit_text, target.stdin, self.fell_silent)
+            self.streams = Streams(self.emit_text, target.stdin, self.fell_silent, tty=target.tty)
         if self._disposed:
             raise DebuggerLost("the program was ended before it was started.")
         printers, _ = await asyncio.gather(
