@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from freezeframe.backends.transport import processes
-from harness import facts
+from harness import facts, users
 from harness.reports import place
 
-#: an ordinary user who owns nothing here
-_NOBODY = 65534
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root"),
+    pytest.mark.skipif(not users.is_root(), reason="only root can be two users"),
     pytest.mark.skipif(shutil.which("node") is None, reason="needs node: apt-get install nodejs"),
 ]
 
@@ -66,23 +61,12 @@ print(json.dumps(got))
 """
 
 
-@functools.cache
-def _python() -> str:
-    for each in (sys.executable, getattr(sys, "_base_executable", ""), "/usr/bin/python3"):
-        try:
-            subprocess.run([each, "-c", ""], user=_NOBODY, group=_NOBODY, cwd="/", check=True)
-        except (OSError, subprocess.CalledProcessError):
-            continue
-        return each
-    pytest.skip("no Python that another user may run")
-
-
 def _sessions_of_another_user(*pids: int) -> list[list[object]]:
     """Return the port and path of each inspector session that another user could open."""
     ports = sorted({port for pid in pids for port in processes.ports(pid)})
-    words = [_python(), "-c", _INTRUDER, json.dumps(ports), json.dumps(pids)]
+    words = [users.interpreter() or "", "-c", _INTRUDER, json.dumps(ports), json.dumps(pids)]
     done = subprocess.run(
-        words, user=_NOBODY, group=_NOBODY, extra_groups=[], cwd="/", capture_output=True, text=True
+        words, cwd="/", capture_output=True, text=True, **users.as_user(users.STRANGER)
     )
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))
@@ -98,7 +82,9 @@ def endless(project: Path):
 
     def start(*options: str) -> int:
         words = ["node", *options, "endless.js"]
-        process = subprocess.Popen(words, cwd=project, stderr=subprocess.DEVNULL)
+        users.give(project, users.OWNER)
+        owner = {"user": users.OWNER, "group": users.OWNER, "extra_groups": ()}
+        process = subprocess.Popen(words, cwd=project, stderr=subprocess.DEVNULL, **owner)
         started.append(process)
         facts.wait_for_file(project / "ready.txt", "ready")
         return process.pid
@@ -109,7 +95,7 @@ def endless(project: Path):
         process.wait()
 
 
-def test_the_intruder_of_these_tests_gets_into_an_inspector_that_is_open(endless):
+def test_the_intruder_of_these_tests_gets_into_an_inspector_that_is_open(dbg, endless):
     assert _sessions_of_another_user(endless("--inspect=127.0.0.1:0"))
 
 
@@ -120,6 +106,7 @@ def test_another_user_cannot_debug_a_started_program_or_its_child(dbg, project):
     )
     (project / "child.js").write_text("const n = 1;\nsetInterval(() => {}, 1000);\n")
 
+    users.give(project, users.OWNER)
     report = dbg.data("start", "parent.js", "-b", "child.js:2")
 
     assert place(report) == "child.js:2"

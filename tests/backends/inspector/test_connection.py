@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from freezeframe.backends.inspector.connection import Answer, Broken, Connection, Event
 
 
@@ -52,9 +54,10 @@ def test_a_worker_is_spoken_to_through_its_parents():
     assert inner["params"]["sessionId"] == "7"
     assert json.loads(inner["params"]["message"])["id"] == id
 
-    told = {"method": "Debugger.paused", "params": {"reason": "other"}}
+    params = {"callFrames": [], "reason": "other"}
+    told = {"method": "Debugger.paused", "params": params}
     [event] = connection.receive(wrapped("1", json.loads(wrapped("7", told))))
-    assert event == Event(("1", "7"), "Debugger.paused", {"reason": "other"})
+    assert event == Event(("1", "7"), "Debugger.paused", params)
     [answer] = connection.receive(wrapped("1", json.loads(wrapped("7", {"id": id, "result": {}}))))
     assert isinstance(answer, Answer)
     assert answer.request.path == ("1", "7")
@@ -96,3 +99,26 @@ def test_what_nobody_waits_for_is_counted_and_what_is_no_json_breaks_the_line():
     assert connection.ignored == 1
     [broken] = connection.receive("{")
     assert isinstance(broken, Broken)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "3", '{"method":5}', '{"id":[]}', '{"id":true}', '{"id":1,"error":3}']
+)
+def test_a_message_that_is_none_is_never_an_error_of_ours(text):
+    connection = Connection()
+    connection.request((), "Runtime.evaluate", {})
+
+    for incoming in connection.receive(text):
+        assert isinstance(incoming, Broken | Answer)
+
+
+def test_an_answer_that_is_not_the_protocol_s_is_a_refusal():
+    connection = Connection()
+    id, _ = connection.request((), "Debugger.setBreakpoint", {})
+
+    told = {"breakpointId": "1", "actualLocation": {"scriptId": 3, "lineNumber": "1"}}
+    [answer] = connection.receive(json.dumps({"id": id, "result": told}))
+
+    assert isinstance(answer, Answer)
+    assert answer.error is not None
+    assert "Debugger.setBreakpoint" in answer.error

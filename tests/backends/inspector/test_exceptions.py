@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from typing import Any
@@ -31,6 +32,6 @@ def test_a_stack_is_mapped_once_where_a_script_has_its_sources_name(told, whose)
         }
     )
 
-    (line,) = read_stack(f"Error: no\n    at two ({told})", scripts)
+    (line,) = asyncio.run(read_stack(f"Error: no\n    at two ({told})", scripts))
 
     assert (line.path, line.line) == ("/p/lib.js", 2), f"the stack was {whose}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -172,4 +173,57 @@ def test_what_is_no_map_is_refused():
     with pytest.raises(BadMap):
         SourceMap({"version": 2}, "/p")
     with pytest.raises(BadMap):
-        SourceMap({"version": 3, "sources": ["a"], "mappings": "A?"}, "/p").origin(0, 0)
+        SourceMap({"version": 3, "sources": ["a"], "mappings": "A?"}, "/p")
+    with pytest.raises(BadMap):
+        # Each letter goes on with the number: to read it as one takes time squared.
+        SourceMap({"version": 3, "sources": ["a"], "mappings": "g" * 400_000}, "/p")
+
+
+def test_a_place_that_names_no_source_of_the_map_is_code_of_no_source():
+    rows = [[(0, 0, 1, 0), (4, 7, 2, 0), (8, 1, 3, 0)]]
+    found = SourceMap(a_map(rows), "/p")
+
+    assert found.origin(0, 0) == Origin("/p/a.ts", 1, 0)
+    assert found.origin(0, 5) is None
+    assert found.origin(0, 9) == Origin("/p/b.ts", 3, 0)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["offset", "map", "line", "column", "version"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {"version": st.just(3)},
+        optional={
+            "sources": JSON | st.lists(st.text(max_size=5) | JSON, max_size=3),
+            "sourceRoot": JSON,
+            "sourcesContent": JSON,
+            "mappings": st.text(LETTERS + ",;", max_size=40) | JSON,
+            "sections": JSON,
+        },
+    ),
+    st.integers(0, 3),
+    st.integers(0, 9),
+)
+def test_whatever_a_map_says_it_answers_or_is_none(data, line, column):
+    url = "data:application/json;base64," + base64.b64encode(json.dumps(data).encode()).decode()
+
+    found = sourcemaps.load(url, "/p/x.js", "/p")
+
+    if found is not None:
+        origin = found.origin(line, column)
+        assert origin is None or origin.path in found.sources
+        for source in found.sources:
+            found.generated(source, line)
+
+
+def test_a_map_that_is_a_fifo_is_none(tmp_path):
+    os.mkfifo(tmp_path / "x.js.map")
+    assert sourcemaps.load("x.js.map", str(tmp_path / "x.js")) is None

@@ -43,9 +43,9 @@ async def test_an_event_that_comes_right_behind_an_answer_is_seen_after_it():
     await until(lambda: hasattr(socket, "sent"))
     # Two messages that are read in one turn of the loop.
     socket.say(json.dumps({"id": socket.sent["id"], "result": {}}))
-    socket.say(json.dumps({"method": "Debugger.paused", "params": {}}))
+    socket.say(json.dumps({"method": "Debugger.resumed", "params": {}}))
     await asking
     await until(lambda: len(seen) == 2)
     wire.close()
 
-    assert seen == ["answer", "Debugger.paused"]
+    assert seen == ["answer", "Debugger.resumed"]

@@ -37,6 +37,7 @@ from .agent import Caller
 from .exceptions import FILTERS
 from .isolate import Isolate
 from .life import Life
+from .protocol import LOCATION, fits
 from .values import GROUP
 from .wire import Refused
 
@@ -147,7 +148,9 @@ class InspectorBackend(Life):
                 throwOnSideEffect=True,
             )
             remote = answer.get("result") or {}
-            if "exceptionDetails" in answer or remote.get("type") != "function":
+            if "exceptionDetails" in answer or not fits(remote, {"type": str, "objectId": str}):
+                return
+            if remote["type"] != "function":
                 return
             told = await isolate.ask(
                 "Runtime.getProperties", objectId=remote["objectId"], ownProperties=True
@@ -155,8 +158,9 @@ class InspectorBackend(Life):
         except Refused:
             return
         for each in told.get("internalProperties") or ():
-            if each.get("name") == "[[FunctionLocation]]":
-                await isolate.marks.add_location(want, each["value"]["value"])
+            location: Any = (each.get("value") or {}).get("value")
+            if each["name"] == "[[FunctionLocation]]" and fits(location, LOCATION):
+                await isolate.marks.add_location(want, location)
 
     async def set_address_breakpoints(
         self, wanted: Sequence[WantedBreakpoint]

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .protocol import EVENTS, RESULTS, fits
+
 Path = tuple[str, ...]
 Body = dict[str, Any]
 #: `send` or `recv`, and the message as it is on the wire
@@ -18,6 +20,8 @@ Observer = Callable[[str, Mapping[str, Any]], None]
 
 _WRAP = "NodeWorker.sendMessageToWorker"
 _UNWRAP = "NodeWorker.receivedMessageFromWorker"
+#: workers that start workers; requests have room for their depth
+_MOST_DEPTH = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,29 +90,41 @@ class Connection:
 
     def receive(self, text: str) -> list[Incoming]:
         """Return what one message holds."""
-        try:
-            message = json.loads(text)
-        except ValueError:
-            return [Broken("it sent a message that is no JSON")]
-        if not isinstance(message, dict):
-            return [Broken("it sent a message that is no object")]
-        found = self._read(message, ())
-        return [found] if found is not None else []
+        path: Path = ()
+        while True:
+            try:
+                message = json.loads(text)
+            except (ValueError, RecursionError):
+                return [Broken("it sent a message that is no JSON")]
+            if not isinstance(message, dict):
+                return [Broken("it sent a message that is no object")]
+            method, params = message.get("method"), message.get("params") or {}
+            if method != _UNWRAP:
+                found = self._read(message, path)
+                return [found] if found is not None else []
+            if not fits(params, EVENTS[_UNWRAP]) or len(path) >= _MOST_DEPTH:
+                return [Broken(f"it sent a {_UNWRAP} that is none")]
+            path, text = (*path, params["sessionId"]), params["message"]
 
     def _read(self, message: Body, path: Path) -> Incoming | None:
-        if message.get("method") == _UNWRAP:
-            params = message["params"]
-            inner = json.loads(params["message"])
-            return self._read(inner, (*path, str(params["sessionId"])))
         if self._observe is not None:
             self._observe("recv", {**message, "path": path} if path else message)
-        if "id" not in message:
-            return Event(path, str(message.get("method")), message.get("params") or {})
-        return self._answer(message)
+        if "id" in message:
+            return self._answer(message)
+        method, params = message.get("method"), message.get("params") or {}
+        if not isinstance(method, str) or not fits(params, EVENTS.get(method, {})):
+            # The program stands, and nobody can say where.
+            if method == "Debugger.paused":
+                return Broken(f"it sent a {method} that is none")
+            self.ignored += 1
+            return None
+        return Event(path, method, params)
 
     def _answer(self, message: Body) -> Answer | None:
-        id = int(message["id"])
-        refused = message.get("error")
+        id, refused = message["id"], message.get("error")
+        if not isinstance(id, int) or isinstance(id, bool):
+            self.ignored += 1
+            return None
         wrapping = id < 0
         if wrapping:
             if refused is None:
@@ -119,10 +135,14 @@ class Connection:
             self.ignored += 1
             return None
         if refused is None:
-            return Answer(request, message.get("result") or {})
-        words = str(refused.get("message") or "it gave no reason")
-        if refused.get("data"):
-            words = f"{words}: {refused['data']}"
+            result = message.get("result") or {}
+            if fits(result, RESULTS.get(request.method, {})):
+                return Answer(request, result)
+            return Answer(request, {}, f"it answered `{request.method}` with something else")
+        told = refused if isinstance(refused, dict) else {}
+        words = str(told.get("message") or "it gave no reason")
+        if told.get("data"):
+            words = f"{words}: {told['data']}"
         return Answer(request, {}, words)
 
     def abandon(self, id: int) -> None:

@@ -18,16 +18,24 @@ FILTERS = (
         UNCAUGHT, "what nobody catches, and rejections that nobody handles", default=True
     ),
 )
+#: lines of a stack that are read, and the longest of them: a program may say anything there
+_MOST_LINES, _LONGEST_LINE = 1_000, 5_000
 _LINE = re.compile(
     r"^\s+at (?P<async>async )?(?:(?P<function>.+?) \()?(?P<where>[^()\s][^()]*?)"
     r":(?P<line>\d+):(?P<column>\d+)\)?$"
 )
 
 
-def read_stack(stack: str, scripts: Scripts) -> list[Line]:
+async def read_stack(stack: str, scripts: Scripts) -> list[Line]:
     """Return the lines of an error's stack, innermost first, mapped to their sources."""
     found = []
-    matches = [match for text in stack.splitlines() if (match := _LINE.match(text))]
+    matches = [
+        match
+        for text in stack.splitlines()[-_MOST_LINES:]
+        if len(text) < _LONGEST_LINE and (match := _LINE.match(text))
+    ]
+    paths = {path_of(match["where"]) or match["where"] for match in matches}
+    await scripts.read_maps(script for path in paths for script in scripts.at_path(path)[-1:])
     is_mapped = _is_mapped(matches, scripts)
     for match in matches:
         url, line, column = match["where"], int(match["line"]), int(match["column"])
@@ -57,8 +65,10 @@ def _is_mapped(matches: Sequence[re.Match[str]], scripts: Scripts) -> bool:
         path = path_of(match["where"]) or match["where"]
         for script in scripts.at_path(path)[-1:]:
             found = scripts.map_of(script)
-            for source in found.sources if found is not None else ():
-                if found is not None and real(source) == real(path):
+            if found is None:
+                continue
+            for source, real_path in zip(found.sources, found.real_sources, strict=True):
+                if real_path == real(path):
                     from_source.append(found.comes_from(source, line, column))
                     in_script.append(found.begins(line, column))
     return bool(from_source) and all(from_source) and not all(in_script)

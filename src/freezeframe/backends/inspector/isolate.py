@@ -16,6 +16,7 @@ from .connection import Event, Path
 from .exceptions import RAISED, UNCAUGHT
 from .frames import Stack
 from .marks import Marks
+from .protocol import fits
 from .scripts import OURS, Scripts
 from .values import GROUP, KEPT, Values, probe_code
 from .wire import Refused, Wire
@@ -153,13 +154,18 @@ class Isolate:
             return {}  # too early: the runtime is not there yet
         answer = await self.ask("Runtime.getProperties", objectId=found, ownProperties=True)
         made = {each["name"]: each.get("value") or {} for each in answer.get("result") or ()}
+        pid, version = (made.get(name, {}).get("value") for name in ("pid", "version"))
+        if not fits([pid, version], (int, str)) or not all(
+            "objectId" in made.get(name, {}) for name in ("api", "monitor")
+        ):
+            return {}  # the program has changed what it is made of
         self.prepared = True
         self.values.use(made["api"]["objectId"])
         self._monitor = made["monitor"]["objectId"]
-        compilers = [made[name].get("objectId") for name in ("module", "func")]
+        compilers = [made.get(name, {}).get("objectId") for name in ("module", "func")]
         self.marks.gates.use([str(each) for each in compilers if each is not None])
         await self.marks.guard()
-        return {name: made[name].get("value") for name in ("pid", "version")}
+        return {"pid": pid, "version": version}
 
     async def _with_require(self, code: str) -> str | None:
         """Return what a function gives for `require`, as an object of V8's."""
@@ -176,7 +182,7 @@ class Isolate:
                 expression="require",
                 silent=True,
             )
-            if own.get("result", {}).get("type") == "function":
+            if own["result"]["type"] == "function" and "objectId" in own["result"]:
                 answer = await self.ask(
                     "Runtime.callFunctionOn",
                     functionDeclaration=f"function(){{return {code}(this)}}{url}",
@@ -188,6 +194,18 @@ class Isolate:
             return None
         found = answer["result"].get("objectId")
         return str(found) if found is not None else None
+
+    async def read_maps(self) -> None:
+        """Read the source maps of everything on the stack."""
+        stack = self.stack
+        if stack is not None:
+            places = [call["location"] for call in stack.calls]
+            places += [call for _, call in stack.callers]
+            await self.scripts.read_maps(
+                {
+                    id: self.scripts.get(id) for id in (str(place["scriptId"]) for place in places)
+                }.values()
+            )
 
     async def look_at_scripts(self) -> None:
         """Set what is wanted in scripts that were read before there was a way to look at them."""
@@ -232,7 +250,7 @@ class Isolate:
                 self.marks.resolved(params)
             case "Runtime.bindingCalled":
                 if params.get("name") == BINDING:
-                    self._said(json.loads(str(params.get("payload"))))
+                    self._said(params["payload"])
             case "NodeWorker.attachedToWorker":
                 self._host.worker_started(self, params)
             case "NodeWorker.detachedFromWorker":
@@ -240,15 +258,20 @@ class Isolate:
             case "NodeRuntime.waitingForDisconnect":
                 self._host.leaving(self)
 
-    def _said(self, said: dict[str, Any]) -> None:
-        if "log" in said:
+    def _said(self, payload: str) -> None:
+        """Take in what our own code told; the program can call the function too."""
+        try:
+            said = json.loads(payload)
+        except (ValueError, RecursionError):
+            return
+        if fits(said, {"log": int, "text": str}):
             self._host.printed("log", f"{said['text']}\n")
-        elif "failed" in said:
-            self.failures[int(said["failed"])] = str(said["why"])
-        elif "exit" in said:
-            self._host.exiting(int(said["exit"]))
-        else:
-            self.said += [int(id) for id in said.get("hit") or ()]
+        elif fits(said, {"failed": int, "why": str}):
+            self.failures[said["failed"]] = said["why"]
+        elif fits(said, {"exit": int}):
+            self._host.exiting(said["exit"])
+        elif fits(said, {"hit": [int]}):
+            self.said += said["hit"]
 
     async def stands(self, timeout_s: float) -> bool:
         """Wait until it stands still; False when it does not."""

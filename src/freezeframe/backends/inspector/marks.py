@@ -141,7 +141,7 @@ class Marks:
     async def _add_line(self, want: WantedBreakpoint) -> None:
         assert want.location.file is not None
         path = real(want.location.file)
-        made = self._scripts.mapped_from(path)
+        made = await self._scripts.mapped_from(path)
         for script in made:
             await self._add_mapped(want, script, path)
         if any(script.path == path for script in made):
@@ -168,8 +168,8 @@ class Marks:
         """Set a breakpoint of a source in the script that was made from it."""
         found = self._scripts.map_of(script)
         assert found is not None
-        for source in found.sources:
-            if real(source) != path:
+        for source, real_path in zip(found.sources, found.real_sources, strict=True):
+            if real_path != path:
                 continue
             place = found.generated(source, _line(want))
             if place is not None:
@@ -363,8 +363,10 @@ class Marks:
         return [*lines, *self._functions]
 
     async def _add_all(self, script: Script) -> None:
+        if self._lines:
+            await self._scripts.read_maps((script,))
         found = self._scripts.map_of(script) if self._lines else None
-        sources = {real(source) for source in found.sources} if found is not None else set()
+        sources = set(found.real_sources) if found is not None else set()
         for path, (_, wanted) in list(self._lines.items()):
             for want in self._settable(wanted):
                 if path in sources:
@@ -397,8 +399,9 @@ class Marks:
             return  # it will fail in the program's own hands
         url = sourcemaps.url_in(text)
         script = Script(copy, f"file://{path}", url, path=path)
+        await self._scripts.read_maps((script,))
         found = self._scripts.map_of(script)
-        sources = {real(source): source for source in found.sources} if found is not None else {}
+        sources = dict(zip(found.real_sources, found.sources, strict=True)) if found else {}
         for name, (_, wanted) in list(self._lines.items()):
             for want in self._settable(wanted):
                 line, column = _line(want), 0

@@ -7,6 +7,7 @@ for the user the others are paused too, as far as they run any code; when it goe
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -21,8 +22,11 @@ from .frames import Stack, find_return
 from .frames import function_of as _function
 from .isolate import IDLE_CODE, Host, Isolate
 from .nearing import RESUME, Nearings
+from .protocol import fits
 from .scripts import OURS, Spot
 from .thrown import Thrown
+
+log = logging.getLogger(__name__)
 
 _STEPS = {
     StepKind.OVER: "Debugger.stepOver",
@@ -171,10 +175,15 @@ class Motion:
 
     async def _sort(self, isolate: Isolate, params: dict[str, Any]) -> None:
         try:
+            await isolate.read_maps()
             stopped = await self._meaning(isolate, params)
         except DebuggerError:
             if isolate.gone or isolate.wire.lost is not None:
                 return  # it ended meanwhile, and that is told
+            stopped = events.Stopped(StopReason.OTHER, isolate.id)
+        except Exception:
+            # It stands all the same, and whoever waits for it is told.
+            log.exception("a pause of %s was not understood", isolate.name)
             stopped = events.Stopped(StopReason.OTHER, isolate.id)
         if stopped is not None:
             self._report(isolate, stopped)
@@ -203,6 +212,8 @@ class Motion:
         hits = [str(id) for id in params.get("hitBreakpoints") or ()]
         said, isolate.said = isolate.said, []
         url = self._url(isolate)
+        if isolate.stack is None or not isolate.stack.calls:
+            return events.Stopped(StopReason.OTHER, isolate.id)
         if "instrumentation" in reasons:
             await self._before_script(isolate, params)
             if isolate in self.entering and not url.startswith(("node:", OURS)):
@@ -342,7 +353,7 @@ class Motion:
             silent=True,
         )
         told = answer.get("result", {}).get("value")
-        if isinstance(told, list):
+        if fits(told, (str, str)):
             await isolate.marks.about_to_compile(told[1], told[0])
         await self._go_on(isolate)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -95,17 +96,28 @@ class Scripts:
     def at_path(self, path: str) -> list[Script]:
         return [each for each in self._by_id.values() if each.path == path]
 
-    def mapped_from(self, path: str) -> list[Script]:
+    async def mapped_from(self, path: str) -> list[Script]:
         """Return the loaded scripts that were made from the source *path*."""
         wanted_library = is_library(path)
-        return [
+        made = [
             each
             for each in self._by_id.values()
-            if each.map_url
-            and (wanted_library or not each.library)
-            and (found := self.map_of(each)) is not None
-            and path in map(real, found.sources)
+            if each.map_url and (wanted_library or not each.library)
         ]
+        await self.read_maps(made)
+        return [
+            each
+            for each in made
+            if (found := self.map_of(each)) is not None and path in found.real_sources
+        ]
+
+    async def read_maps(self, scripts: Iterable[Script | None]) -> None:
+        """Read the source maps of scripts before somebody asks for them, off the event loop."""
+        for script in scripts:
+            if script is not None and script.map_url and not script._map_read:
+                args = (script.map_url, script.path, self._root)
+                script._map = await asyncio.to_thread(sourcemaps.load, *args)
+                script._map_read = True
 
     def map_of(self, script: Script) -> SourceMap | None:
         """Return a script's source map, read once."""

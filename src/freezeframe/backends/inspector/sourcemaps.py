@@ -29,6 +29,14 @@ _COMMENT = re.compile(r"^[ \t]*(?://|/\*)[#@][ \t]*sourceMappingURL=([^\s'\"*]+)
 _Segment = tuple[int, int, int, int]
 
 
+#: the format's numbers have 32 bits
+_MOST_BITS = 30
+#: characters of mappings; those of a large bundle have some millions
+_MOST_MAPPINGS = 24 << 20
+#: sections within sections, which the format has none of
+_MOST_DEPTH = 3
+
+
 class BadMap(ValueError):
     """It is no source map."""
 
@@ -43,10 +51,13 @@ class Origin:
 
 
 class SourceMap:
-    """One map. Its segments are read when they are first needed."""
+    """One map, read as a whole when it is made: one that cannot be read is none from the start."""
 
     def __init__(self, data: dict[str, Any], directory: str, root: str | None = None) -> None:
-        """*directory* is the map's own, which its sources are named from; *root* the project's."""
+        """*directory* is the map's own, which its sources are named from; *root* the project's.
+
+        Raises BadMap; other errors (TypeError, AttributeError…) where it is not even like a map.
+        """
         if data.get("version") != 3:
             raise BadMap(f"its version is {data.get('version')!r}, not 3")
         self._parts = list(_parts(data))
@@ -63,14 +74,15 @@ class SourceMap:
                 self.sources.append(path)
                 if index < len(texts) and isinstance(texts[index], str):
                     self.contents[path] = texts[index]
-        self._lines: dict[int, list[_Segment]] | None = None
+        self.real_sources = [_real(path) for path in self.sources]
+        self._lines = self._read_lines()
         self._by_source: dict[int, dict[int, tuple[int, int]]] | None = None
 
     # --- questions
 
     def origin(self, line: int, column: int) -> Origin | None:
         """Return where a generated place comes from; None for code that no source has."""
-        segments = self._segments().get(line)
+        segments = self._lines.get(line)
         if not segments:
             return None
         index = bisect.bisect_right(segments, (column, 1 << 60, 0, 0)) - 1
@@ -98,11 +110,11 @@ class SourceMap:
 
     def begins(self, line: int, column: int) -> bool:
         """Return whether something generated begins at exactly that place."""
-        return any(each[0] == column for each in self._segments().get(line, ()))
+        return any(each[0] == column for each in self._lines.get(line, ()))
 
     def comes_from(self, source: str, line: int, column: int) -> bool:
         """Return whether something generated comes from exactly that place."""
-        places = ((each[1], each[2:]) for row in self._segments().values() for each in row)
+        places = ((each[1], each[2:]) for row in self._lines.values() for each in row)
         return any(
             place == (line, column) and index >= 0 and self.sources[index] == source
             for index, place in places
@@ -110,25 +122,30 @@ class SourceMap:
 
     # --- reading
 
-    def _segments(self) -> dict[int, list[_Segment]]:
-        if self._lines is None:
-            self._lines = {}
-            for (line, column, part), offset in zip(self._parts, self._offsets, strict=True):
-                for number, segments in enumerate(_decode(str(part.get("mappings") or ""))):
-                    shift = column if number == 0 else 0
-                    self._lines.setdefault(line + number, []).extend(
-                        (each[0] + shift, each[1] + offset if each[1] >= 0 else -1, *each[2:])
-                        for each in segments
-                    )
-            for row in self._lines.values():
-                row.sort(key=lambda each: each[0])
-        return self._lines
+    def _read_lines(self) -> dict[int, list[_Segment]]:
+        lines: dict[int, list[_Segment]] = {}
+        ends = [*self._offsets[1:], len(self.sources)]
+        for (line, column, part), offset, end in zip(self._parts, self._offsets, ends, strict=True):
+            for number, segments in enumerate(_decode(str(part.get("mappings") or ""))):
+                shift = column if number == 0 else 0
+                found = [
+                    (each[0] + shift, each[1] + offset, each[2], each[3])
+                    # What names no source of the map is code that no source has.
+                    if 0 <= each[1] < end - offset and each[2] >= 0 and each[3] >= 0
+                    else (each[0] + shift, -1, 0, 0)
+                    for each in segments
+                ]
+                if found:
+                    lines.setdefault(line + number, []).extend(found)
+        for row in lines.values():
+            row.sort(key=lambda each: each[0])
+        return lines
 
     def _of_source(self, index: int) -> dict[int, tuple[int, int]]:
         """Return for each line of a source the first generated place."""
         if self._by_source is None:
             found: dict[int, dict[int, tuple[int, int]]] = {}
-            for generated, segments in sorted(self._segments().items()):
+            for generated, segments in sorted(self._lines.items()):
                 for column, source, line, _ in segments:
                     if source >= 0:
                         found.setdefault(source, {}).setdefault(line, (generated, column))
@@ -136,15 +153,17 @@ class SourceMap:
         return self._by_source.get(index, {})
 
 
-def _parts(data: dict[str, Any]) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield each plain map with the generated place where it begins."""
+def _parts(data: dict[str, Any], depth: int = 0) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield each plain map with the generated place where it begins. Raises BadMap."""
+    if depth > _MOST_DEPTH:
+        raise BadMap("its sections have sections of their own, too deep")
     sections = data.get("sections")
     if sections is None:
         yield 0, 0, data
         return
     for section in sections:
         offset = section.get("offset") or {}
-        for line, column, part in _parts(section.get("map") or {}):
+        for line, column, part in _parts(section.get("map") or {}, depth + 1):
             # Only the first line of a section is shifted to the right.
             shift = int(offset.get("column") or 0) + column if line == 0 else column
             yield int(offset.get("line") or 0) + line, shift, part
@@ -152,12 +171,17 @@ def _parts(data: dict[str, Any]) -> Iterator[tuple[int, int, dict[str, Any]]]:
 
 def _decode(mappings: str) -> Iterator[list[_Segment]]:
     """Yield the segments of each generated line. Raises BadMap."""
+    if len(mappings) > _MOST_MAPPINGS:
+        raise BadMap(f"its mappings have {len(mappings)} characters")
     source = line = column = 0
+    known: dict[str, list[int]] = {}
     for row in mappings.split(";"):
         generated = 0
         segments: list[_Segment] = []
         for field in row.split(",") if row else ():
-            numbers = _numbers(field)
+            numbers = known.get(field)
+            if numbers is None:
+                numbers = known[field] = _numbers(field)
             if not numbers:
                 continue
             generated += numbers[0]
@@ -180,6 +204,8 @@ def _numbers(field: str) -> list[int]:
         value |= (digit & 31) << shift
         if digit & 32:
             shift += 5
+            if shift > _MOST_BITS:
+                raise BadMap("a number in its mappings has more than 32 bits")
             continue
         found.append(-(value >> 1) if value & 1 else value >> 1)
         value = shift = 0
@@ -217,7 +243,9 @@ def load(url: str, script: str | None, root: str | None = None) -> SourceMap | N
         if not isinstance(data, dict):
             return None
         return SourceMap(data, directory, root)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+        return None
+    except (OverflowError, RecursionError, MemoryError):
         return None
 
 
@@ -239,8 +267,19 @@ def _local(url: str, directory: str | None) -> str | None:
     return os.path.normpath(os.path.join(directory, unquote(url)))
 
 
+def _real(path: str) -> str:
+    """Return the path of a source without links."""
+    return os.path.realpath(path) if path.startswith("/") else path
+
+
 def source_path(name: str, source_root: str, directory: str, root: str | None) -> str:
-    """Return the path of a source as a map names it."""
+    """Return the path of a source as a map names it. Raises BadMap."""
+    try:
+        os.fsencode(name + source_root)
+    except UnicodeEncodeError as error:
+        raise BadMap(str(error)) from None
+    if "\0" in name + source_root:
+        raise BadMap("a name of a source holds a zero byte")
     joined = name if _absolute(name) or not source_root else source_root.rstrip("/") + "/" + name
     if joined.startswith("file:"):
         return os.path.normpath(unquote(urlsplit(joined).path))

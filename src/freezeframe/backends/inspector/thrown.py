@@ -11,6 +11,7 @@ from . import exceptions, foresight
 from .exceptions import RAISED, UNCAUGHT
 from .frames import Line, Stack
 from .isolate import Isolate
+from .protocol import ERROR
 from .values import primitive
 
 
@@ -96,7 +97,7 @@ class Thrown:
             return True
         kinds = [str(thrown.get("type"))]
         if "objectId" in thrown:
-            kinds = await isolate.values.call("this.kinds(a)", thrown["objectId"]) or kinds
+            kinds = await isolate.values.call([str], "this.kinds(a)", thrown["objectId"]) or kinds
         return any(each.strip() in kinds for each in wanted.split(","))
 
     @staticmethod
@@ -106,9 +107,9 @@ class Thrown:
         """Return what is told of an exception, and the lines of its stack."""
         told = None
         if "objectId" in thrown:
-            told = await isolate.values.call("this.error(a)", thrown["objectId"])
+            told = await isolate.values.call(ERROR, "this.error(a)", thrown["objectId"])
         if told is None:
             words = str(thrown.get("description")) if "objectId" in thrown else primitive(thrown)
             return ExceptionInfo(str(thrown.get("type")), words, mode=mode), []
-        lines = exceptions.read_stack(str(told[2]), isolate.scripts)
+        lines = await exceptions.read_stack(str(told[2]), isolate.scripts)
         return exceptions.info(told, lines, mode, exceptions.LineText()), lines

@@ -18,6 +18,7 @@ from freezeframe.backends.backend import RawValue
 from freezeframe.errors import EvaluationFailed, Stale
 
 from .conditions import BINDING
+from .protocol import ERROR, ONE, ROWS, Shape, fits
 from .scripts import OURS, Ask
 
 #: objects that were handed out belong to this group and are let go when the program resumes
@@ -108,10 +109,8 @@ class Values:
                 self._probes[context] = answer["result"].get("objectId")
         return self._probes[context]
 
-    async def call(
-        self, code: str, *objects: str, context: int = 0, timeout_s: float | None = None
-    ) -> Any:
-        """Return what a function of the probe's gives for objects, as JSON."""
+    async def call(self, shape: Shape, code: str, *objects: str, context: int = 0) -> Any:
+        """Return what a function of the probe's gives for objects; None if it has no such shape."""
         probe = await self._probe_for(objects, context)
         if probe is None:
             return None
@@ -122,9 +121,9 @@ class Values:
             arguments=[{"objectId": each} for each in objects],
             returnByValue=True,
             silent=True,
-            timeout_s=timeout_s,
         )
-        return None if "exceptionDetails" in answer else answer["result"].get("value")
+        told = None if "exceptionDetails" in answer else answer["result"].get("value")
+        return told if fits(told, shape) else None
 
     async def _probe_for(self, objects: Sequence[str], context: int) -> str | None:
         """An object can be handed to functions of its own context only; its id names that."""
@@ -143,7 +142,7 @@ class Values:
         object_id = remote.get("objectId")
         if object_id is None:
             return RawValue(name, primitive(remote), _type(remote), expression=expression)
-        told = await self.call(f"this.one(a,{_LONG})", object_id)
+        told = await self.call(ONE, f"this.one(a,{_LONG})", object_id)
         if told is None:
             words = str(remote.get("description") or remote.get("type"))
             return RawValue(name, words, _type(remote), expression=expression)
@@ -169,7 +168,7 @@ class Values:
             remote = each["value"]
             text = primitive(remote)
             if "objectId" in remote:
-                told = await self.call(f"this.one(a,{_SHORT})", remote["objectId"])
+                told = await self.call(ONE, f"this.one(a,{_SHORT})", remote["objectId"])
                 ref = self.hold(Held(remote["objectId"])) if told and told[3] else 0
                 found.append(
                     RawValue(each["name"], told[0], told[1], ref, told[3])
@@ -191,7 +190,7 @@ class Values:
         if not held.object and not held.within and not held.code:
             return (await self._variables(held))[start : start + most]
         object_id = await self._object(held)
-        rows = await self.call(f"this.list(a,{start},{most},{_SHORT})", object_id) or []
+        rows = await self.call(ROWS, f"this.list(a,{start},{most},{_SHORT})", object_id) or []
         found = [self._row(ref, held.expression, each) for each in rows]
         if len(found) < most:
             found += await self._private(object_id)
@@ -245,16 +244,16 @@ class Values:
                 silent=True,
             )
             rows = answer.get("result", {}).get("value")
-            if isinstance(rows, list):
+            if fits(rows, ROWS):
                 code = f"(()=>{{{made}return __v}})()"
                 return self.hold(Held(call=held.call, code=code)), rows
-        listed = await self.call(f"this.list(a,0,{_MOST},{_SHORT})", scope)
+        listed = await self.call(ROWS, f"this.list(a,0,{_MOST},{_SHORT})", scope)
         return self.hold(Held(scope)), listed or []
 
     async def _names_in(self, scope: str, key: str) -> list[str]:
         if key in self._names:
             return self._names[key]
-        names = [str(name) for name in await self.call("this.names(a)", scope) or ()]
+        names = [str(name) for name in await self.call([str], "this.names(a)", scope) or ()]
         if key:
             self._names[key] = names
         return names
@@ -295,6 +294,8 @@ class Values:
                 objectGroup=GROUP,
                 silent=True,
             )
+            if "objectId" not in answer["result"]:
+                raise Stale("that frame is not there any more.", next="dbg locals")
             return str(answer["result"]["objectId"])
         above = self._held.get(held.within)
         if above is None:
@@ -328,7 +329,7 @@ class Values:
     async def _complaint(self, expression: str, details: dict[str, Any]) -> str:
         thrown = details.get("exception") or {}
         if "objectId" in thrown:
-            told = await self.call("this.error(a)", thrown["objectId"])
+            told = await self.call(ERROR, "this.error(a)", thrown["objectId"])
             if told is not None:
                 words = f"{told[0]}: {told[1]}" if told[1] else str(told[0])
                 if "await is only valid" in words and "await" in expression:
@@ -380,7 +381,7 @@ def _type(remote: dict[str, Any]) -> str:
 
 def _expression(within: str, key: str) -> str | None:
     where = key[1:]
-    if key[0] != "p":
+    if key[:1] != "p":
         return None
     if where.isdecimal():
         return f"{within}[{where}]"
