@@ -337,3 +337,30 @@ def test_the_stack_of_another_thread_is_its_own(dbg, sample):
 
     [stack] = dbg.data("backtrace")["stacks"]
     assert functions(stack)[:2] == ["wait", "work"]
+
+
+def test_finish_on_the_line_of_a_return_shows_the_value_also_to_whoever_awaited_it(dbg, script):
+    p = script(
+        "function twice(n) {\n"
+        "  const m = n * 2;\n"
+        "  return m; // @return\n"
+        "}\n"
+        "async function later(x) {\n"
+        "  await null;\n"
+        "  return x; // @late\n"
+        "}\n"
+        "const v = twice(4);\n"
+        "later(v).then((r) => {\n"
+        "  console.log(r); // @then\n"
+        "});\n"
+    )
+    dbg.data("start", p.name, "-b", p.at("return"), "-b", p.at("late"))
+
+    report = dbg.data("finish")
+    assert report["returned"]["text"] == "8"
+
+    dbg.data("continue")
+    report = dbg.data("finish")
+    # The runtime calls an async function that goes on: its caller is whoever waited for it.
+    assert place(report) == p.at("then")
+    assert report["returned"]["text"] == "Promise {8}"

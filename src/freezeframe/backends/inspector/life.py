@@ -56,6 +56,8 @@ log = logging.getLogger(__name__)
 #: Names a file that every message is written to, for us and for tests.
 TAP_VARIABLE = "FREEZEFRAME_INSPECTOR_TAP"
 _KILL_S = 3.0
+#: how many times the usual limit a program may take to start that is alive: the machine is busy
+_LOADED = 6
 _LEAVE_S = 3.0
 #: how long a thread may take to hear of a change before it is said to be busy
 _BUSY_S = 1.0
@@ -156,7 +158,7 @@ class Life:
         self.pid = process.pid
         self.emit(events.ProcessStarted(process.pid))
         process.on_exit(self._program_ended)
-        limit_s = self.config.timeouts.initialize_s
+        limit_s = self.config.timeouts.initialize_s * _LOADED
         try:
             async with asyncio.timeout(limit_s):
                 url = await self._url
@@ -191,7 +193,7 @@ class Life:
         where = read_url(url)
         if where is None or self.pid is None:
             return False
-        name, limit_s = self.runtime.name, self.config.timeouts.connect_s
+        name, limit_s = self.runtime.name, self.config.timeouts.initialize_s
         socket = await joining.move_to_agent(where, self.pid, name, limit_s)
         if socket is None:
             words = f"port {where[1]} of process {self.pid} is open to every user until `detach`.\n"
@@ -207,7 +209,9 @@ class Life:
             raise DebuggerLost(f"{url[:80]} is no address of an inspector.")
         if self.ground is not None:
             self.ground.hush.expect_attached()
-        self._open(await websocket.connect(*where, timeout_s=self.config.timeouts.connect_s))
+        # It has said that it listens, so that only a busy machine keeps it from answering.
+        limit_s = self.config.timeouts.initialize_s
+        self._open(await websocket.connect(*where, timeout_s=limit_s))
 
     def _open(self, socket: MessageSocket) -> None:
         env = self.target.env

@@ -114,6 +114,9 @@ class Motion:
         step = Step(kind, stack.depth, isolate.scripts.spot(call["location"]), _function(call))
         if kind is StepKind.OUT:
             step.exits = await self._watch_exits(isolate, call)
+            if stack.returning:
+                # `return m;` is one place to V8: it will not stop there a second time.
+                step.returned = await self._keep(isolate, call["returnValue"])
         if isolate.patience:
             # A pause at an exception on the way would end the step: V8's foresight has to do.
             self._muted[isolate] = isolate.patience
@@ -396,6 +399,8 @@ class Motion:
         if made_up or same_frame:
             await isolate.go(_STEPS[StepKind.OVER if made_up else step.kind])
             return None
+        if step.returned is not None:
+            call["returnValue"] = step.returned
         return events.Stopped(StopReason.STEP, isolate.id)
 
     async def _stepped_out(
@@ -407,8 +412,7 @@ class Motion:
             await self._forget_exits(isolate)
         elif not at_exit and stack.depth < step.depth:
             await self._forget_exits(isolate)
-            script = isolate.scripts.get(str(stack.calls[0]["location"]["scriptId"]))
-            if script is not None and script.internal and stack.depth > 1:
+            if self._is_internal(isolate, stack) and stack.depth > 1:
                 step.depth = stack.depth  # on to whoever called the runtime
                 await isolate.go("Debugger.stepOut")
                 return None
@@ -417,9 +421,20 @@ class Motion:
             return events.Stopped(StopReason.STEP, isolate.id)
         elif not step.exits and stack.depth >= step.depth:
             # It was not a return that led here: the function was left, and something else runs.
+            # The runtime calls nobody's code here: whoever waited for the function runs next.
+            if self._is_internal(isolate, stack):
+                step.kind = StepKind.INTO
+                return await self._stepped(isolate, step, hits)
+            if step.returned is not None:
+                stack.calls[0]["returnValue"] = step.returned
             return events.Stopped(StopReason.STEP, isolate.id)
         await isolate.go("Debugger.stepOut")
         return None
+
+    @staticmethod
+    def _is_internal(isolate: Isolate, stack: Stack) -> bool:
+        script = isolate.scripts.get(str(stack.calls[0]["location"]["scriptId"]))
+        return script is not None and script.internal
 
     @staticmethod
     async def _keep(isolate: Isolate, remote: dict[str, Any]) -> dict[str, Any]:
