@@ -541,6 +541,8 @@ def _of_every_debugger(
 
 def held_against(module: str, test: str) -> tuple[Debugger, ...]:
     """Return the rows for a test. A file about a language names it; others are about all."""
+    if "python_untraced" in module:
+        return PYTHONS if _EVERY else PYTHONS[:1]  # the oldest: later ones are never traced
     if "python" in module:
         return _of_every_debugger(test, (PYTHONS,))
     if "ruby" in module:

@@ -153,7 +153,7 @@ def _tag(frame: Any) -> Any:
         return trace
     method = getattr(trace, "get_method_object", None)
     owner = getattr(method(), "__self__", None) if method is not None else trace
-    return owner if type(owner).__name__ in ("PyDBFrame", "_Tag") else None
+    return owner if type(owner).__name__ in ("PyDBFrame", "_Tag", "Once") else None
 
 
 def _generator(frame: Any) -> Any:

@@ -46,6 +46,11 @@ _LATER = (
     ("_freezeframe_stacks", str(STACKS_PROBE)),
     ("_freezeframe_async", "async_probe.py"),
 )
+_UNTRACED = (
+    ("_freezeframe_instrument", "instrument_probe.py"),
+    ("_freezeframe_line_hooks", "line_hooks_probe.py"),
+    ("_freezeframe_tracing", "tracing_probe.py"),
+)
 #: code of files with such a name is neither traced nor shown by pydevd
 _PROBE_FILE = "<frozen freezeframe>"
 _HITS = re.compile(r"\s*(==|=|!=|>=|<=|>|<|%)?\s*(\d+)\s*")
@@ -193,7 +198,7 @@ def install(session: str) -> str:
         "(lambda m: ([exec(compile(text, "
         f"{_PROBE_FILE!r}, 'exec'), m.setdefault(name, type(m['sys'])(name)).__dict__)"
         f" for name, text in {_texts(_AT_ONCE)!r} if name not in m],"
-        f" m['_freezeframe_cures'].later({_texts(_LATER)!r}),"
+        f" m['_freezeframe_cures'].later({_texts(_LATER)!r}, {_texts(_UNTRACED)!r}),"
         f" m['_freezeframe'].install({session!r}))[-1])(__import__('sys').modules)"
     )
 

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 #: what a thread stopped for last
 _marks = threading.local()
-#: modules that are not there yet: name → text
+#: modules that are not there yet: name → text; those that a process needs which stops, and those
+#: that let it run untraced
 _later: dict[str, str] = {}
+_untraced: dict[str, str] = {}
 _loading = threading.Lock()
 #: what gives the program back what cures changed about it
 _undo: list[Callable[[], Any]] = []
@@ -89,9 +91,10 @@ def _flush() -> None:
             stream.flush()
 
 
-def later(texts: Any) -> None:
-    """Keep the *texts* of modules that only a process which stops needs."""
+def later(texts: Any, untraced: Any) -> None:
+    """Keep the texts of modules that a process which stops needs, and of those of `untraced`."""
     _later.update(texts)
+    _untraced.update(untraced)
     # In a forked process the lock may have been held by a thread that does not exist there.
     globals()["_loading"] = threading.Lock()
 
@@ -118,11 +121,7 @@ def snapshot(stacks: bool) -> str:
 def _load() -> None:
     # Threads may stop together, each for the first time.
     with _loading:
-        for name, text in _later.items():
-            if name not in sys.modules:
-                module = type(sys)(name)
-                exec(compile(text, current.__code__.co_filename, "exec"), module.__dict__)
-                sys.modules[name] = module
+        _compile(_later)
 
 
 def _tell_values(debugger: Any) -> None:
@@ -132,6 +131,22 @@ def _tell_values(debugger: Any) -> None:
     _quietly(probes["_freezeframe_hooks"].install)
     probes["_freezeframe_changes"].stopped()
     probes["_freezeframe_async"].install()
+
+
+def _compile(texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        if name not in sys.modules:
+            module = type(sys)(name)
+            exec(compile(text, current.__code__.co_filename, "exec"), module.__dict__)
+            sys.modules[name] = module
+
+
+def untraced(debugger: Any) -> None:
+    # In 3.11 pydevd traces every call of the program, which runs 3 to 12 times as long.
+    if sys.version_info[:2] == (3, 11) and sys.implementation.name == "cpython":
+        _compile(_untraced)
+        tracing: Any = sys.modules["_freezeframe_tracing"]
+        tracing.govern(debugger)
 
 
 def system_exit(debugger: Any) -> None:
@@ -151,16 +166,19 @@ def slow_values(debugger: Any) -> None:
 def slow_conditions(debugger: Any) -> None:
     # pydevd compiles a condition anew at every pass; ours are long, and never raise.
     handle = debugger.handle_breakpoint_condition
-    codes: dict[str, Any] = {}
+    tests: dict[str, Any] = {}
 
     def handle_breakpoint_condition(info: Any, point: Any, frame: Any) -> Any:
         condition = point.condition
         if point.hit_condition or not condition or "'_freezeframe'" not in condition:
             return handle(info, point, frame)
-        code = codes.get(condition)
-        if code is None:
-            code = codes[condition] = compile(condition, "<condition>", "eval")
-        return eval(code, frame.f_globals, frame.f_locals)
+        test = tests.get(condition)
+        if test is None:
+            probe: Any = sys.modules["_freezeframe"]
+            test = tests[condition] = probe.tester(condition)
+        if test is None:
+            return handle(info, point, frame)
+        return test(frame.f_globals, frame.f_locals)
 
     debugger.handle_breakpoint_condition = handle_breakpoint_condition
 
@@ -462,4 +480,5 @@ CURES = (
     repeated_raises,
     unseen_exceptions,
     coroutines,
+    untraced,  # the last: it stands before what others put there
 )

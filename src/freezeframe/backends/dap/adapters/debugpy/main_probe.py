@@ -83,6 +83,9 @@ def install(session: str) -> str:
 
 def leave() -> None:
     """Give the program back what was changed about it; the debugger goes after this."""
+    tracing = sys.modules.get("_freezeframe_tracing")
+    if tracing is not None:
+        _quietly(tracing.leave)
     sys.modules["_freezeframe_cures"].leave()
     join = sys.modules.pop("_freezeframe_join", None)
     if join is not None:
@@ -147,6 +150,71 @@ def at(spec: str, frame_globals: dict[str, Any], frame_locals: Any) -> bool:
     return bool(stops)
 
 
+def tester(condition: str) -> Callable[[Any, Any], Any] | None:
+    """Return a function of globals and locals that tells what a *condition* with `at` evaluates to.
+
+    A line that is passed a million times must not cost more than it has to: an expression alone
+    becomes a function of the locals that it reads.
+    """
+    constants = compile(condition, "<condition>", "eval").co_consts
+    specs = [each for each in constants if isinstance(each, str) and each.startswith("[{")]
+    if len(specs) != 1:
+        return None
+    spec = specs[0]
+    points = _points[spec] = _prepare(spec)
+    point = points[0]
+    simple = point.keys() <= {"key", "code", "when", "on_error"} and len(points) == 1
+    if not simple or _names_read(point["code"]) is None:
+        return lambda frame_globals, frame_locals: at(spec, frame_globals, frame_locals)
+    key, when, names = point["key"], point["when"].strip(), _names_read(point["code"]) or ()
+    function: Any = None
+    known_globals: Any = None
+    local: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    def test(frame_globals: dict[str, Any], frame_locals: Any) -> bool:
+        nonlocal function, known_globals, local, others
+        try:
+            if known_globals is not frame_globals:
+                raise KeyError
+            for name in others:
+                if name in frame_locals:
+                    raise KeyError
+            values = [frame_locals[name] for name in local]
+        except KeyError:
+            # Other names are bound now than the last time.
+            local = tuple(name for name in names if name in frame_locals)
+            others = tuple(name for name in names if name not in frame_locals)
+            known_globals = frame_globals
+            function = eval(f"lambda {', '.join(local)}: (\n{when}\n)", frame_globals)
+            values = [frame_locals[name] for name in local]
+        try:
+            if not function(*values):
+                return False
+        except Exception as error:
+            _failures[key] = f"{type(error).__name__}: {error}"
+            if point.get("on_error") != "stop":
+                return False
+        _passed[threading.get_ident()] = [key]
+        return True
+
+    return test
+
+
+def _names_read(code: Any) -> tuple[str, ...] | None:
+    """Return the names that an expression reads; None where it does more than read them."""
+    if code is None or isinstance(code, Exception) or _has_scopes(code):
+        return None
+    import opcode
+
+    read, own = opcode.opmap["LOAD_NAME"], {opcode.opmap["STORE_NAME"], opcode.EXTENDED_ARG}
+    words = code.co_code
+    if any(op in own for op in words[::2]):
+        return None
+    places = (at for at in range(0, len(words), 2) if words[at] == read)
+    return tuple(sorted({code.co_names[words[at + 1]] for at in places}))
+
+
 def _is_function(name: str, frame_globals: dict[str, Any]) -> bool:
     """Return whether the frame that a condition is evaluated for runs the function of that name."""
     # Between us and it stand the condition's own frame, which has its globals, and pydevd's.
@@ -180,12 +248,16 @@ def _compiled(expression: str) -> Any:
 def _value(code: Any, frame_globals: dict[str, Any], frame_locals: Any) -> Any:
     if isinstance(code, Exception):
         raise code.with_traceback(None)
-    if any(hasattr(constant, "co_code") for constant in code.co_consts):
+    if _has_scopes(code):
         # A generator or lambda inside an expression sees globals only: hand it the locals there.
         merged = dict(frame_globals)
         merged.update(frame_locals)
         return eval(code, merged)
     return eval(code, frame_globals, frame_locals)
+
+
+def _has_scopes(code: Any) -> bool:
+    return any(hasattr(constant, "co_code") for constant in code.co_consts)
 
 
 def hit(key: str, op: str, n: int) -> bool:

@@ -1,0 +1,196 @@
+"""Python programs run untraced wherever no breakpoint, step or filter needs tracing."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from harness import facts
+from harness.reports import place, printed, texts
+
+FREE = "sys.gettrace() is None and threading.gettrace() is None"
+
+
+def test_a_program_is_traced_only_as_long_as_it_stops_or_steps(dbg, write_program):
+    p = write_program(
+        "free.py",
+        "import sys, threading\n"
+        "seen = []\n"
+        "def look():\n"
+        f"    seen.append({FREE})\n"
+        "def work(n):\n"
+        "    look()\n"
+        "    if n == 2:\n"
+        "        n += 1  # @here\n"
+        "        n += 1\n"
+        "    look()\n"
+        "    return n\n"
+        "other = threading.Thread(target=work, args=(1,))\n"
+        "other.start(); other.join()\n"
+        "for n in range(4):\n"
+        "    work(n)\n"
+        "print(seen)  # @end\n"
+        "look()\n"
+        "print(seen[-1])\n",
+    )
+
+    report = dbg.data("start", p.name, "-b", p.at("here"), "-b", p.at("end"))
+    assert place(report) == p.at("here")
+    stepped = dbg.data("next")
+    assert texts(stepped)["n"] == "3"
+    assert place(dbg.data("continue")) == p.at("end")
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+    assert printed(dbg.data("output", "--all")) == f"{[True] * 10}\nTrue\n"
+
+
+LATE = """\
+import sys
+def plain(n):
+    n += 1  # @plain
+    return n
+def lazily():
+    yield 1
+    yield 2  # @generator
+begun = lazily()
+next(begun)
+def main():
+    n = 0  # @first
+    n += plain(n)
+    n += next(begun)
+    n += 10  # @frame
+    source = 'def made(n):\\n    n += 1\\n    return n\\nnumber = 3\\n'
+    names = {}
+    exec(compile(source, MADE, 'exec'), names)
+    return n + names['made'](names['number'])
+MADE = __file__.replace('late.py', 'made.py')
+main()
+print('end')
+"""
+
+
+def test_breakpoints_hold_in_what_lives_already_and_in_code_that_is_made(dbg, write_program):
+    p = write_program("late.py", LATE)
+    made = write_program("made.py", "def made(n):\n    n += 1\n    return n\nnumber = 3\n")
+
+    dbg.data("start", p.name, "-b", p.at("first"))
+    wanted = [p.at("plain"), p.at("generator"), p.at("frame"), f"{made.name}:4", f"{made.name}:2"]
+    for each in wanted:
+        dbg.data("break", each)
+
+    reached = [place(dbg.data("continue")) for _ in wanted]
+    assert reached == wanted
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
+@pytest.mark.parametrize("where", ["sys", "threading"])
+def test_an_exception_that_ends_a_program_with_a_hook_of_its_own_is_stopped_at(
+    dbg, write_program, where
+):
+    call = "work()" if where == "sys" else "t = threading.Thread(target=work); t.start(); t.join()"
+    p = write_program(
+        "hooked.py",
+        "import sys, threading\n"
+        f"{where}.excepthook = lambda *_: print('mine')\n"
+        "def work():\n"
+        "    raise ValueError('lost')  # @raise\n"
+        f"{call}\n",
+    )
+
+    report = dbg.data("start", p.name)
+
+    assert place(report) == p.at("raise")
+    assert report["stop"]["exception"]["type"] == "ValueError"
+    dbg.data("continue")
+    assert "mine" in printed(dbg.data("output", "--all"))
+
+
+SELF = """\
+import dis, inspect, marshal, pickle, sys, traceback
+def work(n):
+    try:
+        with open(__file__) as file:  # @with
+            for line in (1, 2):
+                n += line  # @line
+        return [each for each in (n, n / 0)]  # @fail
+    except ZeroDivisionError:
+        traceback.print_exc(file=sys.stdout)
+    return sum(x
+               for x in (1, 2))  # @last
+print(work(3))
+print(inspect.getsource(work))
+print(work.__code__.co_firstlineno, work.__code__.co_varnames, work.__code__.co_names)
+print(sorted({line for _, _, line in work.__code__.co_lines() if line}))
+print(len(pickle.dumps(work)) > 0, [each.positions.lineno for each in dis.get_instructions(work)
+      if each.opname in ('RETURN_VALUE', 'BINARY_OP')])
+"""
+
+
+def test_a_program_that_looks_at_its_own_code_finds_what_it_finds_alone(
+    dbg, write_program, debugger
+):
+    p = write_program("self.py", SELF)
+    alone = subprocess.run(
+        [debugger.interpreter.path, p.name], cwd=p.path.parent, capture_output=True, text=True
+    )
+    for mark in ("with", "line", "fail", "last"):
+        dbg.data("break", p.at(mark), "-c", "False")
+
+    assert dbg.data("start", p.name)["exit"]["code"] == 0
+
+    # A file is named as it was given; the debugger gives the whole path.
+    shown, plain = (
+        text.replace(f"{p.path.parent}/", "")
+        for text in (printed(dbg.data("output", "--all")), alone.stdout)
+    )
+    assert shown == plain
+    assert alone.stderr == ""
+
+
+ENDLESS = """\
+import os, sys, threading, time
+count = {'main': 0, 'other': 0}
+def turn(name):
+    count[name] += 1  # @turn
+    time.sleep(0.001)
+def other():
+    while True:
+        turn('other')
+threading.Thread(target=other, daemon=True).start()
+while not os.path.exists('stop'):
+    turn('main')
+    with open('told.txt', 'w') as file:
+        print([count['main'], sys.gettrace() is None, repr(turn.__code__.co_consts)], file=file)
+"""
+
+
+def test_a_paused_program_stands_still_and_a_detached_one_is_as_it_was(dbg, write_program, project):
+    p = write_program("endless.py", ENDLESS)
+
+    def told(after):
+        def look():
+            try:
+                said = eval((project / "told.txt").read_text())
+            except (SyntaxError, OSError):
+                return None
+            return said if said[0] > after else None
+
+        return facts.wait_until(look, "the program goes on")
+
+    dbg.data("start", p.name, "--timeout", "0.5")
+    consts = told(5)[2]
+    assert dbg.data("pause")["state"] == "stopped"
+    before = dbg.data("print", "count")["value"]["text"]
+    dbg.data("break", p.at("turn"), "-c", "name == 'main'")
+    assert dbg.data("print", "count")["value"]["text"] == before
+    assert place(dbg.data("continue")) == p.at("turn")
+    dbg.data("next")
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("detach")
+
+    turn = told(0)[0]
+    _, untraced, after = told(turn + 5)
+    (project / "stop").touch()
+    assert untraced
+    assert after == consts
