@@ -390,3 +390,50 @@ def test_where_the_library_is_inlined_the_user_s_own_line_is_shown(dbg, native):
 
     assert place(dbg.data("start", p.name, "-b", "main")) == p.at("first")
     assert place(dbg.data("next")) == p.at("second")
+
+
+PATHS = r"""
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+struct Point { x: i32, name: String }
+struct Wrap((i32, Point));
+
+fn main() {
+    let pair = (1, "two");
+    let rc = Rc::new(Point { x: 5, name: "rc".to_string() });
+    let wrap = Wrap((7, Point { x: 9, name: "wrap".to_string() }));
+    let many: Vec<i32> = (0..300).collect();
+    let mut ages = HashMap::new();
+    ages.insert("ann".to_string(), 42);
+    let some = Some(5);
+    let shared = Arc::new(Mutex::new(vec![1, 2, 3]));
+    println!("{} {} {} {}", pair.1, rc.x, wrap.0.0, some.is_some()); // @end
+    println!("{} {} {} {}", many.len(), ages["ann"], rc.name, wrap.0.1.name);
+    println!("{} {} {}", pair.0, wrap.0.1.x, shared.lock().unwrap().len());
+}
+"""
+
+
+def test_paths_are_written_as_rust_writes_them(dbg, native, debugger):
+    p = native(PATHS)
+    dbg.data("start", p.name, "-b", p.at("end"))
+
+    def shown(expression: str) -> str:
+        return str(dbg.data("print", expression)["value"]["text"])
+
+    assert shown("pair.1").strip('"') == "two"
+    assert shown("wrap.0.1.x") == "9"
+    if debugger.name == "gdb-mi":
+        expected = {
+            "rc.x": "5",
+            "many.len()": "300",
+            "many[299]": "299",
+            'ages["ann"]': "42",
+            "some.is_some()": "true",
+            "shared.lock().unwrap()[1]": "2",
+        }
+        assert {each: shown(each) for each in expected} == expected
+        refused = dbg("print", "many.iter()")
+        assert "iter() would have to run" in refused.out + refused.err

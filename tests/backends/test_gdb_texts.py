@@ -103,3 +103,11 @@ def test_what_the_probe_tells_becomes_trees():
     assert tree is not None
     [child] = tree.children
     assert (child.name, child.text, child.expression) == ("x", "1", "p.x")
+
+
+def test_the_types_of_a_generic_one_are_no_items():
+    lock = "std::sync::poison::mutex::Mutex<alloc::vec::Vec<i32, alloc::alloc::Global>>"
+    held = f"{lock} {{inner: 0, data: Vec(size=2) = {{1, 2}}}}"
+    text = f"Arc(strong=1, weak=0) = {{value = {held}, strong = 1}}"
+
+    assert tidy(text, rust=True) == "Arc(Mutex([1, 2]))"

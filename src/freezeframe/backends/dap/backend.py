@@ -319,7 +319,8 @@ class DapBackend:
         # What a statement's context answers for an expression may be less than its value.
         runs = statement and not adapter.expressions.is_expression(expression)
         context = adapter.expressions.statement_context if runs else adapter.expressions.context
-        arguments: dict[str, Any] = {"expression": expression, "context": context}
+        written = adapter.expressions.written(self._link.target, expression)
+        arguments: dict[str, Any] = {"expression": written, "context": context}
         if frame is not None:
             arguments["frameId"] = frame
         try:

@@ -16,6 +16,8 @@ _ATOM = re.compile(
     r"|\{(?:closure|async|impl|extern|shim|vtable|coroutine|misc)[\w#]*\}",
     re.DOTALL,
 )
+#: what stands before the types of a generic one, and what is never among them
+_OPENS_TYPES, _NO_TYPE = re.compile(r"[\w:]"), re.compile(r'["=]|\{(?![\w#]+\})')
 #: between two items; a vector's capacity is no item
 _COMMA = re.compile(r", (?!capacity \d)")
 
@@ -58,6 +60,13 @@ def _read(text: str) -> _Item | None:
             position = atom.end()
             continue
         character = text[position]
+        if character == "<" and position and _OPENS_TYPES.fullmatch(text[position - 1]):
+            end = _after_brackets(text, position)
+            if end is not None and not _NO_TYPE.search(text, position, end):
+                # The commas between types of a generic one separate no items.
+                run += text[position:end]
+                position = end
+                continue
         if character == "{":
             flush()
             group = _Group([[]])

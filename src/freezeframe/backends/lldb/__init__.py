@@ -195,6 +195,21 @@ def handle_fatal(names: Collection[str]) -> str:
     return f"process handle --stop {stop} --notify {stop} --pass true {_FATAL}"
 
 
+#: fields of tuples, which Rust numbers: LLDB takes `.1` for a fraction
+_NUMBERED = re.compile(r"(?<![\w.])((?:[A-Za-z_]\w*|\.|::|->|\[\w*\])+?)((?:\.\d+)+)(?![\w])")
+
+
+def written(target: Target, expression: str) -> str:
+    """Return an expression with the fields of Rust's tuples under the names that LLDB has."""
+    if target.program is None or '"' in expression or not is_rust(target.program):
+        return expression
+    before = None
+    while before != expression:
+        before = expression
+        expression = _NUMBERED.sub(lambda m: m[1] + m[2].replace(".", ".__"), expression)
+    return expression
+
+
 def generic_function(name: str) -> str:
     """Return a pattern for a generic function: its name goes on behind the one users know."""
     return rf"(^|::){re.escape(name)}(<.*>)?(::h[0-9a-f]+)?$"

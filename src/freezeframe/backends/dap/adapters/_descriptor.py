@@ -374,6 +374,8 @@ class Expressions:
     is_expression: Callable[[str], bool] = lambda code: False
     #: the one line of an error text that says what is wrong
     brief_error: Callable[[str], str] = lambda text: text
+    #: an expression of the program's language as the debugger's evaluator wants it
+    written: Callable[[Target, str], str] = lambda target, expression: expression
     #: the expression as it is to be asked once more, given the complaint about it
     again: Callable[[str, str], str | None] = lambda expression, complaint: None
     #: the name of the part of such an answer that holds what the code failed with

@@ -389,6 +389,7 @@ VALUES = Values(
     returned_prefixes=("(Return Value)",),
 )
 EXPRESSIONS = Expressions(
+    written=lldb.written,
     statement_context="watch",
     brief_error=brief_error,
     assignment=lambda target, value: f"{target} = {value}",

@@ -53,6 +53,8 @@ class Values(Objects):
         #: variables that are under way before anyone has asked for them
         self._coming: tuple[Place, asyncio.Task[list[Variable] | None]] | None = None
         self._foreseen = False
+        #: paths of Rust that were resolved: each has a variable in gdb
+        self._paths = 0
 
     def forget(self) -> list[str]:
         self.stale()
@@ -198,6 +200,35 @@ class Values(Objects):
 
     async def evaluate(self, expression: str, place: Place | None) -> RawValue:
         """Return a value. Raises EvaluationFailed in gdb's words."""
+        try:
+            return await self._evaluate(expression, place)
+        except EvaluationFailed:
+            if not self.rust or not self.python or expression.startswith("$"):
+                raise
+            return await self._as_rust(expression, place)
+
+    async def _as_rust(self, expression: str, place: Place | None) -> RawValue:
+        """Return what a path in Rust's own syntax means, which gdb's evaluator does not know."""
+        where = "" if place is None else at(place.thread, place.level)
+        self._paths += 1
+        variable = f"freezeframe_{self._paths}"
+        packed = expression.encode().hex()
+        try:
+            said = await self._line.cli(
+                f"python freezeframe_rust('{packed}', '{variable}')",
+                where=where,
+                timeout_s=self._value_s * 3,
+            )
+        except GdbRefused as error:
+            raise EvaluationFailed(error.message) from None
+        told = re.search(r"freezeframe (ok|no .*)", said, re.DOTALL)
+        if told is None or told[1] != "ok":
+            why = told[1].removeprefix("no ").strip() if told else said.strip()
+            raise EvaluationFailed(why or "gdb could not read it")
+        value = await self._evaluate(f"${variable}", place)
+        return replace(value, name=expression)
+
+    async def _evaluate(self, expression: str, place: Place | None) -> RawValue:
         where = "" if place is None else at(place.thread, place.level)
         limit_s = self._value_s * 3
         try:
