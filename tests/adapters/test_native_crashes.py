@@ -316,8 +316,10 @@ def test_a_deadlock_is_seen_in_the_stacks_of_all_threads(dbg, native, project):
     facts.wait_for_file(project / "locked.txt", "locked")
     dbg.data("pause")
 
-    stacks = dbg.data("backtrace", "--all-threads")["stacks"]
+    stacks = dbg.data("backtrace", "--all-threads", "--locals")["stacks"]
 
+    looked_at = [str(own(stack["frames"])[0]["index"]) in stack["values"] for stack in stacks]
+    assert looked_at == [True, True, True]
     innermost = {own(stack["frames"])[0]["line"] for stack in stacks}
     assert innermost == {p.line("join"), p.line("first"), p.line("second")}
 

@@ -40,6 +40,11 @@ _Range = Annotated[
 ]
 _Definitions = Annotated[bool, Arg("functions, classes and modules too", short="-a")]
 
+#: frames of other threads whose variables `backtrace --locals` shows: goroutines are thousands
+_MOST_LOOKED_AT = 60
+#: frames of a backtrace in which values are opened
+_OPENED_FRAMES = 5
+
 
 def read_range(text: str | None) -> tuple[int, int] | None:
     """Return the two ends of FROM:TO. Raises UsageError."""
@@ -186,9 +191,11 @@ async def backtrace(
     moment = await session.require_stopped()
     stacks = [await _stack(moment, limit, locals, all)]
     if all_threads:
+        looks = _MOST_LOOKED_AT if locals else 0
         for thread in await moment.backend.threads():
             if thread.id != moment.thread.id:
-                stacks.append(await _other_stack(moment, thread, limit))
+                stacks.append(await _other_stack(moment, thread, limit, looks, all))
+                looks = max(0, looks - len(stacks[-1].values))
     exception = None
     if moment.exception is not None:
         error = moment.exception
@@ -202,19 +209,21 @@ async def _stack(moment: Moment, limit: int, locals: bool, all: bool) -> Stack:
     if locals:
         for frame in frames:
             if not frame.library or all:
-                view = await moment.look(frame.index, open_values=False)
+                view = await moment.look(frame.index, open_values=len(values) < _OPENED_FRAMES)
                 values[frame.index] = tuple(v for s in view.scopes for v in s.values)
     depth = moment.depth
     more = max(0, depth - len(frames)) if depth is not None else None
     return Stack(moment.thread, tuple(frames), more, moment.selected, values)
 
 
-async def _other_stack(moment: Moment, thread: Thread, limit: int) -> Stack:
+async def _other_stack(moment: Moment, thread: Thread, limit: int, looks: int, all: bool) -> Stack:
+    """Return the stack of a thread, with the variables of up to *looks* frames of it."""
     try:
-        frames = await moment.frames(limit, thread=thread.id)
+        frames, values = await moment.look_at_thread(thread.id, limit, looks, libraries=all)
     except DebuggerError as error:
         return Stack(thread, (), error=error.message)
-    return Stack(thread, tuple(frames), None if len(frames) == limit else 0, selected=-1)
+    more = None if len(frames) == limit else 0
+    return Stack(thread, tuple(frames), more, selected=-1, values=values)
 
 
 async def _frame_answer(ctx: Context, view: FrameView, note: str | None = None) -> FrameAnswer:

@@ -120,6 +120,25 @@ class Moment:
                 break
         return self.known_frames()[:count]
 
+    async def look_at_thread(
+        self, thread: int, count: int, looks: int, *, libraries: bool
+    ) -> tuple[list[Frame], dict[int, tuple[Value, ...]]]:
+        """Return frames of another thread, and the variables of up to *looks* of them."""
+        raw, _ = await self.backend.frames(thread, 0, count)
+        frames = [_frame(index, each, None) for index, each in enumerate(raw)]
+        values: dict[int, tuple[Value, ...]] = {}
+        for frame, each in zip(frames, raw, strict=True):
+            if len(values) >= looks or (frame.library and not libraries):
+                continue
+            found: list[Value] = []
+            for scope in await self.backend.scopes(each.id):
+                if scope.kind in _SHOWN and not scope.expensive:
+                    raws = await self.backend.children(scope.ref)
+                    shown, _ = await self._scope(scope, raws, 0, FIRST_VALUES, open_values=True)
+                    found += shown.values
+            values[frame.index] = tuple(found)
+        return frames, values
+
     def known_frames(self) -> list[Frame]:
         """Return the frames fetched so far."""
         return [
