@@ -258,6 +258,46 @@ def test_a_frame_full_of_objects_shows_what_is_in_each(dbg, native):
     assert unreadable(told, wanted) == []
 
 
+BIG = r"""
+#include <map>
+#include <vector>
+
+static void __attribute__((noinline)) soil() {
+    volatile long words[512];
+    for (int i = 0; i < 512; i++) words[i] = i * 0x100000000L;
+}
+
+static int __attribute__((noinline)) build(int first) {
+    int count = first;  // @early
+    std::vector<int> late;
+    std::map<int, int> tree;
+    late.push_back(count);
+    tree[1] = late[0];
+    return tree[1];
+}
+
+int main() {
+    std::vector<int> many(20000, 7);
+    many[15000] = 8;
+    soil();
+    return build(many[3]) == 7 ? 0 : 1;  // @late
+}
+"""
+
+
+def test_a_container_that_is_big_or_not_there_yet_costs_no_more_than_what_is_shown(dbg, native):
+    p = native(BIG)
+    dbg.data("start", p.name, "-b", p.at("late"), "-b", p.at("early"))
+    assert re.search(r"many = .*7, 7, 7.*19,9", dbg("locals").out)
+    assert "[15000] = 8" in dbg("print", "many", "--range", "14999:15002").out
+    # Its memory holds what another function left there: billions of elements.
+    early = dbg("continue")
+    assert re.search(r"count = ", early.out), early
+    assert "note:" not in early.out, early
+    asked = [m["arguments"] for m in dbg.sent_messages() if m["command"] == "variables"]
+    assert all(each.get("count", 0) <= 1000 for each in asked)
+
+
 def test_elements_are_reached_by_index_and_told_by_it(dbg, values):
     assert dbg.data("print", "numbers[1]")["value"]["text"] == "2"
     assert dbg.data("print", "pair.first")["value"]["text"] == "7"

@@ -29,6 +29,10 @@ FIRST_CHILDREN = 50
 _MAX_OPENED = 60
 _MAX_INSIDE_ONE = 12
 _MAX_INSIDE = 80
+#: Elements that no container in a program's memory has: what LLDB calls too many to count.
+_UNCOUNTED = (1 << 32) - 1
+#: Elements that no container has of which not even the first can be read.
+_MANY = 100
 #: How deep objects within objects are opened.
 _MAX_DEPTH = 3
 
@@ -269,7 +273,10 @@ class Moment:
             children = await self.backend.children(raw.ref, count=FIRST_CHILDREN)
         except DebuggerError:
             return value
-        inner = [await self.open(child, depth + 1) for child in children[:FIRST_CHILDREN]]
+        children = children[:FIRST_CHILDREN]
+        if _is_implausible(raw, children):
+            return replace(value, text=_implausible(raw), has_children=False, opaque=False)
+        inner = [await self.open(child, depth + 1) for child in children]
         return replace(value, children=tuple(inner))
 
     def value(self, raw: RawValue) -> Value:
@@ -308,6 +315,19 @@ class Moment:
         if self.event.reason not in _SPEAK_OF_USERS:
             return 0
         return next((frame.index for frame in frames if not frame.library), 0)
+
+
+def _is_implausible(raw: RawValue, children: Sequence[RawValue]) -> bool:
+    """Whether a container is none yet: memory that no constructor has written to."""
+    count = raw.count or 0
+    return count >= _UNCOUNTED or (
+        count > _MANY and bool(children) and all(child.failed for child in children)
+    )
+
+
+def _implausible(raw: RawValue) -> str:
+    many = f"{_UNCOUNTED} or more" if raw.count == _UNCOUNTED else raw.count
+    return f"<claims {many} elements: perhaps not constructed yet>"
 
 
 def inlined_into(frames: Sequence[Frame]) -> int | None:

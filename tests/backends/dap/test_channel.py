@@ -298,7 +298,7 @@ async def test_a_handler_with_a_bug_is_logged_and_the_adapter_gets_an_answer(
     async def broken(arguments: Body) -> Body:
         raise KeyError("args")
 
-    script = {"after": {"initialize": [{"request": "runInTerminal"}]}}
+    script = {"after": {"initialize": [{"request": "runInTerminal", "arguments": {"args": ["x"]}}]}}
     with caplog.at_level(logging.ERROR):
         async with adapter(script, handlers={"runInTerminal": broken}) as client:
             await client.ask("initialize", INITIALIZE)

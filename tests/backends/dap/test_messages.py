@@ -42,7 +42,7 @@ def test_an_adapters_error_is_told_in_its_own_words(response: Response, text: st
         ({"seq": 0, "type": "response", "request_seq": 2, "command": "next", "success": True},
          Response(2, "next", True)),
         ({"seq": 7, "type": "request", "command": "runInTerminal", "arguments": {"args": []}},
-         Request(7, "runInTerminal", {"args": []})),
+         Request(7, "runInTerminal", {"args": [], "cwd": ""})),
         ({"type": "response", "success": True}, None),
         ({"type": "hello"}, None),
         ({}, None),

@@ -377,12 +377,10 @@ class DapBackend:
             value = translate.value(body, adapter, expression)
             if not value.ref:
                 return value, ()
-            body = await self._value_request(
-                "variables", {"variablesReference": value.ref, "format": format}
-            )
+            shown = await part(self._link.wire, value.ref, 0, None, format=format)
         except Refused as error:
             raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
-        return value, [translate.value(v, adapter) for v in body.get("variables") or ()]
+        return value, [translate.value(v, adapter) for v in shown]
 
     async def argument_names(self, frame: int) -> Sequence[str] | None:
         command = self._adapter.raw.arguments

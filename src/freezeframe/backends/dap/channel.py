@@ -200,6 +200,9 @@ class Channel:
             reason = f"`{request.command}` is not supported by this client"
             self._stream.write(self._connection.refuse(request, reason))
             return
+        if request.problem is not None:
+            self._stream.write(self._connection.refuse(request, request.problem))
+            return
         task = self._loop.create_task(self._serve_with(handler, request))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)

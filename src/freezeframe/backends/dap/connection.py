@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .framing import Framer, Message, ProtocolError, encode
-from .messages import Body, Event, Request, Response, parse
+from .messages import Body, Event, Request, Response, checked, parse
 
 #: `send` or `recv`, and the message as it is on the wire
 Observer = Callable[[str, Mapping[str, Any]], None]
@@ -136,7 +136,9 @@ class Connection:
         parsed = parse(message)
         if isinstance(parsed, Response):
             request = self._pending.pop(parsed.request_seq, None)
-            return None if request is None else Answer(request, parsed)
+            if request is None:
+                return None
+            return Answer(request, checked(parsed, request.command))
         return parsed
 
     def _encode(self, message: Message) -> bytes:

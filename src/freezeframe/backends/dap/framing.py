@@ -16,7 +16,7 @@ from freezeframe.errors import DebuggerLost
 Message = dict[str, Any]
 
 #: a longer message is taken for garbage, not for data
-MAX_LENGTH = 512 << 20
+MAX_LENGTH = 64 << 20
 _NOISE_LIMIT = 16 << 10
 _LINE_LIMIT = 64 << 10
 _QUOTE = 80
@@ -114,7 +114,7 @@ class Framer:
         self._length = None
         self._in_body = False
         try:
-            message = json.loads(text)
+            message = json.loads(text, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise ProtocolError(
                 f"the debugger sent a message that is no JSON ({error}): {_quoted(text)}."
@@ -144,6 +144,10 @@ def _length(digits: bytes) -> int:
             f"the debugger announced a message of {length} bytes; the limit is {MAX_LENGTH}."
         )
     return length
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _quoted(text: str | bytes) -> str:

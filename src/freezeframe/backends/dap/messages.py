@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from freezeframe.errors import DebuggerError
 
+from . import validation
 from .framing import Message
+
+log = logging.getLogger(__name__)
 
 Body = dict[str, Any]
 
@@ -24,6 +28,8 @@ class Request:
     seq: int
     command: str
     arguments: Body = field(default_factory=dict)
+    #: why the arguments are none that the protocol knows
+    problem: str | None = None
 
     def describe(self) -> str:
         return f"request {self.seq} `{self.command}`"
@@ -64,7 +70,9 @@ def parse(message: Message) -> Request | Response | Event | None:
     """Return what *message* is, or None when it is nothing that the protocol knows.
 
     Lenient, for adapters are: an absent or null body is an empty one, and `seq` of events and
-    responses is not looked at (delve 1.20 sends 0 on everything).
+    responses is not looked at (delve 1.20 sends 0 on everything). The fields of the body of an
+    event or a request are of their types; those of a response are checked when it is known what it
+    answers.
     """
     kind = message.get("type")
     if kind == "response":
@@ -72,21 +80,44 @@ def parse(message: Message) -> Request | Response | Event | None:
         if not isinstance(request_seq, int):
             return None
         words = message.get("message")
+        command = message.get("command")
         return Response(
             request_seq,
-            str(message.get("command", "")),
+            command if isinstance(command, str) else "",
             message.get("success") is True,
             words if isinstance(words, str) else None,
             _body(message, "body"),
         )
     if kind == "event" and isinstance(message.get("event"), str):
-        return Event(message["event"], _body(message, "body"))
+        try:
+            body = validation.check_event(message["event"], _body(message, "body"))
+        except validation.Invalid as error:
+            log.warning("event `%s` is left out: %s", message["event"][:80], error)
+            return None
+        return Event(message["event"], body)
     if kind == "request" and isinstance(message.get("command"), str):
         seq = message.get("seq")
-        return Request(
-            seq if isinstance(seq, int) else 0, message["command"], _body(message, "arguments")
-        )
+        seq = seq if isinstance(seq, int) else 0
+        try:
+            arguments = validation.check_request(message["command"], _body(message, "arguments"))
+        except validation.Invalid as error:
+            return Request(seq, message["command"], problem=str(error))
+        return Request(seq, message["command"], arguments)
     return None
+
+
+def checked(response: Response, command: str) -> Response:
+    """Return the response to *command* with every field of its type.
+
+    A body that is none of that command's is a failure, in our words.
+    """
+    try:
+        check = validation.check_response if response.success else validation.check_error
+        body = check(command, response.body)
+    except validation.Invalid as error:
+        words = f"the debugger's answer to `{command}` is not the protocol's: {error}"
+        return replace(response, command=command, success=False, message=words, body={})
+    return replace(response, command=command, body=body)
 
 
 def error_text(response: Response) -> str:

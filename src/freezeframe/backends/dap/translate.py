@@ -139,7 +139,7 @@ def frame(
     line = body.get("line") or None
     raw = RawFrame(
         id=body["id"],
-        function=adapter.frames.function_name(body.get("name", "?")),
+        function=adapter.frames.function_name(body.get("name") or "?"),
         path=path,
         line=line,
         column=body.get("column") or None,

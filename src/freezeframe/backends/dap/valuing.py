@@ -15,6 +15,13 @@ from .wire import Wire
 
 log = logging.getLogger(__name__)
 
+#: variables that are asked for at once, at most
+_MOST = 1000
+#: named members that are asked for without pages: not every adapter has pages of those
+_FEW = 200
+#: how deep structures without a name lie within each other
+_NESTED = 16
+
 
 async def ask_value(
     wire: Wire, command: str, arguments: dict[str, Any], *, slow: bool = False
@@ -49,7 +56,9 @@ async def ask_value(
             f"showing it took longer than {limit_s:g} s and could not be interrupted.",
             next="dbg stop",
         )
-    return waiting.result()
+    body = waiting.result()
+    wire.sizes.note(body)
+    return body
 
 
 async def check_failure(wire: Wire, body: Mapping[str, Any]) -> None:
@@ -80,7 +89,7 @@ async def set_member(wire: Wire, target: str, value: str, frame: int | None) -> 
             found = await ask_value(wire, "evaluate", asked)
             owners = [int(found.get("variablesReference") or 0)]
         for ref in filter(None, owners):
-            if any(each.get("name") == name for each in await members(wire, ref)):
+            if await _has_member(wire, ref, name):
                 arguments = {"variablesReference": ref, "name": name, "value": value}
                 await wire.request("setVariable", arguments)
                 return
@@ -98,29 +107,88 @@ def split_member(expression: str) -> tuple[str | None, str]:
     return match[1], match[2] or match[3]
 
 
-async def part(wire: Wire, ref: int, start: int, count: int | None) -> Sequence[Mapping[str, Any]]:
-    """Return some of the variables behind a reference."""
-    if wire.adapter.values.pages and start and count:
-        asked = {"variablesReference": ref, "filter": "indexed", "start": start, "count": count}
-        body = await ask_value(wire, "variables", asked)
-        if body.get("variables"):
-            return list(body["variables"])
-    shown = await members(wire, ref)
-    return shown[start : None if count is None else start + count]
+async def part(
+    wire: Wire, ref: int, start: int, count: int | None, **options: Any
+) -> Sequence[Mapping[str, Any]]:
+    """Return some of the variables behind a reference; *options* go into the requests.
+
+    Never more than `_MOST` are asked for where the adapter tells how many there are: a container
+    of a million elements, or one that is not constructed yet, costs minutes as a whole. Elements
+    come before named members.
+    """
+    named, indexed = wire.sizes.get(ref)
+    if not indexed and not named and wire.adapter.values.pages_unsized:
+        asked = {"variablesReference": ref, "start": start, "count": min(count or _MOST, _MOST)}
+        body = await ask_value(wire, "variables", {**asked, **options})
+        shown = await _shown(wire, body.get("variables") or (), **options)
+        return shown[:count]
+    if not indexed and named <= _FEW and not (wire.adapter.values.pages and start and count):
+        shown = await members(wire, ref, **options)
+        return shown[start : None if count is None else start + count]
+    count = min(count or _MOST, _MOST)
+    found: list[Mapping[str, Any]] = []
+    if start < indexed or not named:
+        found += await _page(wire, ref, "indexed", start, count, indexed, options)
+    if named and len(found) < count:
+        begin, more = max(0, start - indexed), count - len(found)
+        # Few are asked for as a whole: those that are hidden do not count.
+        whole = named <= _FEW
+        shown = await _page(
+            wire, ref, "named", 0 if whole else begin, named if whole else more, named, options
+        )
+        shown = await _shown(wire, shown, **options)
+        found += shown[begin : begin + more] if whole else shown
+    return found
 
 
-async def members(wire: Wire, ref: int) -> list[Mapping[str, Any]]:
+async def _page(
+    wire: Wire, ref: int, kind: str, start: int, count: int, total: int, options: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    """Return the variables of a kind from *start* on, at most *count*."""
+    asked = {
+        "variablesReference": ref,
+        "filter": kind,
+        "start": start,
+        "count": count,
+        **options,
+    }
+    body = await ask_value(wire, "variables", asked)
+    found: list[Mapping[str, Any]] = list(body.get("variables") or ())
+    if len(found) > count and not wire.adapter.values.pages:
+        # It does not know pages, and told everything.
+        return found[start : start + count] if len(found) >= total else found[:count]
+    return found
+
+
+async def members(wire: Wire, ref: int, **options: Any) -> list[Mapping[str, Any]]:
     """Return the variables behind a reference that are the user's, in the adapter's form.
 
     In place of one without a name stand its own.
     """
+    body = await ask_value(wire, "variables", {"variablesReference": ref, **options})
+    return await _shown(wire, body.get("variables") or (), **options)
+
+
+async def _shown(
+    wire: Wire, variables: Sequence[Mapping[str, Any]], depth: int = 0, **options: Any
+) -> list[Mapping[str, Any]]:
     values = wire.adapter.values
-    body = await ask_value(wire, "variables", {"variablesReference": ref})
     shown: list[Mapping[str, Any]] = []
-    for variable in body.get("variables") or ():
+    for variable in variables:
         inner = int(variable.get("variablesReference") or 0)
-        if inner and values.nameless(variable):
-            shown += await members(wire, inner)
+        if inner and values.nameless(variable) and depth < _NESTED:
+            body = await ask_value(wire, "variables", {"variablesReference": inner, **options})
+            shown += await _shown(wire, body.get("variables") or (), depth + 1, **options)
         elif not values.hides(variable):
             shown.append(variable)
     return shown
+
+
+async def _has_member(wire: Wire, ref: int, name: str) -> bool:
+    element = re.fullmatch(r"\[(\d{1,18})\]", name)
+    _, indexed = wire.sizes.get(ref)
+    if element is not None and int(element[1]) < indexed:
+        found = await part(wire, ref, int(element[1]), 1)
+    else:
+        found = await members(wire, ref)
+    return any(each.get("name") == name for each in found)

@@ -12,10 +12,11 @@ from freezeframe.backends.transport.tap import Tap
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerLost
 
-from . import translate
+from . import translate, validation
 from .adapters._descriptor import Adapter
 from .channel import Channel, Handler
 from .messages import Event
+from .sizes import Sizes
 
 #: Names a file that every message is written to, for us and for tests.
 TAP_VARIABLE = "FREEZEFRAME_DAP_TAP"
@@ -35,6 +36,8 @@ class Wire:
         self.features: frozenset[Feature] = frozenset()
         self.hear: Callable[[Event], None] = lambda event: None
         self.on_lost: Callable[[DebuggerLost], None] = lambda error: None
+        #: how many variables are behind each reference
+        self.sizes = Sizes()
         self._channel: Channel | None = None
         self._tap: Tap | None = None
 
@@ -57,6 +60,7 @@ class Wire:
             observe=self._tap.observer(f"{id(self):x}") if self._tap else None,
             timeout_s=self.config.timeouts.request_s,
         )
+        validation.prepare()  # the adapter is starting meanwhile
 
     @property
     def opened(self) -> bool:
@@ -80,7 +84,9 @@ class Wire:
         timeout_s: float | None = None,
     ) -> dict[str, Any]:
         """Return the body of the answer. Raises as `Channel.request` does."""
-        return await self._open().request(command, arguments, timeout_s=timeout_s)
+        body = await self._open().request(command, arguments, timeout_s=timeout_s)
+        self.sizes.note(body)
+        return body
 
     def send(self, command: str, arguments: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
         """Send without waiting; the caller bounds the wait."""

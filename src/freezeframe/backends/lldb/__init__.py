@@ -243,7 +243,7 @@ def enriched(value: RawValue) -> RawValue:
     if value.name == "<error>":
         # In place of all variables, where the compiler wrote only lines (-g1).
         return _failed(replace(value, name="variables"), text)
-    if text.startswith(("<error:", "error:")):
+    if text.startswith(("<error:", "error:")) or text == "Summary Unavailable":
         return _failed(value, text)
     before, quote, after = text.partition('"')
     text = ADDRESS.sub(lambda m: f"0x{m[1]}", before) + quote + after

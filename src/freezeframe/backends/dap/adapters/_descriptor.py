@@ -351,6 +351,8 @@ class Values:
     absent: Callable[[Mapping[str, Any], Target], bool] = lambda variable, target: False
     #: of a big container it sends the beginning, and any part when that is asked for
     pages: bool = False
+    #: the results of expressions come without a size, and are told in parts all the same
+    pages_unsized: bool = False
     #: a member without a name, whose own members are its owner's, as the language has it
     nameless: Callable[[Mapping[str, Any]], bool] = lambda variable: False
     #: a value with what the adapter tells of it beyond the protocol

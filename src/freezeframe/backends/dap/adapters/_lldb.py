@@ -383,6 +383,7 @@ FRAMES = Frames(
 VALUES = Values(
     absent=absent,
     hides=hides,
+    pages_unsized=True,
     nameless=nameless,
     visible=visible,
     enrich=enrich,

@@ -136,8 +136,10 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     return Plan(Stdio(), "launch", arguments, spawn)
 
 
-def _read_forked(body: Mapping[str, Any]) -> ChildOffer:
-    pid = int(body["pid"])
+def _read_forked(body: Mapping[str, Any]) -> ChildOffer | None:
+    pid = body.get("pid")
+    if pid is None:
+        return None
     return ChildOffer({**body, "forked": True}, pid=pid, forked=True)
 
 
@@ -190,7 +192,7 @@ def _read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
     if body.get("reason") == "pause" or match is None:
         return None
     fault = body.get("fault")
-    meaning = fault_words(match[0], *fault) if fault else None
+    meaning = fault_words(match[0], *fault) if fault and len(fault) == 2 else None
     return StopReason.SIGNAL, f"{match[0]}: {meaning}" if meaning else match[0]
 
 

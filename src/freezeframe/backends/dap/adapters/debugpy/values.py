@@ -38,7 +38,8 @@ def enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
         was=facts.get("was"),
         parts=tuple(
             RawValue(path, text or "", changed=True, was=was, gone=text is None)
-            for path, text, was in facts.get("parts", ())
+            for path, text, was in (each for each in facts.get("parts", ()) if len(each) == 3)
+            if path is not None
         ),
         more_parts=facts.get("more", 0),
         gone=bool(facts.get("gone")),
