@@ -492,3 +492,34 @@ def test_library_frames_are_told_from_one_s_own(dbg, sample):
 
     assert len(own(stack["frames"])) == 1
     assert stack["frames"][-1]["function"] == "Thread.run"
+
+
+def test_a_failing_assertion_that_a_test_framework_catches_stops_in_the_test(dbg, project):
+    (project / "org" / "junit").mkdir(parents=True)
+    (project / "org" / "junit" / "Runner.java").write_text(
+        "package org.junit;\n"
+        "public class Runner {\n"
+        "    public static void check(boolean ok) {\n"
+        '        if (!ok) throw new AssertionError("not so");\n'
+        "    }\n"
+        "    public static void run(Runnable test) {\n"
+        "        try { test.run(); } catch (Throwable t) { System.out.println(t); }\n"
+        "    }\n"
+        "}\n"
+    )
+    (project / "App.java").write_text(
+        "import org.junit.Runner;\n"
+        "public class App {\n"
+        "    static void adds() {\n"
+        "        int got = 4;\n"
+        "        Runner.check(got == 5);\n"
+        "    }\n"
+        "    public static void main(String[] args) { Runner.run(App::adds); }\n"
+        "}\n"
+    )
+
+    told = dbg("start", "App.java").out
+
+    assert "AssertionError: not so" in told
+    assert "is selected: App.java:5 in App.adds" in told
+    assert printed(dbg.data("continue")) == "java.lang.AssertionError: not so\n"

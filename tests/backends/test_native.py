@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from freezeframe.backends import native
 from freezeframe.backends.native import fault_words, plain_function
 from freezeframe.backends.transport.processes import restriction
 
@@ -66,3 +67,14 @@ def test_an_administrator_of_a_container_without_the_right_is_told_how_to_give_i
 
     assert told is not None
     assert "CAP_SYS_PTRACE" in told[0]
+
+
+def test_sources_that_package_managers_fetched_are_not_the_users_own():
+    for path in (
+        "/home/me/.cargo/registry/src/index/tokio-1.3/src/lib.rs",
+        "/work/app/build/_deps/googletest-src/googletest/src/gtest.cc",
+        "/work/app/third_party/googletest/src/gtest.cc",
+        "/home/me/go/pkg/mod/x.com/y@v1/z.go",
+    ):
+        assert native.is_dependency(path), path
+    assert not native.is_dependency("/work/app/src/gtest_case.cc")

@@ -69,3 +69,15 @@ def test_machine_code_gets_gdb_where_it_is_installed_and_swift_always_lldb(tmp_p
     assert taken(str(swift)) == "lldb-dap"
     (found / "gdb").unlink()
     assert taken(str(plain)) == "lldb-dap"
+
+
+def test_a_debugger_that_does_not_fit_is_refused(script, tmp_path):
+    unknown = tmp_path / "thing"
+    unknown.write_text("?")
+
+    with pytest.raises(UsageError, match=r"which app\.py is not; for it there are debugpy, pdb"):
+        chosen(script, "lldb-dap")
+    with pytest.raises(UsageError, match="which ls is not"):
+        chosen("/bin/ls", "node")
+    # What nobody claims may be anything.
+    assert chosen(str(unknown), "debugpy").debugger.name == "debugpy"

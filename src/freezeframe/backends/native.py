@@ -54,6 +54,19 @@ def binary_kinds(path: str) -> tuple[str, ...]:
 _GO_BUILD_INFO = b"\xff Go buildinf:"
 
 
+#: where package managers of compiled languages keep sources that are not the user's own
+_DEPENDENCIES = re.compile(
+    r"/\.cargo/(?:registry|git)/|/rustlib/src/|/_deps/|/go/pkg/mod/|/vcpkg(?:_installed)?/|/\.conan2?/"
+    r"|/(?:googletest|gtest|gmock|catch2)[-\d.v]*(?:-src)?/",
+    re.IGNORECASE,
+)
+
+
+def is_dependency(path: str) -> bool:
+    """Whether a source was fetched by a package manager, or is a test framework's own."""
+    return _DEPENDENCIES.search(path) is not None
+
+
 def is_go(path: str) -> bool:
     """Whether a binary was made by the Go toolchain."""
     try:

@@ -120,6 +120,8 @@ def choose(
 
     *kind* is what the program is, where its maker knows better than a look at the file.
     """
+    if not module:
+        _check_fit(name, program, kind, config)
     named = _named(name, env, config)
     if named is not None:
         return named.of(program)
@@ -377,6 +379,27 @@ def _of_kind(
             next=f"dbg start PROGRAM --adapter {claims[0][0].name}",
         )
     return kept
+
+
+def _check_fit(name: str | None, program: str, kind: str | None, config: Config) -> None:
+    """Raise UsageError where a debugger is named for a program that is only others'.
+
+    What nobody claims may be anything: whoever names a debugger for it may know.
+    """
+    named, _ = _wish(name, config)
+    if named is None or named in _kinds(config):
+        return
+    debugger = _called(named, config)
+    claims = list(_claims(program, (kind,) if kind is not None else None, config=config))
+    if not claims or debugger.yours or any(each.name == debugger.name for each, _ in claims):
+        return
+    names = list(dict.fromkeys(each.name for each, _ in claims))
+    what = os.path.basename(program.rstrip("/"))
+    raise UsageError(
+        f"{debugger.name} debugs {', '.join(debugger.languages)}, which {what} is not; "
+        f"for it there are {', '.join(names)}.",
+        next="dbg adapters",
+    )
 
 
 def _claims(

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from freezeframe.backends.backend import Core, RawValue, Target
 from freezeframe.backends.forks import Forks
-from freezeframe.backends.native import is_rust
+from freezeframe.backends.native import is_dependency, is_rust
 from freezeframe.backends.transport.ask import answer
 from freezeframe.model.stops import ExceptionFilter, Exit
 
@@ -173,7 +173,9 @@ def read_exit(text: str) -> Exit | None:
 
 def is_library(path: str) -> bool:
     """Whether a file, or a module, is not the user's own."""
-    return not os.path.isabs(path) or path.startswith(("/usr/", "/build/", "/rustc/", "/lib"))
+    if not os.path.isabs(path) or path.startswith(("/usr/", "/build/", "/rustc/", "/lib")):
+        return True
+    return is_dependency(path)
 
 
 #: signals that end a program by themselves, and mean that it is broken

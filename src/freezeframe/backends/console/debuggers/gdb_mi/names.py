@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from freezeframe.backends.backend import RawFrame
 from freezeframe.backends.console.reader import Fields
 from freezeframe.backends.gdb.texts import tidy
-from freezeframe.backends.native import plain_function, without_parameters
+from freezeframe.backends.native import is_dependency, plain_function, without_parameters
 
 from .line import rows
 
@@ -88,9 +88,7 @@ def is_library(path: str | None, module: str | None, function: str, debug: bool 
         return module is not None or debug
     if not os.path.isabs(path):
         return True
-    if "/.cargo/registry/" in path or "/rustlib/src/" in path:
-        return True
-    return path.startswith(_LIBRARY_PLACES)
+    return path.startswith(_LIBRARY_PLACES) or is_dependency(path)
 
 
 def rust_functions(name: str, files: Sequence[Fields]) -> list[str]:

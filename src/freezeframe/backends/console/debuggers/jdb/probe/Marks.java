@@ -34,6 +34,8 @@ final class Marks {
     /** What nobody means when he names a method. */
     static final String[] LIBRARIES = {
         "java.*", "javax.*", "jdk.*", "sun.*", "com.sun.*", "kotlin.*", "kotlinx.*", "scala.*", "groovy.*",
+        "org.junit.*", "junit.*", "org.testng.*", "org.opentest4j.*", "org.hamcrest.*", "org.assertj.*", "org.mockito.*",
+        "org.apache.maven.*", "org.codehaus.plexus.*", "org.gradle.*",
     };
 
     private final Map<Integer, Mark> marks = new LinkedHashMap<>();

@@ -23,6 +23,7 @@ import com.sun.jdi.event.ModificationWatchpointEvent;
 import com.sun.jdi.event.StepEvent;
 import com.sun.jdi.event.VMDisconnectEvent;
 import com.sun.jdi.event.VMStartEvent;
+import com.sun.jdi.request.ClassPrepareRequest;
 import com.sun.jdi.request.EventRequest;
 import com.sun.jdi.request.EventRequestManager;
 import com.sun.jdi.request.ExceptionRequest;
@@ -56,6 +57,7 @@ final class Stage {
     private boolean returns;
     private int returnDepth;
     private List<ExceptionRequest> catches = new ArrayList<>();
+    private static final String ASSERTION = "java.lang.AssertionError";
     private Map<String, List<String>> filters = Map.of();
 
     Stage(VirtualMachine vm, Process process, Marks marks, Sources sources, Consumer<Map<String, Object>> tell) {
@@ -175,6 +177,35 @@ final class Stage {
         vm.eventRequestManager().deleteEventRequests(catches);
         catches = new ArrayList<>();
         filters.forEach((name, types) -> catches.add(request(name.equals("raised"))));
+        if (filters.containsKey("uncaught") && !filters.containsKey("raised")) {
+            watchAssertions();
+        }
+    }
+
+    /** A test framework catches every failing assertion: to the test nothing else caught it. */
+    private void watchAssertions() {
+        List<ReferenceType> known = vm.classesByName(ASSERTION);
+        if (known.isEmpty()) {
+            ClassPrepareRequest request = vm.eventRequestManager().createClassPrepareRequest();
+            request.addClassFilter(ASSERTION);
+            request.setSuspendPolicy(EventRequest.SUSPEND_EVENT_THREAD);
+            request.enable();
+        }
+        known.forEach(this::watchAssertions);
+    }
+
+    private void watchAssertions(ReferenceType type) {
+        ExceptionRequest request = vm.eventRequestManager().createExceptionRequest(type, true, false);
+        request.setSuspendPolicy(EventRequest.SUSPEND_ALL);
+        request.enable();
+        catches.add(request);
+    }
+
+    /** Whether an assertion failed, and what catches it is a test framework or what called it. */
+    private static boolean isFailedTest(ExceptionEvent thrown) {
+        String catcher = thrown.catchLocation() == null ? "" : thrown.catchLocation().declaringType().name();
+        return isOne(thrown.exception().referenceType(), List.of(ASSERTION))
+            && Marks.isLibrary(catcher) && !catcher.contains("AssertThrows") && !catcher.contains("AssertDoesNotThrow");
     }
 
     private ExceptionRequest request(boolean raised) {
@@ -217,6 +248,10 @@ final class Stage {
         for (Event event : set) {
             if (event instanceof ClassPrepareEvent loaded) {
                 marks.loaded(loaded.referenceType());
+                if (loaded.referenceType().name().equals(ASSERTION)
+                        && filters.containsKey("uncaught") && !filters.containsKey("raised")) {
+                    watchAssertions(loaded.referenceType());
+                }
             } else {
                 only = false;
             }
@@ -293,7 +328,7 @@ final class Stage {
     }
 
     private boolean wants(ExceptionEvent thrown) {
-        boolean uncaught = thrown.catchLocation() == null;
+        boolean uncaught = thrown.catchLocation() == null || isFailedTest(thrown);
         if (thrown.exception().referenceType().name().equals("java.lang.ThreadDeath")) {
             return false;
         }
