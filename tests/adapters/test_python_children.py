@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -122,3 +125,35 @@ def test_the_machinery_of_multiprocessing_is_named_as_such(dbg, program):
     sessions = {each["name"]: each["command"] for each in dbg.data("sessions")["sessions"]}
     assert ["multiprocessing", "forkserver"] in sessions.values()
     assert sessions[report["session"]] == ["multiprocessing", "worker"]
+
+
+def older() -> str | None:
+    """Return a Python that debugpy does not run in, if there is one on this machine."""
+    names = ("python3.7", "python3.6", "python2.7")
+    found = [str(each) for each in Path.home().glob(".pyenv/versions/*/bin/python*")]
+    paths = [*found, *(shutil.which(name) or "" for name in names)]
+    return next((each for each in paths if each.endswith(names)), None)
+
+
+@pytest.mark.skipif(older() is None, reason="needs Python 3.7, 3.6 or 2.7")
+def test_a_child_of_a_python_that_cannot_be_followed_runs_as_it_does_alone(dbg, write_program):
+    write_program(
+        "old.py",
+        "import sys\nprint(sys.version_info[:2], sys.argv, sys.flags.optimize)\nsys.exit(3)\n",
+    )
+    p = write_program(
+        "starts.py",
+        "import subprocess, sys\n"
+        "for words in (['-O', 'old.py', 'a'], ['-m', 'old', 'b'],\n"
+        "              ['-c', 'import sys; print(sys.argv, sorted(globals()))', 'c']):\n"
+        "    print(subprocess.call([sys.argv[1], *words]), flush=True)\n",
+    )
+    alone = subprocess.run(
+        [sys.executable, p.name, str(older())], cwd=p.path.parent, capture_output=True, text=True
+    )
+
+    report = dbg.data("start", p.name, "--", str(older()))
+
+    assert report["exit"]["code"] == 0
+    assert printed(dbg.data("output", "--all"), "stderr") == alone.stderr == ""
+    assert printed(dbg.data("output", "--all"), "stdout") == alone.stdout

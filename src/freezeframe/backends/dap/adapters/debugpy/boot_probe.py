@@ -228,11 +228,19 @@ def _lead_children(package: str, cache: str) -> None:
         words = to_words(*arguments, **named)
         return [script, _PACKAGE + package, _CACHE + cache, *words[1:]]
 
-    def _get_python_c_args(*arguments: Any) -> Any:
-        code = to_code(*arguments)
-        if isinstance(code, bytes):
-            return code.replace(first.encode(), ours.encode(), 1)
-        return code.replace(first, ours, 1)
+    def _get_python_c_args(host: Any, port: Any, code: Any, *arguments: Any) -> Any:
+        text = code.decode() if isinstance(code, bytes) else code
+        future, rest = "", text
+        if "__future__" in text:
+            future, rest = monkey._separate_future_imports(text)
+        setup = to_code(host, port, rest, *arguments)
+        setup = setup[: len(setup) - len(rest)].replace(first, ours, 1)
+        # In names of its own, and only where debugpy runs; in words that every Python reads.
+        words = (
+            f"{future}__import__('sys').version_info < (3, 8) or "
+            f"eval(compile({setup!r}, '<string>', 'exec'), {{}}); {rest}"
+        )
+        return words.encode() if isinstance(code, bytes) else words
 
     handling.setup_to_argv = setup_to_argv
     monkey._get_python_c_args = _get_python_c_args

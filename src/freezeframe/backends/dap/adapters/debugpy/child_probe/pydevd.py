@@ -1,17 +1,45 @@
 """Runs in a child process where debugpy would run its own pydevd.py; a script, never imported.
 
 Of that name, because debugpy tells by it that a command line is its own already, and hides the
-frames of such a file. All it does is in boot_probe.py.
+frames of such a file. All it does is in boot_probe.py. The interpreter may be any: one that debugpy
+does not run in (before 3.8) runs its program as it was to be run, so this file is written for all.
 """
-
-from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
-_boot = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "boot_probe.py")
-_names: dict[str, Any] = {"__name__": "freezeframe_boot", "__file__": _boot}
-with open(_boot, "rb") as _file:
-    exec(compile(_file.read(), _boot, "exec"), _names)
-_names["run_child"](sys.argv)
+
+def _run():  # type: ignore[no-untyped-def]
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    boot = os.path.join(here, "boot_probe.py")
+    names = {"__name__": "freezeframe_boot", "__file__": boot}
+    with open(boot, "rb") as file:
+        eval(compile(file.read(), boot, "exec"), names)
+    names["run_child"](sys.argv)  # type: ignore[operator]
+
+
+def _run_alone():  # type: ignore[no-untyped-def]
+    """Become the process that was to be started."""
+    start = sys.argv.index("--file")
+    words = sys.argv[start + 1 :]
+    if "--module" in sys.argv[:start]:
+        words.insert(0, "-m")
+    os.execv(sys.executable, [sys.executable] + _options() + words)  # type: ignore[no-untyped-call]  # noqa: RUF005
+
+
+def _options():  # type: ignore[no-untyped-def]
+    """Return the options that the interpreter was started with."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            given = file.read().decode("utf-8", "surrogateescape").split("\0")
+        return given[1 : given.index(sys.argv[0])]
+    except Exception:
+        import subprocess
+
+        return subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+
+
+if sys.version_info[:2] >= (3, 8):  # noqa: UP036
+    _run()  # type: ignore[no-untyped-call]
+else:
+    _run_alone()
