@@ -448,6 +448,9 @@ def test_a_variable_can_be_set_and_the_program_uses_it(dbg, sample, debugger):
     answer = dbg.data("set", debugger.says("total"), "100")
 
     assert answer["value"]["text"] == "100"
+    for look in ("context", "locals"):
+        assert texts(dbg.data(look))["total"] == "100", look
+    assert "total" not in changed(dbg.data("context")), "the program did not do it"
     report = dbg.data("continue")
     assert "total 100" in printed(report)
     assert report["exit"]["code"] == 4

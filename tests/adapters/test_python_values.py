@@ -313,3 +313,33 @@ def test_a_caller_that_is_returned_to_remembers_what_it_had(dbg, write_program):
     report = dbg.data("finish")
     assert told(report).keys() <= {"box[0]", "box"}
     assert changed(report) == {"box"}
+
+
+def test_what_was_changed_from_outside_is_not_the_next_step_s_doing(dbg, write_program):
+    p = write_program(
+        "asked.py",
+        "class Query:\n"
+        "    def __init__(self): self.text = None\n"
+        "    def __repr__(self):\n"
+        "        self.text = 'SELECT'\n"
+        "        return 'query'\n"
+        "def work():\n"
+        "    q = Query()\n"
+        "    n = 1\n"
+        "    a = 1  # @here\n"
+        "    b = 2\n"
+        "    c = 3\n"
+        "work()\n",
+    )
+
+    report = dbg.data("start", p.name, "-b", p.at("here"))
+    assert texts(report)["q"] == "Query(text=None)"
+    assert dbg.data("print", "q")["value"]["text"] == "query"
+    dbg.data("eval", "n = 7")
+    report = dbg.data("context")
+    assert (texts(report)["q"], texts(report)["n"]) == ("Query(text='SELECT')", "7")
+    assert not changed(report)
+    assert changed(dbg.data("next")) == {"a"}
+    dbg.data("set", "n", "8")
+    assert changed(dbg.data("context")) == {"a"}
+    assert changed(dbg.data("next")) == {"b"}

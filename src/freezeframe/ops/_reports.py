@@ -15,7 +15,7 @@ from freezeframe.model.places import Location, Source
 from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame, StopReason
 from freezeframe.model.values import Value
 from freezeframe.session.breakpoints import describe_best
-from freezeframe.session.looking import stop_of
+from freezeframe.session.looking import current_view, stop_of
 from freezeframe.session.moment import Moment
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
@@ -45,7 +45,7 @@ async def stop_report(
     first: bool = False,
 ) -> StopReport:
     """Return the report of a stop. *first*: the reader has not seen this session before."""
-    view = moment.view
+    view = await current_view(session, moment)
     shown = view.frame if view is not None else moment.thread.frame
     stop = stop_of(moment)
     selected = shown if shown is not None and shown.index and shown != stop.frame else None

@@ -93,6 +93,7 @@ async def memory_write(
     moment = await ctx.session.require_stopped()
     where = await _address(moment, address)
     await moment.backend.write_memory(where, raw)
+    moment.touch()
     begin, there, unreadable = await moment.backend.read_memory(where, len(raw))
     return Memory(begin, there, unreadable)
 
@@ -206,6 +207,7 @@ async def raw(
     moment = await ctx.session.require_stopped()
     frame = await moment.current_frame()
     text = await moment.backend.raw(command, moment.frame_id(frame.index))
+    moment.touch()
     moment.backend.drain()
     return Text(text)
 

@@ -23,6 +23,7 @@ from freezeframe.model.answers import (
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Frame, Thread
 from freezeframe.model.values import Scope, ScopeKind, Value
+from freezeframe.session.looking import current_view
 from freezeframe.session.moment import FrameView, Moment
 from freezeframe.session.phase import Phase
 from freezeframe.session.sources import enclosing_block
@@ -430,9 +431,10 @@ async def thread(
         await session.select_thread(id)
         moment = await session.require_stopped()
     chosen = moment.thread
-    if moment.view is None:
+    view = await current_view(session, moment)
+    if view is None:
         raise NotFound(f"thread {chosen.id} shows no frames.", next="dbg threads")
     note = f"thread {chosen.id} {chosen.name}".rstrip()
     if moment.trouble:
         note += f": {moment.trouble}"
-    return await _frame_answer(ctx, moment.view, note)
+    return await _frame_answer(ctx, view, note)

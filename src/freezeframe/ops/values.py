@@ -55,6 +55,7 @@ async def print_(
     moment = await ctx.session.require_stopped()
     frame = await moment.current_frame()
     wanted = read_range(range)
+    moment.touch()  # a property or a call may change anything
     value = None
     if wanted is not None and not is_handle(expression):
         value = await _sliced(moment, expression, moment.frame_id(frame.index), wanted, depth or 1)
@@ -208,6 +209,7 @@ async def eval_(
     """Run code in the current frame; it may change the program."""
     moment = await ctx.session.require_stopped()
     frame = await moment.current_frame()
+    moment.touch()
     raw = await moment.backend.evaluate(code, moment.frame_id(frame.index), statement=True)
     value = await _opened(moment, raw, 1) if raw.opaque else moment.value(raw)
     moment.backend.drain()
@@ -238,6 +240,7 @@ async def set_(
     target, value = _sides(words)
     moment = await ctx.session.require_stopped()
     frame = await moment.current_frame()
+    moment.touch()
     raw = await moment.backend.assign(target, value, moment.frame_id(frame.index))
     return Evaluated(target, moment.value(raw))
 

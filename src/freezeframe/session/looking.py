@@ -10,7 +10,7 @@ from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import Stop, StopReason, Thread
 
 from .faults import explain
-from .moment import FIRST_FRAMES, Moment, inlined_into
+from .moment import FIRST_FRAMES, FrameView, Moment, inlined_into
 
 if TYPE_CHECKING:
     from .session import Session
@@ -109,6 +109,16 @@ async def _forget_passing_breakpoints(session: Session, moment: Moment) -> None:
     gone = [wanted.pop(entry.id) for entry in hit if entry.temporary]
     if gone:
         await session.tell(gone)
+
+
+async def current_view(session: Session, moment: Moment) -> FrameView | None:
+    """Return the variables of the selected frame as they are now."""
+    seen = moment.view
+    if seen is not None and moment.touched and session.moment is moment:
+        moment.touched = False
+        fresh = await moment.look(seen.frame.index)
+        moment.view = session.memory.renew(moment, seen, fresh)
+    return moment.view
 
 
 def stop_of(moment: Moment) -> Stop:

@@ -97,6 +97,8 @@ class Moment:
     event_order: float = 0.0
     #: a report of this stop went out
     reported: bool = False
+    #: code ran, or was asked to assign, since the view was read: it may be of the past
+    touched: bool = False
     ready: asyncio.Future[None] = field(default_factory=asyncio.Future)
     _frames: list[RawFrame] = field(default_factory=list)
     _total: int | None = None
@@ -179,6 +181,12 @@ class Moment:
             await self.frame(index)
             self._scopes[index] = await self.backend.scopes(self.frame_id(index))
         return self._scopes[index]
+
+    def touch(self) -> None:
+        """Something may have changed the program where it stands: what was read is read again."""
+        self.touched = True
+        # delve and rdbg keep what the reference of a scope stood for.
+        self._scopes.clear()
 
     async def look(self, index: int, *, open_values: bool = True) -> FrameView:
         """Return the arguments and locals of a frame, objects opened as far as is cheap.

@@ -194,3 +194,17 @@ def _with_arguments(trace: Any) -> Any:
 
 if hasattr(backtrace, "_backtrace") and hasattr(backtrace, "symbol_value"):
     backtrace._backtrace = _with_arguments(backtrace._backtrace)
+
+
+scopes: Any = import_module("gdb.dap.scopes")
+
+
+def _forget_scopes(event: Any) -> None:
+    # The server reads the variables of a frame once, and shows them unchanged after an assignment.
+    scopes.frame_to_scope = {}
+
+
+for _name in ("memory_changed", "register_changed", "inferior_call"):
+    _registry: Any = getattr(gdb.events, _name, None)
+    if _registry is not None and hasattr(scopes, "frame_to_scope"):
+        _registry.connect(_forget_scopes)

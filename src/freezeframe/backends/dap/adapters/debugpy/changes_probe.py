@@ -58,6 +58,8 @@ class _Seen:
         self.tag, self.code = tag, code
         self.stop = -1
         self.before: dict[str, Any] | None = None
+        #: at the first look of the last stop, and at the last look
+        self.first: dict[str, Any] | None = None
         self.now: dict[str, Any] | None = None
         #: what each variable was shown as
         self.said_before: dict[str, str] = {}
@@ -111,10 +113,39 @@ def look(frame: Any, named: dict[str, Any]) -> dict[str, Any]:
         seen.stop, seen.before = number, seen.now
         seen.said_before, seen.said = seen.said, {}
         seen.returned = {}
+        seen.first = None
     seen.now = _kept(named)
+    if seen.first is None:
+        seen.first = seen.now
     if seen.before is None:
         return {name: {"changed": False} for name in named}
-    return _told(seen.before, seen.now, seen.said_before)
+    told = _told(seen.before, seen.now, seen.said_before)
+    return _by_the_program(told, seen.first, seen.now)
+
+
+def _by_the_program(
+    told: dict[str, Any], first: dict[str, Any], now: dict[str, Any]
+) -> dict[str, Any]:
+    """Leave out what was changed from outside, while the program stood still."""
+    for name, node in now.items():
+        if name not in first or not _Differences()._equal(first[name], node):
+            told[name] = {"changed": False}
+    told[""] = [each for each in told[""] if each[0] not in first]
+    return told
+
+
+def rebase(visible: Callable[[Any], dict[str, Any]]) -> None:
+    """The program goes on, and was changed from outside: that is not its next step's doing.
+
+    *visible* returns the variables of a frame that are shown.
+    """
+    for innermost in list(sys._current_frames().values()):
+        frame: Any = innermost
+        while frame is not None:
+            seen = _seen.get(id(frame))
+            if seen is not None and seen.code is frame.f_code and seen.now is not None:
+                seen.now = _kept(visible(frame))
+            frame = frame.f_back
 
 
 def returned(frame: Any, values: dict[str, Any]) -> dict[str, Any]:

@@ -105,7 +105,10 @@ def values(debugger: Any) -> None:
 
     def do_wait_suspend(*arguments: Any, **named: Any) -> Any:
         _quietly(_tell_values, debugger)
-        return wait(*arguments, **named)
+        try:
+            return wait(*arguments, **named)
+        finally:
+            _quietly(_resume_values)
 
     debugger.do_wait_suspend = do_wait_suspend
 
@@ -147,6 +150,11 @@ def untraced(debugger: Any) -> None:
         _compile(_untraced)
         tracing: Any = sys.modules["_freezeframe_tracing"]
         tracing.govern(debugger)
+
+
+def _resume_values() -> None:
+    values: Any = sys.modules["_freezeframe_values"]
+    values.resumed()
 
 
 def system_exit(debugger: Any) -> None:

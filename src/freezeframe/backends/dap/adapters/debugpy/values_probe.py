@@ -38,6 +38,10 @@ _text: Any = sys.modules["_freezeframe_text"]
 _changes: Any = sys.modules["_freezeframe_changes"]
 
 
+#: frames that an expression was evaluated in since the program stopped
+_evaluated: list[Any] = []
+
+
 class Page:
     """Some of what a value holds, under the real names; *expression* yields the value."""
 
@@ -101,6 +105,15 @@ def install(debugger: Any) -> None:
         is_global = getattr(scope, "scope", scope) == "globals"
         return [make(*each) for each in _frame_children(self.frame, is_global)]
 
+    api: Any = sys.modules["_pydevd_bundle.pydevd_api"]
+    evaluate = api.internal_evaluate_expression_json
+
+    def internal_evaluate_expression_json(py_db: Any, request: Any, thread_id: Any) -> Any:
+        if request.arguments.frameId is not None:
+            _evaluated.append(request.arguments.frameId)
+        return evaluate(py_db, request, thread_id)
+
+    api.internal_evaluate_expression_json = internal_evaluate_expression_json
     variable.get_var_data = get_var_data
     of_object.get_children_variables = of_an_object
     frames._FrameVariable.get_children_variables = of_a_frame
@@ -110,11 +123,7 @@ def _frame_children(frame: Any, is_global: bool) -> list[tuple[str, Any, str | N
     """Return name, value, expression, whether it is a returned value, and facts."""
     named = dict(frame.f_globals if is_global else frame.f_locals)
     returned = named.pop(_RETURNED, None) or {}
-    shown = {
-        name: value
-        for name, value in named.items()
-        if name not in _HIDDEN and not (name.startswith("__") and name.endswith("__"))
-    }
+    shown = _visible(named)
     told = {} if is_global else _looked(frame, shown)
     given = [] if is_global else _arguments(frame.f_code)
     shown = {**{name: shown[name] for name in given if name in shown}, **shown}
@@ -132,6 +141,21 @@ def _frame_children(frame: Any, is_global: bool) -> list[tuple[str, Any, str | N
     gone = told.get("", ())
     made += [(name, None, None, False, {"gone": True, "was": was}) for name, was in gone]
     return made
+
+
+def _visible(named: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in named.items()
+        if name not in _HIDDEN and not (name.startswith("__") and name.endswith("__"))
+    }
+
+
+def resumed() -> None:
+    """The program goes on: what expressions have changed meanwhile was not its doing."""
+    if _evaluated:
+        _evaluated.clear()
+        _changes.rebase(lambda frame: _visible(dict(frame.f_locals)))
 
 
 def _looked(frame: Any, shown: dict[str, Any]) -> dict[str, Any]:
