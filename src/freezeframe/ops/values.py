@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from decimal import Decimal
 from typing import Annotated, Literal
 
 from freezeframe.backends.backend import Feature, RawValue
@@ -166,9 +167,10 @@ def _from_bits(value: Value, bits: str, format: str) -> str:
             return _formatted(value.text, format)
         if _SIGNED_BYTE.fullmatch(value.type or "") and number > 0x7F:
             number -= 0x100
-    return _formatted(str(number), format)
+    return _formatted(hex(number), format)
 
 
+_DECIMAL = re.compile(r"[+-]?\d+")
 _INTEGER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|\d+)")
 
 
@@ -177,7 +179,9 @@ def _formatted(text: str, format: str) -> str:
     match = _INTEGER.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"--format {format} shows whole numbers, and this is {text[:60]}.")
-    number = int(text.strip(), 0) if not re.fullmatch(r"[+-]?0\d+", text.strip()) else int(text)
+    digits = text.strip()
+    # Through Decimal: Python itself refuses to read or write more than 4,300 digits.
+    number = int(Decimal(digits)) if _DECIMAL.fullmatch(digits) else int(digits, 0)
     sign = "-" if number < 0 else ""
     size = abs(number)
     match format:
@@ -191,7 +195,7 @@ def _formatted(text: str, format: str) -> str:
             return f"{sign}{size:#o}"
         case "char":
             return repr(chr(number)) if 0 <= number < 0x110000 else text
-    return str(number)
+    return str(Decimal(number))
 
 
 @op(

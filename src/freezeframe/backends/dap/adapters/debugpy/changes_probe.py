@@ -456,6 +456,8 @@ def _words(node: Any, room: int) -> str:
         return str(node.text)
     if kind is not _Tree:
         return repr(node)
+    if node.kind == "set" and not node.items:
+        return "set()"
     left, right = _BRACKETS.get(node.kind, (f"{node.kind}(", ")"))
     parts: list[str] = []
     for key, each in node.items.items():
