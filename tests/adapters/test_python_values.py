@@ -343,3 +343,50 @@ def test_what_was_changed_from_outside_is_not_the_next_step_s_doing(dbg, write_p
     dbg.data("set", "n", "8")
     assert changed(dbg.data("context")) == {"a"}
     assert changed(dbg.data("next")) == {"b"}
+
+
+@pytest.mark.parametrize("adapter", ["debugpy", "pdb"])
+def test_an_assignment_reaches_the_variable_that_the_program_reads(dbg, write_program, adapter):
+    p = write_program(
+        "scopes.py",
+        "LIMIT = 10\n"
+        "def outer():\n"
+        "    total = 0\n"
+        "    def inner():\n"
+        "        own = total\n"
+        "        print(own, total, LIMIT)  # @here\n"
+        "    inner()\n"
+        "    print(total)\n"
+        "outer()\n"
+        "print(LIMIT)\n",
+    )
+    dbg.data("start", p.name, "-b", p.at("here"), "--adapter", adapter)
+
+    assert dbg.data("set", "LIMIT", "100")["value"]["text"] == "100"
+    dbg.data("eval", "LIMIT += 1")
+    dbg.data("set", "total", "5")
+    for words in (("set", "LIMTI", "1"), ("eval", "LIMTI = 1")):
+        message = dbg.error(*words)["message"]
+        assert "no variable LIMTI to assign to; there are LIMIT, " in message
+    assert printed(dbg.data("continue")) == "0 5 101\n5\n101\n"
+
+
+@pytest.mark.parametrize("adapter", ["debugpy", "pdb"])
+def test_an_expression_that_would_end_the_program_says_so_at_once(dbg, write_program, adapter):
+    p = write_program("ends.py", "import sys\nx = 1\nprint(x)  # @here\n")
+    dbg.data("start", p.name, "-b", p.at("here"), "--adapter", adapter)
+
+    for words in (("print", "sys.exit(3)"), ("eval", "raise SystemExit(3)")):
+        assert "SystemExit: 3" in dbg.error(*words)["message"]
+    code = "(_ for _ in ()).throw(KeyboardInterrupt)"
+    assert "KeyboardInterrupt" in dbg.error("print", code)["message"]
+    assert printed(dbg.data("continue")) == "1\n"
+
+
+def test_huge_numbers_are_shown_in_any_base(dbg, write_program):
+    at_last_line(dbg, write_program, "n = 10 ** 5000\nempty = [set()]")
+
+    shown = dbg.data("print", "n", "--format", "decimal")["value"]["text"]
+    assert (shown[:3], len(shown), set(shown[1:])) == ("100", 5001, {"0"})
+    assert dbg.data("print", "n", "--format", "hex")["value"]["text"] == hex(10**5000)
+    assert dbg.data("print", "empty")["value"]["text"] == "[set()]"

@@ -3,6 +3,7 @@
 objects_probe  runs inside the program: classes, fields and elements, read without their code
 shapes_probe   runs inside the program: how values are put together from their parts
 text_probe     runs inside the program: texts of values, and what they hold
+assigning_probe  runs inside the program: which variables a statement assigns to
 names_probe    runs inside the program: which function a name means
 stacks_probe   runs inside the program: stacks of threads that nothing has stopped
 tasks_probe    runs inside the program: tasks of asyncio, and what each awaits
@@ -21,6 +22,7 @@ from freezeframe.errors import DebuggerMissing
 #: the files of the modules that tell values inside a program, in the order they are loaded
 OBJECTS_PROBE = Path(__file__).with_name("objects_probe.py")
 SHAPES_PROBE = Path(__file__).with_name("shapes_probe.py")
+ASSIGNING_PROBE = Path(__file__).with_name("assigning_probe.py")
 TEXT_PROBE = Path(__file__).with_name("text_probe.py")
 #: the file of the module that finds functions by name
 NAMES_PROBE = Path(__file__).with_name("names_probe.py")
@@ -28,6 +30,11 @@ NAMES_PROBE = Path(__file__).with_name("names_probe.py")
 STACKS_PROBE = Path(__file__).with_name("stacks_probe.py")
 #: the file of the module that tells tasks
 TASKS_PROBE = Path(__file__).with_name("tasks_probe.py")
+
+
+def assignment(target: str, value: str) -> str:
+    """Return the statement of a plain assignment; `assigning_probe.py` knows it by its end."""
+    return f"{target} = {value}\n# set"
 
 
 def interpreter(target: Launch | Attach, configured: str | None) -> str:

@@ -212,7 +212,7 @@ class Pdb(Spelling):
         return Ask(_evaluation(statement, at, "run"), lambda text: probes.value(_answer(text)))
 
     def assign(self, target: str, value: str, at: At) -> Ask[None]:
-        asked = self.execute(f"{target} = {value}", at)
+        asked = self.execute(python.assignment(target, value), at)
         return Ask(asked.command, lambda text: nothing(asked.read(text).text))
 
     def exception(self, thread: int) -> Ask[ExceptionInfo | None]:

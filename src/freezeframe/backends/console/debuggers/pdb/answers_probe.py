@@ -14,6 +14,7 @@ from typing import Any
 _looking: Any = sys.modules["_freezeframe_looking"]
 _objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
+_assigning: Any = sys.modules["_freezeframe_assigning"]
 
 _MAX_CHILDREN = 2_000
 #: characters of a variable's text, and of an evaluated expression's
@@ -174,7 +175,8 @@ def evaluate(debugger: Any, arg: str) -> str:
         debugger.kept.clear()
     variables = frame.f_locals
     if how == "run" and not _looking.is_expression(expression):
-        code = compile(expression, "<dbg>", "exec")
+        _assigning.check(expression, frame)
+        code = compile(_assigning.declared(expression, frame), "<dbg>", "exec")
         with debugger.running_code():
             exec(code, frame.f_globals, variables)
             _looking.write_back(frame)

@@ -45,7 +45,7 @@ def beside(name: str) -> str:
     return os.path.join(os.path.dirname(__file__), name)
 
 
-for _name in ("objects", "shapes"):
+for _name in ("objects", "shapes", "assigning"):
     load(_name, os.path.join(os.path.dirname(sys.argv[3]), f"{_name}_probe.py"))
 load("text", sys.argv[3])
 _names = load("names", os.path.join(os.path.dirname(sys.argv[3]), "names_probe.py"))

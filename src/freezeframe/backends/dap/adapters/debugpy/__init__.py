@@ -390,7 +390,7 @@ ADAPTER = Adapter(
         unstick=conditions.unstick,
         slice=conditions.page,
         brief_error=values.brief_error,
-        assignment=lambda target, value: f"{target} = {value}",
+        assignment=python.assignment,
     ),
     output=Output(
         ignored=frozenset({"telemetry"}),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from freezeframe.backends.python import (
+    ASSIGNING_PROBE,
     NAMES_PROBE,
     OBJECTS_PROBE,
     SHAPES_PROBE,
@@ -39,6 +40,7 @@ _LATER = (
     ("_freezeframe_objects", str(OBJECTS_PROBE)),
     ("_freezeframe_shapes", str(SHAPES_PROBE)),
     ("_freezeframe_text", str(TEXT_PROBE)),
+    ("_freezeframe_assigning", str(ASSIGNING_PROBE)),
     ("_freezeframe_hooks", "hooks_probe.py"),
     ("_freezeframe_changes", "changes_probe.py"),
     ("_freezeframe_values", "values_probe.py"),

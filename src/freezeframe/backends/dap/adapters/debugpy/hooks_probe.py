@@ -28,6 +28,8 @@ _TELLING = (
 
 
 def install() -> None:
+    """Put ours in the place of theirs, in this process."""
+    _assigning()
     for name in list(sys.modules):
         if name.endswith(_STEPPING):
             module: Any = sys.modules[name]
@@ -62,6 +64,43 @@ def install() -> None:
         module = sys.modules.get(name)
         if hasattr(module, "build_exception_info_response"):
             module.build_exception_info_response = build_exception_info_response
+
+
+def _assigning() -> None:
+    """Let statements assign to globals, and refuse names that are not there."""
+    pydevd: Any = sys.modules["_pydevd_bundle.pydevd_vars"]
+    if hasattr(pydevd, "freezeframe"):
+        return
+    pydevd.freezeframe = True
+    evaluate, update = pydevd.evaluate_expression, pydevd.update_globals_and_locals
+    rules: Any = sys.modules["_freezeframe_assigning"]
+
+    def evaluate_expression(py_db: Any, frame: Any, expression: Any, is_exec: bool) -> Any:
+        if is_exec and frame is not None:
+            rules.check(expression, frame)
+        try:
+            return evaluate(py_db, frame, expression, is_exec)
+        except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+            # It would end the thread that answers, and nobody would ever be told.
+            kind = type(type(error).__name__, (Exception,), {"__module__": "builtins"})
+            ended = kind(*error.args)
+            if is_exec:
+                raise ended from None
+            return pydevd.ExceptionOnEvaluate(ended, kind, None)
+
+    def update_globals_and_locals(now: Any, before: Any, frame: Any) -> Any:
+        # pydevd would put all that is new among the frame's locals, where nobody reads a global.
+        if frame.f_locals is not frame.f_globals:
+            for name, value in list(now.items()):
+                if rules.is_global(name, frame) and before.get(name, before) is not value:
+                    frame.f_globals[name] = before[name] = value
+            for name in [name for name in before if name not in now]:
+                if rules.is_global(name, frame):
+                    del frame.f_globals[name], before[name]
+        return update(now, before, frame)
+
+    pydevd.evaluate_expression = evaluate_expression
+    pydevd.update_globals_and_locals = update_globals_and_locals
 
 
 def _class_name(code: Any, frame: Any) -> str | None:
