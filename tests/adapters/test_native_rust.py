@@ -437,3 +437,38 @@ def test_paths_are_written_as_rust_writes_them(dbg, native, debugger):
         assert {each: shown(each) for each in expected} == expected
         refused = dbg("print", "many.iter()")
         assert "iter() would have to run" in refused.out + refused.err
+
+
+SHAPES = r"""
+trait Shape { fn area(&self) -> i32; }
+struct Square(i32);
+struct Line(i32);
+impl Shape for Square { fn area(&self) -> i32 { self.0 * self.0 } } // @square
+impl Shape for Line { fn area(&self) -> i32 { self.0 - self.0 } } // @line
+
+fn main() {
+    let shapes: Vec<Box<dyn Shape>> = vec![Box::new(Square(3)), Box::new(Line(4))];
+    let total: i32 = shapes.iter().map(|shape| shape.area()).sum();
+    println!("{total}");
+}
+"""
+
+
+def test_a_method_of_a_trait_is_broken_at_in_each_implementation(dbg, native):
+    p = native(SHAPES)
+
+    places = [place(dbg.data("start", p.name, "-b", "Shape::area")), place(dbg.data("continue"))]
+
+    assert places == [p.at("square"), p.at("line")]
+
+
+def test_a_release_without_debug_information_stops_at_a_panic(dbg, native):
+    p = native(
+        'fn main() { let n = std::env::args().count(); println!("{}", [1, 2][n + 5]); }\n',
+        *("-C", "opt-level=2", "-C", "debuginfo=0", "-C", "strip=debuginfo"),
+    )
+
+    report = dbg.data("start", p.name)
+
+    assert report["state"] == "stopped"
+    assert "the index is 6" in report["stop"]["exception"]["message"]

@@ -318,6 +318,24 @@ def _crate(path: str, stamp: int) -> str:
     return named if named in found or not found else sorted(found)[0]
 
 
+#: the function that every panic passes through, since rustc 1.90 in a crate of the compiler's
+_PANICS = re.compile(rb"_RNvCs\w{1,40}_7___rustc10rust_panic\b")
+
+
+@functools.lru_cache(maxsize=64)
+def panic_function(path: str | None) -> str:
+    """Return the symbol of the function that panics pass through.
+
+    By its short name debuggers find it in debug information only, which a release has not.
+    """
+    try:
+        with files.mapped(path or "") as view:
+            found = _PANICS.search(view)
+            return found[0].decode("ascii") if found is not None else "rust_panic"
+    except (OSError, ValueError):
+        return "rust_panic"
+
+
 #: how rustc spells what is not allowed in a name
 _ESCAPES = {
     "$LT$": "<",
@@ -343,6 +361,42 @@ def plain_function(name: str) -> str:
         name = name.replace(escape, character)
     name = _UNICODE.sub(lambda match: chr(int(match[1], 16)), name)
     return name.replace("..", "::") if "<" in name else name
+
+
+#: a method of an implementation, as rustc mangles it: `<type as trait>` and the method's name
+_METHODS = re.compile(
+    rb"_ZN\d{1,4}(_\$LT\$[\w.$]{1,400}?\$GT\$)\d{1,3}([A-Za-z_]\w{0,200}?)17h[0-9a-f]{16}E"
+)
+_IMPLEMENTS = re.compile(r"<(?P<type>.+) as (?P<trait>.+)>")
+
+
+def trait_methods(path: str | None, name: str) -> list[str]:
+    """Return the symbols of the methods that `Trait::method` means, one of each implementation.
+
+    Debug information has them as `{impl#1}::method`. So does `Type::method`, and the whole name.
+    """
+    owner, joint, method = name.rpartition("::")
+    if not joint or path is None:
+        return []
+    wanted = method.encode()
+    found = set()
+    try:
+        with files.mapped(path) as view:
+            for each in _METHODS.finditer(view):
+                if each[2] == wanted and _implements(each[1].decode("ascii", "replace"), owner):
+                    found.add(each[0].decode("ascii", "replace"))
+    except (OSError, ValueError):
+        return []
+    return sorted(found)
+
+
+def _implements(mangled: str, owner: str) -> bool:
+    plain = plain_function(mangled)
+    parts = _IMPLEMENTS.fullmatch(plain)
+    if parts is None:
+        return False
+    names = (re.sub(r"<.*>$", "", part) for part in (parts["type"], parts["trait"]))
+    return plain == owner or any(each == owner or each.endswith(f"::{owner}") for each in names)
 
 
 def panic_info(words: str) -> ExceptionInfo:

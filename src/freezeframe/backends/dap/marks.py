@@ -274,7 +274,9 @@ class Marks:
         known = list(self._wire.adapter.exceptions.functions.items())
         on = {f.name for f in filters}
         return {
-            _FIRST_FILTER - index: each.function
+            _FIRST_FILTER - index: self._wire.adapter.breakpoints.function_alias(
+                self._target, each.function
+            )
             for index, (name, each) in enumerate(known)
             if name in on
         }

@@ -214,7 +214,17 @@ def written(target: Target, expression: str) -> str:
 
 def generic_function(name: str) -> str:
     """Return a pattern for a generic function: its name goes on behind the one users know."""
-    return rf"(^|::){re.escape(name)}(<.*>)?(::h[0-9a-f]+)?$"
+    plain = rf"(^|::){re.escape(name)}(<.*>)?(::h[0-9a-f]+)?$"
+    owner, joint, method = name.rpartition("::")
+    if not joint:
+        return plain
+    # Of a trait each implementation is meant: `<shop::Square as shop::Shape>::area`.
+    trait = re.escape(owner.rpartition("::")[2])
+    blank, end = r"( |\$u20\$)", r"(>|\$GT\$)"
+    of_trait = (
+        rf"{blank}as{blank}([^ ]*(::|\.\.))?{trait}{end}::{re.escape(method)}(::h[0-9a-f]+)?$"
+    )
+    return f"{plain}|{of_trait}"
 
 
 # --- values -------------------------------------------------------------------------------------

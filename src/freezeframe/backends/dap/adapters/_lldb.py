@@ -29,6 +29,7 @@ from freezeframe.backends.native import (
     is_own_code,
     is_rust,
     is_stripped,
+    panic_function,
     panic_info,
     plain_function,
     read_last_words,
@@ -305,6 +306,8 @@ def entry_function(target: Target) -> str | None:
 
 
 def function_alias(target: Target, name: str) -> str:
+    if name == "rust_panic":
+        return panic_function(target.program)
     return rust_main(target.program) if name == "main" else name
 
 

@@ -32,8 +32,10 @@ from freezeframe.backends.native import (
     is_of_type,
     is_rust,
     is_sanitized,
+    panic_function,
     panic_info,
     sanitizer_info,
+    trait_methods,
 )
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
@@ -119,6 +121,7 @@ class GdbLife(GdbFamily):
     def _know(self, program: str | None) -> None:
         self._rust = self._values.rust = program is not None and is_rust(program)
         self._debug = program is not None and folds_sourceless(program)
+        self._marks.panics = panic_function(program)
         sanitized = program is not None and is_sanitized(program)
         self._default_filters = frozenset(
             name for name, set in (("panic", self._rust), ("sanitizer", sanitized)) if set
@@ -484,7 +487,8 @@ class GdbLife(GdbFamily):
         except GdbRefused:
             return [function]
         files = rows((body.get("symbols") or {}).get("debug"))
-        return names.rust_functions(function, files) or [function]
+        found = names.rust_functions(function, files)
+        return found or trait_methods(self.target.program, function) or [function]
 
 
 async def _nothing() -> list[str]:

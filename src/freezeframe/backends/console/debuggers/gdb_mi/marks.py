@@ -77,6 +77,8 @@ class Marks:
         self.only: dict[str, str] = {}
         self._hit: list[str] = []
         self.python = False
+        #: the function that Rust's panics pass through
+        self.panics = "rust_panic"
         #: the program's file: of what lies in it gdb may name no module
         self.program = ""
         #: the functions that a name means in this program (`main` in Rust)
@@ -232,7 +234,7 @@ class Marks:
                 # Not gdb's own `-r`: it needs probes that many C++ libraries are built without.
                 body = await self._line.ask(_CATCHES[each.name])
             elif each.name == _PANIC:
-                body = await self._line.ask("-break-insert -f --function rust_panic")
+                body = await self._line.ask(f"-break-insert -f --function {self.panics}")
             elif each.name == _SANITIZER:
                 for function in _REPORTED:
                     body = await self._line.ask(f"-break-insert -f --function {function}")

@@ -65,7 +65,7 @@ def filters(wanted: dict[str, str], handle_fatal: str) -> None:
     plus = lldb.eLanguageTypeC_plus_plus
     for name in wanted:
         if name == "panic":
-            made = target.BreakpointCreateByName("rust_panic")
+            made = target.BreakpointCreateByRegex("(^|::)rust_panic$")
         elif name in ("throw", "catch"):
             made = target.BreakpointCreateForException(plus, name == "catch", name == "throw")
         else:
