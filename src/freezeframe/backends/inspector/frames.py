@@ -10,7 +10,7 @@ from freezeframe.backends.backend import RawFrame, RawScope
 from freezeframe.model.values import ScopeKind
 
 from . import grammar
-from .scripts import Scripts, offset_of
+from .scripts import Scripts, offset_of, return_before
 from .values import RETURNED, Held, Values
 
 #: receivers that say nothing about a function
@@ -156,8 +156,9 @@ async def find_return(stack: Stack, scripts: Scripts) -> None:
         return
     text = await scripts.text_of(script)
     offset = offset_of(text, int(location["lineNumber"]), column)
-    # A function that just ends does so at its brace.
-    if text[offset - 1 : offset] == ";" and text[offset : offset + 1] != "}":
+    # A function that just ends does so at its brace; so does `return r}`, as minifiers write it.
+    ends = text[offset - 1 : offset] == ";" and text[offset : offset + 1] != "}"
+    if ends or return_before(text, offset) is not None:
         stack.calls[0]["location"] = {**location, "columnNumber": column - 1}
 
 

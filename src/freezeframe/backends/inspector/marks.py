@@ -17,7 +17,17 @@ from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
 
 from . import conditions, grammar, sourcemaps
 from .gates import Gates
-from .scripts import OURS, Ask, Script, Scripts, offset_of, pattern_of, place_of, real
+from .scripts import (
+    OURS,
+    Ask,
+    Script,
+    Scripts,
+    offset_of,
+    pattern_of,
+    place_of,
+    real,
+    returning,
+)
 from .wire import Refused
 
 #: how a place is named to V8: `pattern` (a path), `url` or `script`; its name, line and column
@@ -44,6 +54,8 @@ class Shadow:
 class Place:
     key: Key
     shadow: Shadow | None = None
+    #: where the statement begins that V8 has by its end
+    shown: tuple[int, int] | None = None
     wanted: dict[int, WantedBreakpoint] = field(default_factory=dict)
     #: V8's name of it
     id: str | None = None
@@ -178,7 +190,8 @@ class Marks:
                 if shadow is not None and script.url:
                     await self._put(self._key(script, *shadow.start), want, shadow)
                 elif exact is not None:
-                    await self._put(self._key(script, *exact), want)
+                    shown = returning(await self._scripts.text_of(script), place[:2], exact)
+                    await self._put(self._key(script, *exact), want, shown=shown)
             return
 
     async def _add_function(self, want: WantedBreakpoint) -> None:
@@ -236,8 +249,14 @@ class Marks:
                 return int(found[0]["lineNumber"]), int(found[0].get("columnNumber") or 0)
         return None
 
-    async def _put(self, key: Key, want: WantedBreakpoint, shadow: Shadow | None = None) -> None:
-        place = self._places.setdefault(key, Place(key, shadow))
+    async def _put(
+        self,
+        key: Key,
+        want: WantedBreakpoint,
+        shadow: Shadow | None = None,
+        shown: tuple[int, int] | None = None,
+    ) -> None:
+        place = self._places.setdefault(key, Place(key, shadow, shown))
         if place.wanted.get(want.id) != want:
             place.wanted[want.id] = want
             await self._apply(place)
@@ -423,7 +442,9 @@ class Marks:
                     continue  # it is set by its line
                 if name not in sources:
                     await self._take(("pattern", name, line, 0), want)
-                await self._put(("pattern", path, *(exact or (line, column))), want)
+                at = returning(text, (line, column), exact) if exact and found else None
+                key = ("pattern", path, *(exact or (line, column)))
+                await self._put(key, want, shown=at)
         for want in self._settable(self._functions):
             if self._is_searched(script, want):
                 for offset in bodies(text, want.location.function or ""):
@@ -460,9 +481,9 @@ def shadow_of(text: str, line: int, column: int) -> Shadow | None:
 
 def _wanted_at(place: Place, location: dict[str, Any]) -> dict[str, Any]:
     """Return the location of a place that V8 has elsewhere."""
-    if place.shadow is None:
+    if place.shadow is None and place.shown is None:
         return location
-    line, column = place.shadow.start
+    line, column = place.shadow.start if place.shadow is not None else place.shown or (0, 0)
     return {**location, "lineNumber": line, "columnNumber": column}
 
 

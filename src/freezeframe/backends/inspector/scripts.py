@@ -18,6 +18,9 @@ from .sourcemaps import SourceMap
 OURS = "freezeframe:"
 #: scripts without a URL that are remembered
 _NAMELESS = 500
+#: characters of a `return` that are looked through for its beginning
+_LONGEST_RETURN = 5_000
+_RETURN = re.compile(r"(?<![\w$.])return(?![\w$])")
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
@@ -201,6 +204,34 @@ def offset_of(text: str, line: int, column: int) -> int:
     """Return where a line and column (from 0) lie in a text, as V8 counts lines."""
     starts = line_starts(text)
     return starts[line] + column if line < len(starts) else len(text)
+
+
+def return_before(text: str, end: int) -> int | None:
+    """Return where a `return` begins that ends at the brace at *end*: `return r}`.
+
+    None where the function just ends there, or where that cannot be told.
+    """
+    if text[end : end + 1] != "}":
+        return None
+    depth = 0
+    for at in range(end - 1, max(-1, end - _LONGEST_RETURN), -1):
+        letter = text[at]
+        if letter in ")]}":
+            depth += 1
+        elif letter in "([{" and depth:
+            depth -= 1
+        elif not depth and letter == "r" and _RETURN.match(text, at):
+            return at
+        elif not depth and letter in ";{([":
+            return None
+    return None
+
+
+def returning(text: str, wanted: tuple[int, int], exact: tuple[int, int]) -> tuple[int, int] | None:
+    """Return the wanted place where V8 stops at the end of the `return` that stands there."""
+    end = offset_of(text, *exact)
+    start = return_before(text, end)
+    return wanted if start is not None and start <= offset_of(text, *wanted) < end else None
 
 
 def line_starts(text: str) -> list[int]:
