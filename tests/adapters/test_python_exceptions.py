@@ -59,7 +59,10 @@ def test_a_chained_exception_names_its_causes_and_the_stack_is_the_program_s(dbg
     assert place(report) == p.at("top")
     error = report["stop"]["exception"]
     assert (error["type"], error["message"]) == ("RuntimeError", "top")
-    assert error["causes"] == ["KeyError: 'middle'", "ZeroDivisionError: division by zero"]
+    assert [each["words"] for each in error["links"]] == [
+        "KeyError: 'middle'",
+        "ZeroDivisionError: division by zero",
+    ]
     assert [line["function"] for line in error["traceback"]] == ["<module>", "top"]
     stack = dbg.data("backtrace")["stacks"][0]
     assert [frame["function"] for frame in stack["frames"]] == ["top", "<module>"]

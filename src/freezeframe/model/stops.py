@@ -85,6 +85,15 @@ class TracebackLine:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedException:
+    """An exception that came before another one."""
+
+    #: `cause`: the other was raised from it; `context`: it was being handled then
+    relation: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExceptionInfo:
     type: str
     message: str
@@ -92,8 +101,12 @@ class ExceptionInfo:
     traceback: tuple[TracebackLine, ...] = ()
     #: the traceback in the debugger's words where its lines could not be read
     raw_traceback: str = ""
-    #: "KeyError: 'x'" of the exception that this one was raised from or while handling
+    #: "KeyError: 'x'" of the exception that this one was raised from, and of those before that
     causes: tuple[str, ...] = ()
+    #: the whole chain, nearest first; empty where the debugger tells causes alone
+    links: tuple[LinkedException, ...] = ()
+    #: lines of its own beside the message: notes, the exceptions of a group, a worker's traceback
+    details: tuple[str, ...] = ()
     #: `raised`, `uncaught`, `userUnhandled`, …: why the debugger stopped for it
     mode: str | None = None
 

@@ -9,6 +9,7 @@ from freezeframe.model.stops import (
     ExceptionInfo,
     Exit,
     Frame,
+    LinkedException,
     Stop,
     StopReason,
     TracebackLine,
@@ -235,8 +236,11 @@ def _exception(stop: Stop, view: View) -> list[Section]:
     sections: list[Section] = [
         Capped(wrapped_in(_CAUSE, f"exception: {words}", Tone.BAD), view.limit // 2)
     ]
-    for cause in error.causes:
-        sections.append(Capped(wrapped_in(_CAUSE + 1, f"caused by: {cause}", Tone.BAD), 240))
+    for line in error.details:
+        sections.append(Capped(wrapped_in(_CAUSE + 1, f"  {line}", Tone.BAD), 240))
+    for linked in error.links or [LinkedException("cause", each) for each in error.causes]:
+        how = "while handling" if linked.relation == "context" else "caused by"
+        sections.append(Capped(wrapped_in(_CAUSE + 1, f"{how}: {linked.words}", Tone.BAD), 240))
     return [*sections, *_traceback(error, stop.frame, view)]
 
 

@@ -35,6 +35,7 @@ from freezeframe.model.places import Location
 from freezeframe.model.stops import (
     ExceptionFilter,
     ExceptionInfo,
+    LinkedException,
     StopReason,
     Thread,
     TracebackLine,
@@ -227,6 +228,8 @@ class Pdb(Spelling):
                 lines,
                 causes=tuple(told["causes"]),
                 mode=told["mode"],
+                links=tuple(LinkedException(how, words) for how, words in told["links"]),
+                details=tuple(told["details"]),
             )
 
         return Ask("ff_exception", read)

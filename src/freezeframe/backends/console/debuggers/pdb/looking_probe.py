@@ -141,29 +141,31 @@ def write_back(frame: Any) -> None:
 
 def explained(error: BaseException, mode: str) -> dict[str, Any]:
     """Return an exception with its traceback and causes."""
-    causes: list[str] = []
     # What nobody catches, Python is about to tell in the exception's own words.
     asked = mode != "raised"
-    seen: BaseException | None = error
-    while seen is not None and len(causes) < 5:
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
-        if seen is not None:
-            causes.append(words(seen, asked=asked))
+    exceptions: Any = sys.modules["_freezeframe_exceptions"]
+    links = exceptions.links(error, asked)
     lines = [
         {
             "path": each.filename,
             "line": each.lineno,
             "function": each.name,
-            "text": each.line or "",
+            "text": exceptions.line_text(step.tb_frame, each.lineno, step.tb_lasti),
             "library": is_library(each.filename),
         }
-        for each in traceback.extract_tb(error.__traceback__)
+        for each, step in zip(
+            traceback.extract_tb(error.__traceback__),
+            exceptions._steps(error.__traceback__),
+            strict=True,
+        )
         if each.filename not in OURS
     ]
     return {
         "type": qualified(type(error)),
         "message": words(error, asked=asked).partition(": ")[2],
         "traceback": lines,
-        "causes": causes,
+        "causes": [text for relation, text in links if relation == "cause"],
+        "links": links,
+        "details": exceptions.details(error, asked),
         "mode": mode,
     }

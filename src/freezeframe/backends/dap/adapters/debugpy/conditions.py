@@ -17,6 +17,7 @@ from typing import Any
 
 from freezeframe.backends.python import (
     ASSIGNING_PROBE,
+    EXCEPTIONS_PROBE,
     NAMES_PROBE,
     OBJECTS_PROBE,
     SHAPES_PROBE,
@@ -47,6 +48,8 @@ _LATER = (
     ("_freezeframe_tasks", str(TASKS_PROBE)),
     ("_freezeframe_stacks", str(STACKS_PROBE)),
     ("_freezeframe_async", "async_probe.py"),
+    ("_freezeframe_exceptions", str(EXCEPTIONS_PROBE)),
+    ("_freezeframe_raised", "raised_probe.py"),
 )
 _UNTRACED = (
     ("_freezeframe_instrument", "instrument_probe.py"),

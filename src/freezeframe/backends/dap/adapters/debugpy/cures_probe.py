@@ -134,6 +134,7 @@ def _tell_values(debugger: Any) -> None:
     _quietly(probes["_freezeframe_hooks"].install)
     probes["_freezeframe_changes"].stopped()
     probes["_freezeframe_async"].install()
+    probes["_freezeframe_raised"].install()
 
 
 def _compile(texts: dict[str, str]) -> None:

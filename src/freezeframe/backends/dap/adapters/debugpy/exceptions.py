@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends.backend import RawFrame
-from freezeframe.model.stops import ExceptionInfo, TracebackLine
+from freezeframe.model.stops import ExceptionInfo, LinkedException, TracebackLine
 
 _LIBRARY = re.compile(
     r"[\\/](site-packages|dist-packages|lib[\\/]python\d[^\\/]*|importlib|debugpy|_pydevd_bundle)[\\/]"
@@ -24,6 +25,8 @@ _CHAIN = re.compile(
 )
 #: pydevd adds it to the name of the function that the stop is in
 CURRENT = " (Current frame)"
+#: what `raised_probe.py` puts before its JSON
+_MARK = "@freezeframe "
 #: what pydevd says of an exception that says nothing
 _WORDLESS = "exception: no description"
 #: what `async_probe.py` puts before the names of functions
@@ -37,6 +40,8 @@ def read(body: Mapping[str, Any]) -> ExceptionInfo:
     """Return what the answer to an `exceptionInfo` request tells."""
     details = body.get("details") or {}
     trace = details.get("stackTrace") or ""
+    if trace.startswith(_MARK) and (info := _read_told(body, trace[len(_MARK) :])) is not None:
+        return info
     *earlier, last = _CHAIN.split(trace)
     told = _read_traceback(last)[0]
     lines = [line for line in told if not _is_pydevd(line.path)]
@@ -44,15 +49,50 @@ def read(body: Mapping[str, Any]) -> ExceptionInfo:
     causes = [words for part in reversed(earlier) if (words := _read_traceback(part)[1])]
     if told and _is_pydevd(told[-1].path):
         causes = []  # of what went wrong in pydevd, when the program had used up the stack
-    name = _NOTE.sub("", details.get("typeName") or body.get("exceptionId") or "exception")
-    message = details.get("message") or body.get("description") or ""
     return ExceptionInfo(
-        type=name.removeprefix("builtins."),
-        message="" if message == _WORDLESS else message,
+        type=_type(body),
+        message=_message(body),
         traceback=tuple(lines),
         raw_traceback="" if lines else trace,
         causes=tuple(causes),
         mode=body.get("breakMode"),
+    )
+
+
+def _type(body: Mapping[str, Any]) -> str:
+    details = body.get("details") or {}
+    name = _NOTE.sub("", details.get("typeName") or body.get("exceptionId") or "exception")
+    return name.removeprefix("builtins.")
+
+
+def _message(body: Mapping[str, Any]) -> str:
+    details = body.get("details") or {}
+    message = str(details.get("message") or body.get("description") or "")
+    return "" if message == _WORDLESS else message
+
+
+def _read_told(body: Mapping[str, Any], text: str) -> ExceptionInfo | None:
+    """Return what `raised_probe.py` tells; None where it cannot be read."""
+    try:
+        told = json.loads(text)
+        lines = [
+            TracebackLine(str(path), int(line), str(name), str(source), library=is_foreign(path))
+            for path, line, name, source in told["lines"]
+        ]
+        links = tuple(LinkedException(str(how), str(words)) for how, words in told["links"])
+        details = tuple(str(line) for line in told["details"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    if lines and _is_pydevd(lines[-1].path):
+        links = ()  # of what went wrong in pydevd, when the program had used up the stack
+    return ExceptionInfo(
+        type=_type(body),
+        message=_message(body),
+        traceback=tuple(line for line in lines if not _is_pydevd(line.path)),
+        causes=tuple(each.words for each in links if each.relation == "cause"),
+        mode=body.get("breakMode"),
+        links=links,
+        details=details,
     )
 
 

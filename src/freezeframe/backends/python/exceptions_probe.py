@@ -1,0 +1,150 @@
+"""Exceptions, told as Python's own traceback tells them; runs inside the program.
+
+It becomes the module `_freezeframe_exceptions`, with debugpy and with pdb. Works in every Python
+from 3.8 on and needs nothing of this package. A `__str__` of the program's own runs only where the
+exception is *asked* for its words: nobody catches it, so Python is about to ask it as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import sys
+import types
+from typing import Any
+
+_MOST_LINKS = 5
+_MOST_MEMBERS = 12
+_MOST_DEPTH = 3
+_MOST_NOTES = 10
+_MOST_REMOTE = 20
+_LONGEST = 400
+#: lines of source that one call may be written over
+_MOST_LINES = 8
+
+
+def words(error: BaseException, asked: bool) -> str:
+    """Return `KeyError: 'x'`."""
+    kind = type(error)
+    name = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__"):
+        name = f"{kind.__module__}.{name}"
+    written: Any = kind.__str__
+    if not asked and not isinstance(written, (types.WrapperDescriptorType, types.MethodType)):
+        return name
+    try:
+        message = str(error)
+    except Exception as why:
+        message = f"<{type(why).__name__} in __str__>"
+    return f"{name}: {_cut(message)}" if message else name
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…+{len(text) - _LONGEST:,} chars"
+
+
+def links(error: BaseException, asked: bool) -> list[tuple[str, str]]:
+    """Return what an exception was raised from (`cause`), or while what was handled (`context`)."""
+    found: list[tuple[str, str]] = []
+    seen = {id(error)}
+    current: BaseException | None = error
+    while current is not None and len(found) < _MOST_LINKS:
+        if current.__cause__ is not None:
+            relation, current = "cause", current.__cause__
+        elif current.__context__ is not None and not current.__suppress_context__:
+            relation, current = "context", current.__context__
+        else:
+            break
+        if id(current) in seen:
+            break
+        seen.add(id(current))
+        if not _is_remote(current):
+            found.append((relation, words(current, asked)))
+    return found
+
+
+def _is_remote(error: BaseException) -> bool:
+    kind = type(error)
+    return kind.__name__ in ("RemoteTraceback", "_RemoteTraceback") and kind.__module__ in (
+        "multiprocessing.pool",
+        "concurrent.futures.process",
+    )
+
+
+def details(error: BaseException, asked: bool) -> list[str]:
+    """Return the lines that belong to an exception beside its message: notes, the exceptions of a
+    group, the text of a syntax error, the traceback of the process that it was raised in."""
+    told = _notes(error)
+    if isinstance(error, SyntaxError) and error.filename:
+        told.append(f"{error.filename}:{error.lineno}: {(error.text or '').strip()}".rstrip(": "))
+    told += _members(error, 0, asked)
+    cause = error.__cause__
+    if cause is not None and _is_remote(cause):
+        told.append("raised in a worker process:")
+        lines = [line for line in str(getattr(cause, "tb", "")).splitlines() if line.strip(' "')]
+        lines = [line for line in lines if line.strip().strip("^~")]
+        told += [f"  {_cut(line.rstrip())}" for line in lines[-_MOST_REMOTE:]]
+    return told
+
+
+def _notes(error: BaseException) -> list[str]:
+    notes: Any = error.__dict__.get("__notes__")
+    if type(notes) not in (list, tuple):
+        return []
+    return [f"note: {_cut(each)}" for each in notes[:_MOST_NOTES] if type(each) is str]
+
+
+def _members(error: BaseException, depth: int, asked: bool) -> list[str]:
+    group = getattr(sys.modules["builtins"], "BaseExceptionGroup", None)
+    if group is None or not isinstance(error, group) or depth > _MOST_DEPTH:
+        return []
+    told = []
+    members = group.exceptions.__get__(error)
+    indent = "  " * depth
+    for number, each in enumerate(members[:_MOST_MEMBERS], 1):
+        told.append(f"{indent}{number}. {words(each, asked)}{_raised_at(each)}")
+        told += [f"{indent}   {line}" for line in _notes(each)]
+        told += [f"{indent}   {relation}: {text}" for relation, text in links(each, asked)[:1]]
+        told += _members(each, depth + 1, asked)
+    if len(members) > _MOST_MEMBERS:
+        told.append(f"{indent}… {len(members) - _MOST_MEMBERS} more")
+    return told
+
+
+def _raised_at(error: BaseException) -> str:
+    """Return where an exception comes from: the innermost line of its traceback."""
+    trace = error.__traceback__
+    if trace is None:
+        return ""
+    steps = list(itertools.islice(_steps(trace), 2000))
+    own = [each for each in steps if not _is_installed(each.tb_frame.f_code.co_filename)]
+    last = (own or steps)[-1]
+    code = last.tb_frame.f_code
+    name = code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f" at {name}:{last.tb_lineno} in {code.co_name}"
+
+
+def _is_installed(path: str) -> bool:
+    return "/lib/python" in path or "/site-packages/" in path or path.startswith("<")
+
+
+def _steps(trace: Any) -> Any:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def line_text(frame: Any, line: int, last_instruction: int) -> str:
+    """Return the source of what a frame is at: a call that is written over several lines whole."""
+    path = frame.f_code.co_filename
+    first = last = line
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is not None and last_instruction >= 0:
+        found = next(itertools.islice(positions(), last_instruction // 2, None), None)
+        if found is not None and found[0] == line and found[1] is not None:
+            last = min(found[1], line + _MOST_LINES)
+    lines = [linecache.getline(path, number).strip() for number in range(first, last + 1)]
+    if lines[0].endswith(":"):
+        # `with` and its like: the rest is what stands below it.
+        del lines[1:]
+    return _cut(" ".join(each for each in lines if each))

@@ -1,0 +1,87 @@
+"""What is told of an exception beyond its message, held against Python's own traceback."""
+
+from __future__ import annotations
+
+import pytest
+
+RAISES = """\
+import asyncio, sys
+from concurrent.futures import ProcessPoolExecutor
+def look(key,
+         table):
+    return table[key]
+def wrapped():
+    with open(__file__):
+        look(  # @wrapped
+            "k",
+            {},
+        )
+def handling(error):
+    try:
+        look("k", {})
+    except KeyError as found:
+        if error == "none":
+            raise ValueError("new") from None
+        if error == "cause":
+            raise ValueError("new") from found
+        raise ValueError("new")
+def noted():
+    error = ValueError("new")
+    error.add_note("see the log")
+    raise error
+async def child(n):
+    raise ValueError(f"child {n}")  # @child
+async def parent():
+    async with asyncio.TaskGroup() as group:
+        group.create_task(child(1))
+        group.create_task(child(2))
+def worker():
+    with ProcessPoolExecutor(1) as pool:
+        pool.submit(look, "k", {}).result()
+if __name__ == "__main__":
+    what = sys.argv[1]
+    if what in ("none", "cause", "context"):
+        handling(what)
+    elif what == "group":
+        asyncio.run(parent())
+    else:
+        globals()[what]()
+"""
+
+
+@pytest.fixture
+def raised(dbg, write_program):
+    p = write_program("raising.py", RAISES)
+
+    def start(what: str):
+        return p, dbg.data("start", p.name, "--child", "ignore", "--", what)["stop"]["exception"]
+
+    return start
+
+
+def test_the_words_of_a_chain_are_those_of_a_traceback(raised, dbg):
+    assert raised("none")[1]["links"] == []
+    assert raised("cause")[1]["links"] == [{"relation": "cause", "words": "KeyError: 'k'"}]
+    _, error = raised("context")
+    assert error["causes"] == []
+    assert error["links"] == [{"relation": "context", "words": "KeyError: 'k'"}]
+    assert "while handling: KeyError: 'k'" in dbg("context").out
+
+
+def test_a_call_written_over_several_lines_is_shown_as_that_call(raised):
+    p, error = raised("wrapped")
+
+    by_line = {f"raising.py:{line['line']}": line["text"] for line in error["traceback"]}
+    assert by_line[p.at("wrapped")].startswith("look(")
+    assert '"k", {}, )' in by_line[p.at("wrapped")]
+
+
+def test_notes_groups_and_the_traceback_of_a_worker_are_told(raised):
+    assert raised("noted")[1]["details"] == ["note: see the log"]
+    p, error = raised("group")
+    assert error["details"] == [
+        f"{n}. ValueError: child {n} at {p.at('child')} in child" for n in (1, 2)
+    ]
+    details = raised("worker")[1]["details"]
+    assert details[0] == "raised in a worker process:"
+    assert any('raising.py", line 5, in look' in line for line in details)
