@@ -15,7 +15,7 @@ class Raw:
 
     def __init__(self, dbg: Dbg, env: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(CLIENT), "mcp"],
+            [sys.executable, str(CLIENT), "mcp", "--structured"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -72,9 +72,9 @@ def test_null_means_not_given() -> None:
     [
         ({}, "needs `args.where`"),
         ({"where": "f", "wher": 1}, "takes no `args.wher`; the nearest is `where`"),
-        ({"where": 3}, "`args.where` takes a string, not 3"),
+        ({"where": [3]}, "`args.where` takes a string, not [3]"),
         ({"where": "a b"}, "`args.where` takes a location"),
-        ({"where": "f", "ids": 3}, "`args.ids` takes an array"),
+        ({"where": "f", "ids": True}, "`args.ids` takes an array"),
         ({"where": "f", "ids": [1, 2, "x"]}, "`args.ids[2]` takes a whole number, not 'x'"),
         ({"where": "f", "ids": [1.5]}, "`args.ids[0]` takes a whole number"),
         ({"where": "f", "ids": [True]}, "`args.ids[0]` takes a whole number"),

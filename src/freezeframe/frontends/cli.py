@@ -32,6 +32,7 @@ from freezeframe.session.session import Session
 
 from . import calls, commands, help
 from .parser import Parsed, parse
+from .placing import placed
 from .redaction import redact, secrets_of
 
 if TYPE_CHECKING:
@@ -137,7 +138,8 @@ class Front:
         try:
             call = calls.read(request)
             ctx = self._context(call.caller, call.parsed.globals.session, call.typed)
-            answer = await self.answer(call.parsed, ctx)
+            async with placed(ctx, call.frame, call.thread):
+                answer = await self.answer(call.parsed, ctx)
             asyncio.get_running_loop().call_soon(self.history.recorder.settle)
         except FreezeframeError as error:
             return {
@@ -161,7 +163,10 @@ class Front:
             return Text(help.page(words) if words else help.overview(), whole=True)
         if parsed.op.id == "batch":
             return await commands.run_batch(self, ctx, parsed.kwargs)
-        answer = await run(parsed.op, ctx, calls.in_time(ctx, parsed.kwargs))
+        arguments = parsed.kwargs
+        if parsed.op.id != "config":  # which shows the settings as they are
+            arguments = calls.in_time(ctx, arguments)
+        answer = await run(parsed.op, ctx, arguments)
         if not ctx.config.answers.hide_secrets or parsed.kwargs.get("reveal"):
             return answer
         return redact(answer, secrets_of(ctx.config.history.exclude))

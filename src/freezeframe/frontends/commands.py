@@ -59,6 +59,7 @@ async def mcp(
     http: Annotated[
         int | None, Arg("serve HTTP on this port of the loopback, with a token", meta="PORT")
     ] = None,
+    structured: Annotated[bool, Arg("answers as data too, for programs; models read text")] = False,
 ) -> Text:
     """Serve the Model Context Protocol, for an agent's host to start: `dbg setup HOST`.
 

@@ -27,6 +27,8 @@ class Caller:
     read_stdin: Callable[[], Awaitable[bytes]] | None = None
     #: `time.monotonic()` when this caller has no patience left; waits end before it
     until: float | None = None
+    #: seconds that a wait lasts that names no time of its own; None: as the settings say
+    wait_s: float | None = None
 
 
 class House(Protocol):

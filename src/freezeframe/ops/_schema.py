@@ -9,6 +9,7 @@ it is wrong.
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import types
 from collections.abc import Callable, Hashable, Mapping
@@ -109,6 +110,10 @@ def _read(spec: OpSpec, param: ParamSpec, value: Any) -> Any:
         return param.alone if value else None
     if not param.many:
         return _read_one(spec, param.type, path, value)
+    if isinstance(value, Mapping) and param.type.base is str:  # an environment
+        value = [f"{name}={each}" for name, each in value.items()]
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        value = [value]  # one is what was meant
     if not isinstance(value, list | tuple):
         raise _wrong(spec, path, "an array", value)
     if param.required and not value:
@@ -123,12 +128,19 @@ def _read_one(spec: OpSpec, kind: ArgType, path: str, value: Any) -> Any:
     if base is bool:
         if isinstance(value, bool):
             return value
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            return value.lower() == "true"
         raise _wrong(spec, path, "true or false", value)
     if base in (int, float):
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         if not isinstance(value, bool) and (whole or (base is float and isinstance(value, float))):
             return base(value)
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                return kind.read(value.strip())
         raise _wrong(spec, path, kind.wants, value)
+    if isinstance(value, int) and not isinstance(value, bool) and not kind.choices:
+        value = str(value)  # a pid, a line, a hit count
     if not isinstance(value, str):
         raise _wrong(spec, path, kind.wants if kind.choices else "a string", value)
     try:

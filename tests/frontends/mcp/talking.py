@@ -37,9 +37,14 @@ def on_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 @asynccontextmanager
 async def connected(
-    dbg: Dbg, *words: str, mode: str = HANDSHAKE, **options: Any
+    dbg: Dbg, *words: str, mode: str = HANDSHAKE, structured: bool = True, **options: Any
 ) -> AsyncIterator[Client]:
-    """Connect to a server that was started in the test's project."""
+    """Connect to a server that was started in the test's project.
+
+    Its answers hold data besides text, which tests look at, unless *structured* is False.
+    """
+    if structured:
+        words = (*words, "--structured")
     server = StdioServerParameters(
         command=sys.executable,
         args=[str(CLIENT), "mcp", *words],
@@ -59,8 +64,12 @@ async def call(client: Client, tool: str, **arguments: Any) -> tuple[str, dict[s
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
-    """Return text and error of a call that must fail."""
+    """Return text and error (code, message, next) of a call that must fail."""
     result = await client.call_tool(tool, arguments)
     text = result.content[0].text
     assert result.is_error, text
-    return text, result.structured_content["error"]
+    assert result.structured_content is None
+    lines = [line for line in text.splitlines() if not line.startswith("note: ")]
+    code, _, message = lines[0].partition(": ")
+    steps = [line.strip().removeprefix("next: ") for line in lines if line.startswith("  next: ")]
+    return text, {"code": code, "message": message, "next": steps[0] if steps else None}

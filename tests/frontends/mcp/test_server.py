@@ -44,12 +44,31 @@ async def test_a_program_is_debugged_in_both_eras_of_the_protocol(dbg, program, 
 
 @on_loop
 async def test_the_list_of_tools_costs_little(dbg):
-    async with connected(dbg) as client:
+    async with connected(dbg, structured=False) as client:
         listed = await client.list_tools()
     whole = listed.model_dump_json(by_alias=True, exclude_none=True)
 
-    assert len(listed.tools) <= 15
+    assert len(listed.tools) <= 17
     assert len(whole.encode()) <= 2500 * BYTES_PER_TOKEN
+
+
+@on_loop
+async def test_a_model_reads_text_and_may_name_frame_and_thread_of_a_call(dbg, program):
+    p = program("recursion.py")
+    async with connected(dbg, structured=False) as client:
+        assert all(tool.output_schema is None for tool in (await client.list_tools()).tools)
+        started = await client.call_tool(
+            "debug_start", {"program": p.name, "breakpoints": p.at("bottom")}
+        )
+        assert started.structured_content is None
+        inner = (await client.call_tool("debug_variables", {})).content[0].text
+        outer = (await client.call_tool("debug_variables", {"frame": 1})).content[0].text
+        assert inner != outer
+        assert (await client.call_tool("debug_variables", {})).content[0].text == inner
+        threads = {"thread": 1, "limit": 1}
+        assert not (await client.call_tool("debug_stack", threads)).is_error
+        config = await client.call_tool("debug_lldb_command", {"command": "config"})
+        assert "await_s = 300" in config.content[0].text
 
 
 @on_loop
@@ -102,10 +121,10 @@ async def test_a_session_is_named_by_who_starts_it(dbg, program):
 @on_loop
 async def test_a_wrong_argument_is_told_with_its_path_and_a_next_step(dbg):
     async with connected(dbg) as client:
-        text, error = await refusal(client, "debug_start", program=3)
+        text, error = await refusal(client, "debug_start", program=[3])
         assert "`args.program`" in text
         assert error["code"] == "usage"
-        assert error["next"] == "dbg help start"
+        assert error["next"] == 'debug_lldb_command {"command": "help start"}'
         _, error = await refusal(client, "debug_breakpoint_add", wher="a.py:1")
         assert "`args.wher`; the nearest is `where`" in error["message"]
         _, error = await refusal(client, "debug_step", kind="sideways")
@@ -144,7 +163,7 @@ async def test_a_program_that_runs_on_is_told_and_waited_for_again(dbg, program)
             "debug_start", {"program": "endless.py", "timeout": 3}, progress_callback=progress
         )
         assert started.structured_content["state"] == "running"
-        assert "dbg await" in started.content[0].text
+        assert 'debug_continue {"mode": "wait"}' in started.content[0].text
         _, data = await call(client, "debug_continue", mode="wait", timeout=0.1)
         assert data["state"] == "running"
         _, data = await call(client, "debug_continue", mode="pause")

@@ -15,7 +15,10 @@ from freezeframe.errors import UsageError
 from freezeframe.frontends import commands
 from freezeframe.frontends.mcp.shrink import BYTES_PER_TOKEN, DATA_PER_TEXT, fit
 from freezeframe.frontends.mcp.tools import tools
+from freezeframe.frontends.mcp.wording import for_agents
+from freezeframe.model.places import Location
 from freezeframe.ops import table
+from freezeframe.ops._schema import from_jsonable
 
 PACKAGE = Path(commands.__file__).parent.parent
 ALL = tools(all=True)
@@ -36,7 +39,7 @@ def test_the_seven_names_that_hosts_know_are_there():
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_tool_s_schemas_are_schemas_and_say_every_listed_argument(name):
-    declaration = ALL[name].declaration()
+    declaration = ALL[name].declaration(structured=True)
 
     Draft202012Validator.check_schema(declaration["inputSchema"])
     Draft202012Validator.check_schema(declaration["outputSchema"])
@@ -71,6 +74,54 @@ def test_an_argument_can_say_which_operation_is_meant():
     assert step.request({})["command"] == "next"
     with pytest.raises(UsageError, match=r"`args\.kind` takes over, in, out, until"):
         step.request({"kind": ["out"]})
+
+
+NATURAL = [
+    ("breakpoint_add", {"file": "a.py", "line": 3}, "breakpoint_add", {"where": "a.py:3"}),
+    ("breakpoint_add", {"function": "f", "hit_count": 3}, "breakpoint_add", {"hit_count": "3"}),
+    ("breakpoint_remove", {"id": 1}, "breakpoint_remove", {"which": ("1",)}),
+    ("breakpoint_remove", {"which": "a.py:3"}, "breakpoint_remove", {"which": ("a.py:3",)}),
+    ("attach", {"pid": 12}, "attach", {"where": "12"}),
+    ("attach", {"where": 12}, "attach", {"where": "12"}),
+    ("step", {"kind": "into"}, "step", {}),
+    ("step", {"kind": "step_over", "count": "2"}, "next", {"count": 2}),
+    ("step", {"where": "a.py:5"}, "until", {"where": "a.py:5"}),
+    ("continue", {"mode": "continue"}, "continue", {}),
+    ("variables", {"scope": "arguments"}, "args", {}),
+    ("start", {"program": "a", "env": {"K": 1}}, "start", {"program": "a", "env": ("K=1",)}),
+    ("start", {"program": "a", "args": "x"}, "start", {"program": "a", "args": ("x",)}),
+    ("start", {"program": "a", "breakpoints": "a:3"}, "start", {"breakpoints": ("a:3",)}),
+    ("output", {"tail": "5"}, "output", {"tail": 5}),
+]
+
+
+@pytest.mark.parametrize(("tool", "given", "operation", "arguments"), NATURAL)
+def test_arguments_are_understood_as_models_write_them(tool, given, operation, arguments):
+    asked = tools()[f"debug_{tool}"].request(given)
+    read = from_jsonable(table.OPS.by_id(operation), asked["args"])
+
+    assert asked["command"] == operation
+    spelled = {name: str(v) if isinstance(v, Location) else v for name, v in read.items()}
+    assert spelled == {**spelled, **arguments}
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("await", 'debug_continue {"mode": "wait"}'),
+        ("break a.py:3", 'debug_breakpoint_add {"where": "a.py:3"}'),
+        ("print --reveal p", 'debug_evaluate {"reveal": true, "expression": "p"}'),
+        ("frame 2", 'debug_lldb_command {"command": "frame 2"}'),
+        ("break FILE:LINE", 'debug_breakpoint_add {"where": "FILE:LINE"}'),
+        ("status", "debug_status"),
+    ],
+)
+def test_a_command_is_told_as_the_call_of_a_tool(line, call):
+    text = f"x (dbg {line})\n  next: dbg {line} or dbg stop\n| next: dbg {line}\n"
+
+    assert for_agents(text, tools()) == (
+        f"x ({call})\n  next: {call} or debug_stop\n| next: dbg {line}\n"
+    )
 
 
 def test_a_command_line_is_handed_on_as_it_is():

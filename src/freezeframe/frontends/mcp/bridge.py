@@ -20,6 +20,8 @@ from freezeframe.daemon import ipc, lifecycle, silence
 from freezeframe.errors import DaemonError, FreezeframeError, UserError
 from freezeframe.session.bell import Bell
 
+#: waits of a program's next stop that name no time: the limit of common clients is 25 s
+WAIT_S = 20.0
 #: waits of a program's next stop end by then: hosts give a call up after about 60 s
 PATIENCE_S = 45.0
 #: whatever a request does, it is ended by then
@@ -98,7 +100,13 @@ class Bridge:
             self._idle.pop()[1].close()
 
     async def _ask(self, request: Mapping[str, object]) -> dict[str, Any]:
-        asked = {**self._caller, "patience_s": self._patience_s, **request, "id": 1}
+        asked = {
+            **self._caller,
+            "patience_s": self._patience_s,
+            "wait_s": WAIT_S,
+            **request,
+            "id": 1,
+        }
         reader, writer = await self._connection()
         answered = False
         try:

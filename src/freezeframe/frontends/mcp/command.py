@@ -48,17 +48,20 @@ def run(argv: list[str]) -> int:
     port = options.get("http")
     if port is not None and not 0 < port < 65536:
         raise UsageError(f"--http takes a port, not {port}.", next="dbg mcp --http 8765")
-    asyncio.run(_serve(options.get("tools") == "all", port, parsed.globals.budget))
+    structured = bool(options.get("structured"))
+    asyncio.run(_serve(options.get("tools") == "all", port, parsed.globals.budget, structured))
     return 0
 
 
-async def _serve(all_tools: bool, port: int | None, budget: int | None) -> None:
+async def _serve(all_tools: bool, port: int | None, budget: int | None, structured: bool) -> None:
     from . import server as mcp
     from .bridge import Bridge
     from .tools import tools
 
     bridge = Bridge(_directory(), dict(os.environ), budget=budget)
-    server: Any = mcp.make_server(bridge, tools(all=all_tools), budget=budget)
+    server: Any = mcp.make_server(
+        bridge, tools(all=all_tools), budget=budget, structured=structured
+    )
     try:
         if port is None:
             await mcp.serve_stdio(server)

@@ -31,6 +31,7 @@ from .refusals import protocol_errors
 from .shrink import fit
 from .telling import HonestServer, Telling
 from .tools import Tool
+from .wording import for_agents
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 INSTRUCTIONS = (
     "Freezeframe: debug any program. A call that lets the program run answers at its next stop "
     "with reason, source, variables (`*` = changed) and output. `session` names one of several; "
-    "without it, the current one of the workspace. `next: dbg X` in an answer is run with "
-    "debug_lldb_command command=X. Sessions stay when you leave: end with debug_stop."
+    "without it, the current one of the workspace. `next:` in an answer is a call to make. "
+    "Sessions stay when you leave: end with debug_stop."
 )
 #: of the data next to a text, where the caller names no budget
 DATA_TOKENS = 2000
@@ -52,15 +53,21 @@ MOST_COMPLETIONS = 100
 ROOTS_S = 3.0
 
 
-def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None) -> Server[Any]:
-    """Return the server of *tools*; each call is a request to the daemon."""
+def make_server(
+    bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None, structured: bool = False
+) -> Server[Any]:
+    """Return the server of *tools*; each call is a request to the daemon.
+
+    With *structured*, answers hold data besides their text. Several hosts give the model only
+    that, and lose notes and next steps, so it is for programs that ask for it.
+    """
     telling = Telling(bridge, _settle)
 
     async def list_tools(
         ctx: Asked, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         return types.ListToolsResult.model_validate(
-            {"tools": [tool.declaration() for tool in tools.values()]}
+            {"tools": [tool.declaration(structured=structured) for tool in tools.values()]}
         )
 
     async def call_tool(ctx: Asked, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -77,11 +84,11 @@ def make_server(bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None
                 answer = await bridge.ask(tool.request(params.arguments or {}), progress)
         except FreezeframeError as error:
             await telling.warn(ctx, getattr(error, "__notes__", ()))
-            return _refused(error)
+            return _refused(error, tools)
         await telling.warn(ctx, answer.get("notes", ()))
         return types.CallToolResult(
-            content=[_text(answer["text"], answer.get("notes", ()))],
-            structured_content=fit(answer["result"], budget or DATA_TOKENS),
+            content=[_text(for_agents(answer["text"], tools), answer.get("notes", ()))],
+            structured_content=fit(answer["result"], budget or DATA_TOKENS) if structured else None,
         )
 
     async def list_resources(
@@ -207,14 +214,14 @@ def _text(text: str, notes: Iterable[str]) -> types.TextContent:
     return types.TextContent(type="text", text=told + text)
 
 
-def _refused(error: FreezeframeError) -> types.CallToolResult:
-    """Return an error that the agent reads, and can act on."""
+def _refused(error: FreezeframeError, tools: Mapping[str, Tool]) -> types.CallToolResult:
+    """Return an error that the agent reads, and can act on.
+
+    Text only: data that is not of the tool's own output schema makes clients drop the message.
+    """
+    text = for_agents(render_error(error, PLAIN), tools)
     return types.CallToolResult(
-        content=[_text(render_error(error, PLAIN), getattr(error, "__notes__", ()))],
-        structured_content={
-            "error": {"code": error.error_code, "message": error.message, "next": error.next}
-        },
-        is_error=True,
+        content=[_text(text, getattr(error, "__notes__", ()))], is_error=True
     )
 
 

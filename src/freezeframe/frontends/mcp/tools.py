@@ -16,6 +16,8 @@ from freezeframe.frontends.lines import split
 from freezeframe.ops._registry import OPS, Effect, Needs, OpSpec
 from freezeframe.ops._schema import Schema, input_schema, output_schema
 
+from . import natural
+
 #: Operations that serve the command line itself.
 _NOT_FOR_PROGRAMS = frozenset({"completion", "mcp"})
 #: They look, and what they look at is code of the caller's that runs in the program.
@@ -56,14 +58,26 @@ class Tool:
         operation = self.operation
         if self.choice:
             known = self.choice.operations
-            picked = args.pop(self.choice.argument, next(iter(known)))
+            default = next(iter(known))
+            if "until" in known and any(args.get(name) for name in ("where", "line", "location")):
+                default = "until"
+            picked = natural.chosen(args.pop(self.choice.argument, default), known)
             if not isinstance(picked, str) or picked not in known:
                 raise UsageError(
                     f"{self.name}: `args.{self.choice.argument}` takes {', '.join(known)}, "
                     f"not {str(picked)[:60]!r}."
                 )
             operation = known[picked]
-        if _makes_session(OPS.by_id(operation)) and request["session"] is not None:
+        spec = OPS.by_id(operation)
+        if "where" in self.arguments.split() and not args.get("where") and "pid" in args:
+            args["where"] = str(args.pop("pid"))
+        args = natural.named(args, _names(spec))
+        for place in ("frame", "thread"):
+            if place in args and place not in _names(spec) and spec.needs is Needs.STOPPED:
+                request[place] = args.pop(place)
+        if self.choice and "timeout" not in _names(spec):
+            args.pop("timeout", None)  # one that does not wait keeps to every time
+        if _makes_session(spec) and request["session"] is not None:
             args.setdefault("name", request.pop("session"))
         return {**request, "command": operation, "args": args}
 
@@ -81,6 +95,9 @@ class Tool:
             if not self.choice:
                 required = schema.get("required", [])
         properties = {name: properties[name] for name in _order(properties, wanted)}
+        for name in wanted:
+            if name in ("frame", "thread"):
+                properties[name] = {"type": "integer"}
         properties["session"] = {"type": "string"}
         shown: Schema = {"type": "object", "properties": properties}
         return {**shown, "required": required} if required else shown
@@ -103,13 +120,13 @@ class Tool:
             return {"readOnlyHint": True, **world}
         return {"destructiveHint": code or Effect.ENDS in effects, **world}
 
-    def declaration(self) -> dict[str, Any]:
-        """Return the tool as `tools/list` has it."""
+    def declaration(self, *, structured: bool = False) -> dict[str, Any]:
+        """Return the tool as `tools/list` has it; *structured*: answers hold data besides text."""
         return {
             "name": self.name,
             "description": self.description or self.specs()[0].summary,
             "inputSchema": self.input_schema(),
-            "outputSchema": self.output_schema(),
+            **({"outputSchema": self.output_schema()} if structured else {}),
             "annotations": self.hints(),
         }
 
@@ -157,7 +174,7 @@ class CommandLine(Tool):
         return {"destructiveHint": True, "openWorldHint": True}
 
 
-_TIMEOUT = {"timeout": "seconds, at most 45"}
+_TIMEOUT = {"timeout": "seconds, 20 unless given, at most 45"}
 
 DEFAULT: tuple[Tool, ...] = (
     Tool(
@@ -216,6 +233,7 @@ DEFAULT: tuple[Tool, ...] = (
             "temporary": "",
         },
     ),
+    Tool("debug_breakpoint_list", "breakpoint_list", "session"),
     Tool(
         "debug_breakpoint_remove",
         "breakpoint_remove",
@@ -242,22 +260,22 @@ DEFAULT: tuple[Tool, ...] = (
     Tool(
         "debug_stack",
         "backtrace",
-        "limit locals all_threads",
+        "limit locals all_threads thread",
         "Show the call stack.",
         words={"limit": "", "locals": "variables of each frame", "all_threads": ""},
     ),
     Tool(
         "debug_variables",
-        arguments="range",
-        description="Show the variables of the current frame.",
+        arguments="range frame",
+        description="Show the variables of the current frame, or of `frame`.",
         choice=Choice("scope", {"locals": "locals", "args": "args", "globals": "globals"}),
         words={"range": "100:200"},
     ),
     Tool(
         "debug_evaluate",
         "print",
-        "expression depth range",
-        "Evaluate an expression in the current frame.",
+        "expression depth range frame",
+        "Evaluate an expression in the current frame, or in `frame`.",
         words={"expression": "in the program's language", "range": "children, 100:200"},
     ),
     Tool(
@@ -269,6 +287,7 @@ DEFAULT: tuple[Tool, ...] = (
     ),
     Tool("debug_detach", "detach"),
     Tool("debug_stop", "stop", "all", words={"all": "every session here"}),
+    Tool("debug_doctor", "doctor", "session", "Check which debuggers work here."),
     Tool("debug_status", "status", "", "Show every session: phase, debugger, pid, place."),
     CommandLine(
         "debug_lldb_command",

@@ -1,0 +1,79 @@
+"""Arguments as models write them, made into those of the operations. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: other words for what a choice offers, whatever tool it is of
+_SAME: dict[str, tuple[str, ...]] = {
+    "in": ("into", "step", "step_in", "step_into", "stepin", "stepinto"),
+    "over": ("next", "step_over", "stepover", "line"),
+    "out": ("finish", "return", "step_out", "stepout", "up"),
+    "back": ("backward", "reverse", "step_back"),
+    "until": ("to", "run_to", "to_line"),
+    "run": ("continue", "resume", "go", "cont"),
+    "wait": ("await", "waiting"),
+    "pause": ("interrupt", "halt", "break", "stop"),
+    "locals": ("local", "all"),
+    "args": ("arguments", "arg", "parameters"),
+    "globals": ("global",),
+}
+_WORDS = {other: word for word, others in _SAME.items() for other in others}
+#: other names of an argument, where the operation has none of that name
+_NAMES: dict[str, tuple[str, ...]] = {
+    "where": ("location", "at", "function", "place", "breakpoint"),
+    "expression": ("expr", "code", "variable", "name"),
+    "condition": ("if", "when"),
+    "hit_count": ("hits", "hitCondition", "ignore_count"),
+    "log": ("log_message", "logMessage", "message"),
+    "program": ("file", "path", "script", "command"),
+    "args": ("arguments", "argv"),
+    "breakpoints": ("breakpoint", "break"),
+    "which": ("id", "ids", "breakpoint", "breakpoint_id", "number", "where", "location"),
+    "timeout": ("timeout_s", "seconds"),
+    "limit": ("depth", "count", "max_frames", "levels"),
+    "tail": ("lines", "last"),
+    "stop_on_entry": ("stopOnEntry", "stop_at_entry"),
+    "cwd": ("working_directory", "directory"),
+    "count": ("steps", "times", "n"),
+    "pid": ("process", "process_id"),
+}
+_FILES = ("file", "path", "source", "filename")
+_LINES = ("line", "line_number", "lineno")
+
+
+def chosen(picked: object, offered: Mapping[str, str]) -> object:
+    """Return the word of *offered* that *picked* means, or *picked*."""
+    if not isinstance(picked, str) or picked in offered:
+        return picked
+    word = _WORDS.get(picked.strip().lower().replace("-", "_"), picked)
+    return word if word in offered else picked
+
+
+def named(arguments: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+    """Return *arguments* under the names in *known*, a file and a line as one location."""
+    args = dict(arguments)
+    location = "where" if "where" in known else "which" if "which" in known else None
+    if location is not None and args.get(location) is None and "line" not in known:
+        found = _location(args)
+        if found is not None:
+            args[location] = found
+    for name, others in _NAMES.items():
+        if name not in known or args.get(name) is not None:
+            continue
+        for other in others:
+            if other in args and other not in known:
+                args[name] = args.pop(other)
+                break
+    return args
+
+
+def _location(args: dict[str, Any]) -> str | None:
+    """Take `file` and `line` out of *args*; return them as one location."""
+    line = next((name for name in _LINES if isinstance(args.get(name), int | str)), None)
+    if line is None:
+        return None
+    file = next((name for name in _FILES if isinstance(args.get(name), str)), None)
+    number = args.pop(line)
+    return f"{args.pop(file)}:{number}" if file is not None else str(number)
