@@ -390,3 +390,27 @@ def test_huge_numbers_are_shown_in_any_base(dbg, write_program):
     assert (shown[:3], len(shown), set(shown[1:])) == ("100", 5001, {"0"})
     assert dbg.data("print", "n", "--format", "hex")["value"]["text"] == hex(10**5000)
     assert dbg.data("print", "empty")["value"]["text"] == "[set()]"
+
+
+def test_a_page_of_an_object_with_elements_is_of_those_and_not_of_its_fields(dbg, write_program):
+    at_last_line(
+        dbg,
+        write_program,
+        "rows, groups = Rows(), Groups()",
+        before=(
+            "class Rows:\n"
+            "    def __init__(self): self._hidden, self._data = 1, list(range(100, 120))\n"
+            "    def __len__(self): return len(self._data)\n"
+            "    def __getitem__(self, at): return self._data[at]\n"
+            "class Groups(Rows):\n"
+            "    def __getitem__(self, name): raise KeyError(name)\n"
+            "    def __iter__(self): return iter([('a', 1), ('b', 2)])\n"
+        ),
+    )
+
+    def page(expression, where):
+        value = dbg.data("print", expression, "--range", where)["value"]
+        return [(child["name"], child["text"]) for child in value["children"]]
+
+    assert page("rows", "10:12") == [("10", "110"), ("11", "111")]
+    assert page("groups", "1:2") == [("1", "('b', 2)")]

@@ -254,12 +254,32 @@ def _secret(value: Any, inner: Any, limit: int) -> str:
     return f"{_objects.name_of(type(value))}('**********')"
 
 
+def _table(value: Any, inner: Any, limit: int) -> str | None:
+    """Return a table of pandas' by its size and columns; None where it is made otherwise."""
+    try:
+        own = _objects.own_dict(value)
+        manager = own["_mgr"]
+        read = _objects.find(type(manager), "axes")
+        axes = dict(_objects.fields(manager)).get("axes") or read.__get__(manager)
+        if len(axes) == 1:
+            return f"Series({len(axes[0]):,} elements, name={own.get('_name')!r})"
+        columns = ", ".join(str(each) for each in axes[0][:20])
+        more = ", …" if len(axes[0]) > 20 else ""
+        return f"DataFrame({len(axes[1]):,} rows × {len(axes[0]):,} columns: {columns}{more})"
+    except Exception:
+        return None
+
+
 def fields_text(value: Any, inner: Any, limit: int) -> str:
     """Return `Account(id=1, owner='Bo')`: an object by its fields."""
     kind = type(value)
     name = _objects.name_of(kind)
     if name in ("SecretStr", "SecretBytes", "Secret") and "pydantic" in _objects.module_of(kind):
         return _secret(value, inner, limit)
+    if name in ("DataFrame", "Series") and _objects.module_of(kind).startswith("pandas"):
+        shown = _table(value, inner, limit)
+        if shown is not None:
+            return shown
     held = _shown_fields(value)
     if not held and not _objects.has_fields(value):
         return object.__repr__(value)

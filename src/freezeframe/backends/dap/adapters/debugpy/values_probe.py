@@ -22,6 +22,7 @@ from __future__ import annotations
 import itertools
 import sys
 import types
+from collections import deque
 from typing import Any
 
 #: characters of a variable's text, and of an evaluated expression's
@@ -33,6 +34,7 @@ _RETURNED = "__pydevd_ret_val_dict"
 _HIDDEN = frozenset({"_pydev_stop_at_break", "__builtins__", ".0"})
 _DEFINITIONS = (type, types.FunctionType, types.BuiltinFunctionType)
 _STRINGS = (str, bytes, bytearray)
+_BUILTIN = (list, tuple, dict, set, frozenset, deque, range, types.MappingProxyType)
 _objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
 _changes: Any = sys.modules["_freezeframe_changes"]
@@ -189,17 +191,37 @@ def _turned(page: Page) -> list[tuple[str, Any, str | None]]:
     """Return the children on a page. The user asked for them, so the value's own methods may run:
     it may be an array, a table, a view."""
     value, start, end = page.value, page.start, page.end
+    kind = type(value)
     found = _text.children(value, start, end)
-    if found is not None:
-        return list(found)
+    if issubclass(kind, _BUILTIN):
+        return list(found or ())
+    if hasattr(value, "iloc"):
+        return _rows(value, start, end)
     if hasattr(value, "keys") and hasattr(value, "items"):
         pairs = itertools.islice(value.items(), start, end)
         return [(_text.show(key, 200), each, None) for key, each in pairs]
-    if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
-        last = min(end, len(value))
-        return [(str(i), value[i], f"[{i}]") for i in range(start, last)]
-    some = enumerate(itertools.islice(value, start, end), start)
-    return [(str(i), each, None) for i, each in some]
+    if hasattr(kind, "__getitem__") and hasattr(kind, "__len__"):
+        try:
+            last = min(end, len(value))
+            return [(str(i), value[i], f"[{i}]") for i in range(start, last)]
+        except (KeyError, IndexError, TypeError):
+            pass  # its keys are no numbers
+    if hasattr(kind, "__iter__"):
+        some = enumerate(itertools.islice(value, start, end), start)
+        return [(str(i), each, None) for i, each in some]
+    return list(found or ())
+
+
+def _rows(table: Any, start: int, end: int) -> list[tuple[str, Any, str | None]]:
+    """Return the rows of a table, or the elements of a column, by their labels."""
+    some = table.iloc[start:end]
+    columns = getattr(table, "columns", None)
+    found: list[tuple[str, Any, str | None]] = []
+    for at, label in enumerate(some.index):
+        row = some.iloc[at]
+        held = row if columns is None else dict(zip(columns, row))  # noqa: B905 - 3.8
+        found.append((_text.show(label, 200, asked=True), held, f".iloc[{start + at}]"))
+    return found
 
 
 def _data(variable: Any, is_variable: bool) -> dict[str, Any]:
