@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Annotated, Literal
 
 from freezeframe.backends.backend import Feature
-from freezeframe.errors import NotFound, UsageError
+from freezeframe.errors import DebuggerError, EvaluationFailed, NotFound, UsageError
 from freezeframe.model.answers import (
     Disassembly,
     Instruction,
@@ -27,22 +28,49 @@ _MOST_INSTRUCTIONS = 10_000
 _WHOLE_FUNCTION = 200
 
 
+#: types of values that lead to memory elsewhere: `char *`, `*mut u8`, `&str`, `Box<i32>`
+_POINTER = re.compile(r"\*( ?(const|volatile|restrict|__restrict))*$|^(&|\*(mut|const) |.*\bBox<)")
+_HEX = re.compile(r"0x[0-9a-fA-F]+")
+
+
 async def _address(moment: Moment, text: str) -> str:
-    """Return an address: a number as it is, else that of the expression's value."""
+    """Return an address: a number as it is; where a pointer or a register points; else where a
+    value or a function is."""
     try:
         int(text, 0)
     except ValueError:
         frame = await moment.current_frame()
         raw = await moment.backend.evaluate(text, moment.frame_id(frame.index))
+        word = raw.text.split()[0] if raw.text else ""
+        points = text.lstrip().startswith(("$", "&")) or _POINTER.search(raw.type or "")
+        if points and (number := _number(word)) is not None:
+            return number
         if raw.address is not None:
             return raw.address
-        word = raw.text.split()[0] if raw.text else ""
-        try:
-            int(word, 0)
-        except ValueError:
+        function = re.match(r"\{.*\} (0x[0-9a-f]+)", raw.text)
+        found = function[1] if function else await _address_of(moment, text, frame.index)
+        found = found or _number(word)
+        if found is None:
             raise UsageError(f"{text} is {raw.text[:60]}, which is no address.") from None
-        return word
+        return found
     return text
+
+
+async def _address_of(moment: Moment, text: str, frame: int) -> str | None:
+    """Return where what an expression names is, asked as C has it."""
+    try:
+        raw = await moment.backend.evaluate(f"&({text})", moment.frame_id(frame))
+    except EvaluationFailed:
+        return None
+    found = _HEX.search(raw.text)
+    return found[0] if found is not None else None
+
+
+def _number(word: str) -> str | None:
+    try:
+        return hex(int(word, 0))
+    except ValueError:
+        return None
 
 
 @op(
@@ -64,9 +92,10 @@ async def memory_read(
     if not 0 < count <= 1 << 20:
         raise UsageError("--count takes 1 to 1048576 bytes.")
     moment = await ctx.session.require_stopped()
-    begin, data, unreadable = await moment.backend.read_memory(
-        await _address(moment, address), count
-    )
+    where = await _address(moment, address)
+    begin, data, unreadable = await moment.backend.read_memory(where, count)
+    if not data:
+        raise DebuggerError(f"no memory at {where} can be read.", code="no-memory")
     return Memory(begin, data, unreadable, format)
 
 
@@ -176,8 +205,14 @@ async def disassemble(
 def _first_function(instructions: list[Instruction]) -> list[Instruction]:
     """Return the instructions up to where another function begins."""
     first = instructions[0].symbol if instructions else None
+    # Some debuggers name the function with its first instruction only.
+    each_named = len(instructions) > 1 and instructions[1].symbol == first is not None
     for index, each in enumerate(instructions):
-        if each.symbol is not None and each.symbol != first:
+        if each.symbol != first and (each_named or each.symbol is not None):
+            return instructions[:index]
+        # Behind the last function of a section lie zeros, which are no code.
+        ended = index and instructions[index - 1].text.split()[:1] in (["ret"], ["retq"])
+        if ended and (each.bytes or "").startswith("00"):
             return instructions[:index]
     return instructions
 
