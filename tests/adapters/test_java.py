@@ -523,3 +523,21 @@ def test_a_failing_assertion_that_a_test_framework_catches_stops_in_the_test(dbg
     assert "AssertionError: not so" in told
     assert "is selected: App.java:5 in App.adds" in told
     assert printed(dbg.data("continue")) == "java.lang.AssertionError: not so\n"
+
+
+def test_a_source_that_did_not_change_is_not_built_again(dbg, project):
+    source = project / "App.java"
+    text = "public class App { public static void main(String[] a) { Part.show(); } }\n"
+    source.write_text(text)
+    part = project / "Part.java"
+    part.write_text("class Part { static void show() { System.out.println(1); } }\n")
+    first = dbg.data("start", "App.java")["notes"][0]
+    again = dbg.data("start", "App.java")["notes"][0]
+    part.write_text(part.read_text().replace("1", "2"))
+
+    changed = dbg.data("start", "App.java")
+
+    assert first.startswith("built: ")
+    assert again.startswith("built before: ")
+    assert changed["notes"][0].startswith("built: ")
+    assert printed(changed) == "2\n"

@@ -65,3 +65,14 @@ def test_options_of_the_interpreter_and_archives_are_programs(dbg, write_program
         told = dbg.data("start", *words)
         assert told["state"] == "terminated", words
         assert output in printed(told), words
+
+
+def test_restart_after_stop_starts_it_again_as_it_was_started(dbg, write_program):
+    p = write_program("app.py", APP)
+    dbg.data("start", "python", "-O", "app.py", "x", "-b", p.at("print"))
+    dbg.data("stop")
+
+    report = dbg.data("restart")
+
+    assert stopped_at(report) == p.line("print")
+    assert "['x'] 1 False" in printed(dbg.data("continue"))

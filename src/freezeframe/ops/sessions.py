@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from freezeframe.backends.backend import Core, Feature, Launch
+from freezeframe.errors import NoSession
 from freezeframe.model.answers import Ended, SessionInfo, SessionList, Status, StopReport
 from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
@@ -16,6 +17,7 @@ from freezeframe.session.waiting import wait as wait_for_news
 from . import _programs
 from ._arguments import FirstStop, Timeout
 from ._context import Context
+from ._launching import start_again
 from ._registry import Arg, Effect, Needs, op
 from ._reports import running_report, stop_report
 from .breakpoints import overtaken
@@ -25,7 +27,7 @@ from .breakpoints import overtaken
     "restart",
     group="sessions",
     effect=Effect.RESUMES,
-    needs=Needs.SESSION,
+    needs=Needs.WORKSPACE,
     example="restart",
 )
 async def restart(
@@ -36,8 +38,16 @@ async def restart(
 ) -> StopReport:
     """Start the program again, as it was started, with the breakpoints as they are now.
 
-    One that was built of its source is built again when that has changed.
+    One that was built of its source is built again when that has changed. After `stop` it is
+    started anew.
     """
+    try:
+        ctx.found = ctx.hub.find(ctx.session_name, ctx.workspace)
+    except NoSession:
+        if not ctx.workspace.launches:
+            raise
+        return await start_again(ctx, wait=wait, timeout=timeout)
+    ctx.found.led_by = ctx.typed
     session = ctx.session.root
     notes: tuple[str, ...] = ()
     if isinstance(target := session.target, Launch) and target.recipe is not None:

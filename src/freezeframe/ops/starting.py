@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from dataclasses import replace
 from typing import Annotated
 
@@ -19,7 +18,6 @@ from freezeframe.backends.backend import (
     Feature,
     Launch,
     Stopped,
-    Target,
 )
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.path_mapping import PathMapping
@@ -27,12 +25,8 @@ from freezeframe.backends.transport import corefile
 from freezeframe.errors import DebuggerTimeout, NotFound, Unsupported, UsageError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.places import Location
-from freezeframe.model.stops import DEFAULT_FILTERS
 from freezeframe.session.phase import Phase
 from freezeframe.session.release import release
-from freezeframe.session.session import Session
-from freezeframe.session.waiting import Ticket
-from freezeframe.session.waiting import wait as wait_for_news
 
 from . import _commands, _joining, _programs, _words
 from ._arguments import (
@@ -45,12 +39,11 @@ from ._arguments import (
     SessionName,
     Timeout,
 )
-from ._blocked import with_stacks
 from ._context import Context
 from ._joining import ALONE, Wanted
+from ._launching import begin
 from ._registry import Arg, Effect, op
-from ._reports import running_report, stop_report
-from .breakpoints import enter, overtaken
+from .breakpoints import enter
 
 
 @op(
@@ -170,7 +163,7 @@ async def start(
     )
     source = recipe.source if recipe is not None else "" if meant.module else path
     await _enter_breakpoints(ctx, breakpoints, path, source=source)
-    return await _begin(
+    return await begin(
         ctx,
         name or ctx.session_name or meant.name,
         target,
@@ -257,7 +250,7 @@ async def attach(
     remote = meant.host is not None
     await _enter_breakpoints(ctx, breakpoints, target.program, remote=remote)
     pause = pause or not resume
-    report = await _begin(
+    report = await begin(
         ctx,
         name or ctx.session_name or meant.name,
         target,
@@ -335,7 +328,7 @@ async def core(
             whose = told.name or (told.files[0] if told.files else "another program")
             notes = (f"{core} was left by another program than {path}: {whose}",)
     target = Core(path, file, cwd=ctx.caller.cwd, env=ctx.caller.env)
-    return await _begin(
+    return await begin(
         ctx,
         name or ctx.session_name or _programs.name_of(path),
         target,
@@ -384,74 +377,6 @@ async def _snapshot(
     finally:
         await release(backend)
     return choice.program or process, file, choice
-
-
-async def _begin(
-    ctx: Context,
-    name: str,
-    target: Target,
-    choice: select.Choice,
-    *,
-    wait: bool,
-    timeout: float | None,
-    pause: bool = False,
-    remarks: tuple[str, ...] = (),
-    record: bool | None = None,
-) -> StopReport:
-    """Start a session under *name*, wait for its first stop, report."""
-    if "/" in name or not name:
-        raise UsageError(
-            f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
-        )
-    notes = [*remarks, *choice.remarks, *overtaken(ctx)]
-    # Again after each wait: another command may have taken the name meanwhile.
-    while (earlier := ctx.workspace.sessions.get(name)) is not None:
-        if earlier.tree_live:
-            notes.append(
-                f"replaced: session {name} (pid {earlier.pid}) was still live and was ended"
-            )
-        await earlier.end(for_good=True)
-        ctx.hub.remove(earlier)
-    session = ctx.hub.create(ctx.workspace, name, choice.make_backend(ctx.config), choice.reason)
-    session.recorded = ctx.config.history.record if record is None else record
-    session.led_by = ctx.typed
-    began = time.monotonic()
-    timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
-    ticket: Ticket = {session: 0}
-    starting = asyncio.ensure_future(session.start(target))
-    try:
-        # The session belongs to the daemon: a client that goes away does not end it.
-        await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        starting.add_done_callback(lambda done: done.cancelled() or done.exception())
-        raise
-    except BaseException:
-        if ctx.workspace.sessions.get(name) is session:
-            ctx.hub.remove(session)
-        raise
-    notes += _unknown_filters(ctx, session)
-    if pause and session.live and session.moment is None and not choice.debugger.holds:
-        await session.require(Feature.PAUSE).pause(None)
-    left = max(0.0, timeout_s - (time.monotonic() - began))
-    got = await wait_for_news(session, ticket, left if wait else 0)
-    if got is None:
-        waited = time.monotonic() - began if wait else None
-        report = running_report(ctx, session, waited, notes=tuple(notes), first=True)
-        return await with_stacks(session, report)
-    stopped, moment = got
-    return await stop_report(ctx, stopped, moment, notes=tuple(notes), first=True)
-
-
-def _unknown_filters(ctx: Context, session: Session) -> list[str]:
-    """Filters could be named before there was a debugger to ask whether it has them."""
-    backend = session.backend
-    if backend is None or not session.live or ctx.workspace.filters is None:
-        return []
-    offered = {f.name for f in backend.filters}
-    chosen = [f for f in ctx.workspace.filters if f is not DEFAULT_FILTERS]
-    unknown = [f.name for f in chosen if f.name not in offered]
-    has = ", ".join(sorted(offered))
-    return [f"{backend.tool} has no exception filter {name}; it has {has}" for name in unknown]
 
 
 async def _enter_breakpoints(

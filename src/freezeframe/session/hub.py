@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freezeframe.backends.backend import Backend, Launch, Target
+from freezeframe.backends.select import Choice
 from freezeframe.config import Config
 from freezeframe.errors import NoSession
 from freezeframe.model.answers import SessionInfo
@@ -36,6 +37,8 @@ class Workspace:
     sessions: dict[str, Session] = field(default_factory=dict)
     #: name of a session, or of a child that the user chose
     current: str | None = None
+    #: how each session was started, for `restart` after `stop`; the last one last
+    launches: dict[str, tuple[Launch, Choice]] = field(default_factory=dict)
     #: breakpoints are changed by one command at a time
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -99,7 +99,7 @@ async def test_a_library_is_no_program_and_its_tests_are_named(tmp_path):
         await plan(tmp_path / "cart")
 
     assert "cart is package cart, a library" in failure.value.message
-    assert failure.value.next == "dbg start -m test ./cart"
+    assert failure.value.next == "dbg start go test ./cart"
 
 
 def test_the_compiler_s_errors_are_read_by_place():

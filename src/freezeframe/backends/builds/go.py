@@ -95,11 +95,11 @@ def _check_main(wish: Wish, file: str | None, sources: dict[str, str], folder: s
     has_tests = any(each.endswith("_test.go") for each in sources)
     root = module_above(folder) or folder
     others = [os.path.normpath(os.path.join(root, each)) for each in programs(root)]
-    instead = f"dbg start ./{wish.shown(others[0])}" if others else "dbg start FILE"
+    instead = f"dbg start {wish.typed(others[0])}" if others else "dbg start FILE"
     where = "is in" if file else "is"
     raise NotFound(
         f"{wish.shown(wish.path)} {where} package {name}, a library; programs are package main.",
-        next=f"dbg start -m test ./{wish.shown(folder)}" if has_tests else instead,
+        next=f"dbg start go test {wish.typed(folder)}" if has_tests else instead,
     )
 
 

@@ -48,6 +48,7 @@ async def _plan(wish: Wish) -> Recipe | None:
         name=os.path.splitext(file)[0],
         # Complaints are read, so they must be in English.
         env={"LC_ALL": "C"},
+        sources=(root or folder, ".java"),
         kind="jvm",
         main=main,
     )

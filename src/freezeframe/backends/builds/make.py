@@ -19,6 +19,8 @@ from .recipe import FOLDER, Complaint, Recipe, shown_path
 
 #: a program that nobody has started for so long is built again when somebody does
 _KEPT_S = 14 * 24 * 3600
+#: of files that are looked at before a program is simply built again
+_MOST_SOURCES = 5_000
 _SHOWN = 8
 _LINE = 240
 
@@ -105,18 +107,34 @@ def _stamp(recipe: Recipe, folder: str) -> str:
 
 def _up_to_date(recipe: Recipe, folder: str) -> str | None:
     """Return the program that was made, when nothing that it was made of is newer."""
-    if recipe.rules is None:
+    if recipe.rules is None and recipe.sources is None:
         return None
     stamp = _stamp(recipe, folder)
     try:
         made_ns = os.stat(stamp).st_mtime_ns
         program = _read(stamp)
-        rules = files.read_text(os.path.join(folder, recipe.rules))
-        sources = [recipe.source, *_prerequisites(rules)]
+        sources = [recipe.source, *_sources(recipe, folder)]
         newest = max(os.stat(os.path.join(recipe.cwd, each)).st_mtime_ns for each in sources)
     except OSError:
         return None
     return program if newest < made_ns and program and os.path.exists(program) else None
+
+
+def _sources(recipe: Recipe, folder: str) -> list[str]:
+    """Return the files that a program was made of. Raises OSError where they cannot be told."""
+    if recipe.rules is not None:
+        with open(os.path.join(folder, recipe.rules), encoding="utf-8", errors="replace") as file:
+            return _prerequisites(file.read())
+    assert recipe.sources is not None
+    root, suffix = recipe.sources
+    found: list[str] = []
+    for here, folders, names in os.walk(root):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        # A folder's own time tells of files that were added or taken away.
+        found += [here, *(os.path.join(here, name) for name in names if name.endswith(suffix))]
+        if len(found) > _MOST_SOURCES:
+            raise OSError(f"{root} has too many files to look at")
+    return found
 
 
 def _read(stamp: str) -> str | None:

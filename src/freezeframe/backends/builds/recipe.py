@@ -32,6 +32,11 @@ class Wish:
         """Return a path as he would write it."""
         return shown_path(path, self.cwd)
 
+    def typed(self, path: str) -> str:
+        """Return a path as go takes it for a package: `.`, `./pkg`."""
+        relative = os.path.relpath(path, self.cwd)
+        return relative if relative.startswith(os.curdir) else f"./{relative}"
+
 
 def shown_path(path: str, cwd: str) -> str:
     """Return a path as somebody in *cwd* would write it; that directory itself by its name."""
@@ -67,6 +72,8 @@ class Recipe:
     #: a file of make rules in the folder, which the compiler writes; without one the command is
     #: always run
     rules: str | None = None
+    #: a folder and a suffix: nothing is built again while no such file below it is newer
+    sources: tuple[str, str] | None = None
     #: the command itself leaves alone what is up to date
     incremental: bool = False
     #: where the program is to run, unless the user names a directory (None: where he is)

@@ -159,7 +159,7 @@ def _target(
     if not chosen:
         raise NotFound(
             f"{shown} belongs to a library: nothing in its package runs by itself.",
-            next=f"dbg start -m test {shown}",
+            next=f"dbg start cargo test{_from(wish.cwd, root)}",
         )
     files = [wish.shown(t["src_path"]) for _, t in chosen]
     flag = "-m test " if wish.tests else ""
@@ -198,6 +198,14 @@ def _read_executable(source: str, ran: Ran) -> str | None:
         if made and (each.get("target") or {}).get("src_path") == source:
             return str(made)
     return None
+
+
+def _from(cwd: str, root: str) -> str:
+    """Return the option that leads cargo to a package which the user is not in."""
+    inside = os.path.relpath(cwd, root)
+    if not inside.startswith(os.pardir):
+        return ""
+    return f" --manifest-path {os.path.relpath(os.path.join(root, _MANIFEST), cwd)}"
 
 
 def _programs(directory: str) -> list[str]:

@@ -1,0 +1,112 @@
+"""From a target and its debugger to a session and its first stop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+
+from freezeframe.backends import select
+from freezeframe.backends.backend import Feature, Launch, Target
+from freezeframe.errors import NoSession, UsageError
+from freezeframe.model.answers import StopReport
+from freezeframe.model.stops import DEFAULT_FILTERS
+from freezeframe.session.session import Session
+from freezeframe.session.waiting import Ticket
+from freezeframe.session.waiting import wait as wait_for_news
+
+from . import _programs
+from ._blocked import with_stacks
+from ._context import Context
+from ._reports import running_report, stop_report
+from .breakpoints import overtaken
+
+
+async def begin(
+    ctx: Context,
+    name: str,
+    target: Target,
+    choice: select.Choice,
+    *,
+    wait: bool,
+    timeout: float | None,
+    pause: bool = False,
+    remarks: tuple[str, ...] = (),
+    record: bool | None = None,
+) -> StopReport:
+    """Start a session under *name*, wait for its first stop, report."""
+    if "/" in name or not name:
+        raise UsageError(
+            f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
+        )
+    notes = [*remarks, *choice.remarks, *overtaken(ctx)]
+    # Again after each wait: another command may have taken the name meanwhile.
+    while (earlier := ctx.workspace.sessions.get(name)) is not None:
+        if earlier.tree_live:
+            notes.append(
+                f"replaced: session {name} (pid {earlier.pid}) was still live and was ended"
+            )
+        await earlier.end(for_good=True)
+        ctx.hub.remove(earlier)
+    session = ctx.hub.create(ctx.workspace, name, choice.make_backend(ctx.config), choice.reason)
+    session.recorded = ctx.config.history.record if record is None else record
+    if isinstance(target, Launch):
+        ctx.workspace.launches.pop(name, None)
+        ctx.workspace.launches[name] = (target, choice)
+    session.led_by = ctx.typed
+    began = time.monotonic()
+    timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
+    ticket: Ticket = {session: 0}
+    starting = asyncio.ensure_future(session.start(target))
+    try:
+        # The session belongs to the daemon: a client that goes away does not end it.
+        await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        raise
+    except BaseException:
+        if ctx.workspace.sessions.get(name) is session:
+            ctx.hub.remove(session)
+        raise
+    notes += _unknown_filters(ctx, session)
+    if pause and session.live and session.moment is None and not choice.debugger.holds:
+        await session.require(Feature.PAUSE).pause(None)
+    left = max(0.0, timeout_s - (time.monotonic() - began))
+    got = await wait_for_news(session, ticket, left if wait else 0)
+    if got is None:
+        waited = time.monotonic() - began if wait else None
+        report = running_report(ctx, session, waited, notes=tuple(notes), first=True)
+        return await with_stacks(session, report)
+    stopped, moment = got
+    return await stop_report(ctx, stopped, moment, notes=tuple(notes), first=True)
+
+
+async def start_again(ctx: Context, *, wait: bool, timeout: float | None) -> StopReport:
+    """Start the last session that was ended, or the one that is named, as it was started.
+
+    Raises NoSession where there was none.
+    """
+    launches = ctx.workspace.launches
+    name = ctx.session_name or next(reversed(launches), None)
+    if name is None or name not in launches:
+        ctx.hub.find(ctx.session_name, ctx.workspace)
+        raise NoSession("nothing was started here yet.", next="dbg start PROGRAM")
+    target, choice = launches[name]
+    notes: tuple[str, ...] = ()
+    if target.recipe is not None:
+        made = await _programs.built(ctx, target.recipe, target.env)
+        target = replace(target, program=made.program)
+        notes = (made.note(ctx.caller.cwd),) if made.new else ()
+    return await begin(ctx, name, target, choice, wait=wait, timeout=timeout, remarks=notes)
+
+
+def _unknown_filters(ctx: Context, session: Session) -> list[str]:
+    """Filters could be named before there was a debugger to ask whether it has them."""
+    backend = session.backend
+    if backend is None or not session.live or ctx.workspace.filters is None:
+        return []
+    offered = {f.name for f in backend.filters}
+    chosen = [f for f in ctx.workspace.filters if f is not DEFAULT_FILTERS]
+    unknown = [f.name for f in chosen if f.name not in offered]
+    has = ", ".join(sorted(offered))
+    return [f"{backend.tool} has no exception filter {name}; it has {has}" for name in unknown]
