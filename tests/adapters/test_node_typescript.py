@@ -256,3 +256,38 @@ def test_a_line_behind_a_guard_is_stopped_at_in_code_without_blanks(dbg, project
     report = dbg.data("start", "guards.ts", "-b", guards.at("first"))
     dbg.data("next")
     assert shown(dbg.data("next")) == f"guards.ts:{guards.line('later') - 1}"
+
+
+def test_variables_of_a_minified_bundle_have_the_names_of_the_source(dbg, project):
+    (project / "src.js").write_text(
+        "function total(items, rate) {\n"
+        "  let sum = 0;\n"
+        "  for (const item of items) {\n"
+        "    const price = item.price * rate;\n"
+        "    sum += price;\n"
+        "  }\n"
+        "  return sum;\n"
+        "}\n"
+        "console.log(total([{ price: 2 }, { price: 3 }], 10));\n"
+    )
+    (project / "out.js").write_text(
+        "function total(t,c){let o=0;for(const e of t){const n=e.price*c;o+=n}return o}"
+        "console.log(total([{price:2},{price:3}],10));\n//# sourceMappingURL=out.js.map\n"
+    )
+    mappings = (
+        "AAAA,SAAS,MAAMA,EAAOC,EAAM,CAC1B,IAAIC,EAAM,EACV,UAAWC,KAAQH,EAAO,CACxB,MAAMI,EAAQD,EAAK,MAAQF,EAC3BC,GAAOE,CACT,"
+        "CACA,OAAOF,CACT,CACA,QAAQ,IAAI,MAAM,CAAC,CAAE,MAAO,CAAE,EAAG,CAAE,MAAO,CAAE,CAAC,EAAG,EAAE,CAAC"
+    )
+    names = ["items", "rate", "sum", "item", "price"]
+    described = {"version": 3, "sources": ["src.js"], "names": names, "mappings": mappings}
+    (project / "out.js.map").write_text(json.dumps(described))
+
+    report = dbg.data("start", "out.js", "-b", "src.js:5")
+
+    assert place(report) == "src.js:5"
+    assert {"price": "20", "rate": "10", "sum": "0"}.items() <= texts(report).items()
+    assert dbg.data("print", "price + sum")["value"]["text"] == "20"
+    dbg.data("set", "sum", "100")
+    # To the reader of the source `n` is no variable at all.
+    assert "minified name of `price`" in dbg("print", "n").err
+    assert texts(dbg.data("next"))["sum"] == "120"

@@ -32,7 +32,7 @@ from freezeframe.errors import (
 from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import DEFAULT_FILTERS, ExceptionFilter, ExceptionInfo, Thread
 
-from . import conditions, frames
+from . import conditions, frames, names
 from .agent import Caller
 from .exceptions import FILTERS
 from .isolate import Isolate
@@ -254,7 +254,10 @@ class InspectorBackend(Life):
 
     async def scopes(self, frame: int) -> Sequence[RawScope]:
         isolate, call = self._frame(frame)
-        return frames.raw_scopes(call, isolate.values) if call is not None else []
+        if call is None:
+            return []
+        known = await names.of_frame(call, isolate.scripts)
+        return frames.raw_scopes(call, isolate.values, known)
 
     def _holder(self, ref: int) -> Isolate:
         for isolate in self.isolates.values():
@@ -272,7 +275,9 @@ class InspectorBackend(Life):
     ) -> RawValue:
         isolate, call = self._frame(frame)
         # Braces first are a block to the language; what is asked for is a value.
-        code = f"({expression})" if expression.lstrip().startswith("{") else expression
+        known = await names.of_frame(call, isolate.scripts) if call is not None else {}
+        code = names.minify(expression, known)
+        code = f"({code})" if code.lstrip().startswith("{") else code
         limit_s = self.config.timeouts.request_s if statement else None
         options: dict[str, Any] = {
             "expression": code,
@@ -312,7 +317,11 @@ class InspectorBackend(Life):
 
     async def argument_names(self, frame: int) -> Sequence[str] | None:
         isolate, call = self._frame(frame)
-        return await frames.argument_names(call, isolate.scripts) if call is not None else None
+        if call is None:
+            return None
+        found = await frames.argument_names(call, isolate.scripts)
+        known = await names.of_frame(call, isolate.scripts)
+        return [known.get(name, name) for name in found] if found is not None else None
 
     def slice_expression(self, expression: str, start: int, end: int) -> str | None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -162,8 +162,11 @@ async def find_return(stack: Stack, scripts: Scripts) -> None:
         stack.calls[0]["location"] = {**location, "columnNumber": column - 1}
 
 
-def raw_scopes(call: dict[str, Any], values: Values) -> list[RawScope]:
-    """Return the scopes of a frame: its own variables, those around it, the module's."""
+def raw_scopes(call: dict[str, Any], values: Values, names: Mapping[str, str]) -> list[RawScope]:
+    """Return the scopes of a frame: its own variables, those around it, the module's.
+
+    *names* are those of the source, by the names that the running code has.
+    """
     inner: list[dict[str, Any]] = []
     around: list[dict[str, Any]] = []
     module: list[dict[str, Any]] = []
@@ -181,7 +184,7 @@ def raw_scopes(call: dict[str, Any], values: Values) -> list[RawScope]:
         # What a module defines at its top is what stands there.
         inner += [each for each in module if each["type"] == "module"]
         module = module or inner
-    base = Held(call=str(call.get("callFrameId") or ""), module=is_module)
+    base = Held(call=str(call.get("callFrameId") or ""), module=is_module, names=names)
     held = replace(base, **_objects(inner), extra=tuple(_extra(call)))
     found = [RawScope("Locals", ScopeKind.LOCALS, values.hold(held))]
     hiding = _named(inner)

@@ -75,7 +75,10 @@ class SourceMap:
                 if index < len(texts) and isinstance(texts[index], str):
                     self.contents[path] = texts[index]
         self.real_sources = [_real(path) for path in self.sources]
+        #: by generated place: what the source calls what stands there
+        self.names: dict[tuple[int, int], str] = {}
         self._lines = self._read_lines()
+        self._named = sorted(self.names)
         self._by_source: dict[int, dict[int, tuple[int, int]]] | None = None
 
     # --- questions
@@ -108,6 +111,14 @@ class SourceMap:
                 best = (*lines[later], later)
         return best
 
+    def names_between(
+        self, start: tuple[int, int], end: tuple[int, int], most: int
+    ) -> list[tuple[tuple[int, int], str]]:
+        """Return the named places of a stretch of generated code, at most that many."""
+        first = bisect.bisect_left(self._named, start)
+        last = min(bisect.bisect_left(self._named, end), first + most)
+        return [(place, self.names[place]) for place in self._named[first:last]]
+
     def begins(self, line: int, column: int) -> bool:
         """Return whether something generated begins at exactly that place."""
         return any(each[0] == column for each in self._lines.get(line, ()))
@@ -126,7 +137,9 @@ class SourceMap:
         lines: dict[int, list[_Segment]] = {}
         ends = [*self._offsets[1:], len(self.sources)]
         for (line, column, part), offset, end in zip(self._parts, self._offsets, ends, strict=True):
-            for number, segments in enumerate(_decode(str(part.get("mappings") or ""))):
+            named: dict[tuple[int, int], int] = {}
+            decoded = _decode(str(part.get("mappings") or ""), named)
+            for number, segments in enumerate(decoded):
                 shift = column if number == 0 else 0
                 found = [
                     (each[0] + shift, each[1] + offset, each[2], each[3])
@@ -137,6 +150,10 @@ class SourceMap:
                 ]
                 if found:
                     lines.setdefault(line + number, []).extend(found)
+            names = part.get("names") or []
+            for (below, at), index in named.items():
+                if 0 <= index < len(names) and isinstance(names[index], str):
+                    self.names[line + below, at + (0 if below else column)] = names[index]
         for row in lines.values():
             row.sort(key=lambda each: each[0])
         return lines
@@ -169,13 +186,13 @@ def _parts(data: dict[str, Any], depth: int = 0) -> Iterator[tuple[int, int, dic
             yield int(offset.get("line") or 0) + line, shift, part
 
 
-def _decode(mappings: str) -> Iterator[list[_Segment]]:
-    """Yield the segments of each generated line. Raises BadMap."""
+def _decode(mappings: str, named: dict[tuple[int, int], int]) -> Iterator[list[_Segment]]:
+    """Yield the segments of each generated line; put into *named* who has a name. Raises BadMap."""
     if len(mappings) > _MOST_MAPPINGS:
         raise BadMap(f"its mappings have {len(mappings)} characters")
-    source = line = column = 0
+    source = line = column = name = 0
     known: dict[str, list[int]] = {}
-    for row in mappings.split(";"):
+    for number, row in enumerate(mappings.split(";")):
         generated = 0
         segments: list[_Segment] = []
         for field in row.split(",") if row else ():
@@ -190,6 +207,9 @@ def _decode(mappings: str) -> Iterator[list[_Segment]]:
                 line += numbers[2]
                 column += numbers[3]
                 segments.append((generated, source, line, column))
+                if len(numbers) >= 5:
+                    name += numbers[4]
+                    named[number, generated] = name
             else:
                 segments.append((generated, -1, 0, 0))
         yield segments

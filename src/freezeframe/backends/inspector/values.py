@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,8 @@ class Held:
     keys: tuple[str, ...] = ()
     #: of the variables of a frame: what gives them as one object there
     code: str = ""
+    #: what the source calls the variables of a scope, by their names in the running code
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 class Values:
@@ -217,8 +219,10 @@ class Values:
                     value = replace(value, definition=True)
                 if row[6] == _PRIVATE:
                     value = await self._opened(ref, row, value)
+                if (written := held.names.get(value.name)) is not None:
+                    value = replace(value, name=written, expression=written)
                 found.setdefault(value.name, value)
-            hidden |= set(found)
+            hidden |= {str(row[1]) for row in rows}
         return list(found.values())
 
     async def _rows(
