@@ -21,6 +21,10 @@ def main() -> NoReturn:
             process.run(sys.argv[2:], HANDLER)
         except FreezeframeError as error:
             sys.exit(f"{error}\n  next: {error.next}")
+    if sys.argv[1:2] == ["local"]:
+        from freezeframe.frontends import local
+
+        local.main(sys.argv[2:])
     if sys.argv[1:2] == ["mcp"]:
         from freezeframe.frontends.mcp import command
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 #: A daemon at work sends something every second; after this long without, its state is looked at.
 SILENCE_S = 3.0
+#: what needs no session: answered in this process where no daemon can be had
+LOCAL = ("--version", "version", "--help", "-h", "help", "skill")
 VERSION = b"0.1.0"  # of the package; a test compares
 
 if sys.platform == "win32":
@@ -53,6 +55,8 @@ def run(start: "Callable[[], Any]") -> int:
             except Exception as error:
                 if not hasattr(error, "error_code"):
                     raise
+                if sys.argv[1:2] and sys.argv[1] in LOCAL:
+                    answer_alone()
                 return report(error)
         status = converse(link, message, cwd)
         if status is not None:
@@ -70,9 +74,18 @@ def report(error: Exception) -> int:
     return 1
 
 
+def answer_alone() -> "NoReturn":
+    """Answer without a daemon: where none can be reached, it is told what dbg is and does."""
+    become("local", *sys.argv[1:])
+
+
 def become_server() -> "NoReturn":
     """`dbg mcp` is a program of its own, and this process is it from now on."""
-    words = [sys.executable, "-P", __file__.replace("client.py", "__main__.py"), *sys.argv[1:]]
+    become(*sys.argv[1:])
+
+
+def become(*arguments: str) -> "NoReturn":
+    words = [sys.executable, "-P", __file__.replace("client.py", "__main__.py"), *arguments]
     if sys.platform == "win32":  # there the caller of an exec takes us for ended
         system._exit(system.spawnv(0, words[0], [f'"{word}"' for word in words]))
     system.execv(words[0], words)

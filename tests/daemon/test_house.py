@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from freezeframe.daemon.house import STATE, DaemonHouse, SessionRecord
@@ -32,6 +33,8 @@ def test_a_list_that_cannot_be_read_is_told_and_removed(tmp_path: Path) -> None:
         (tmp_path / STATE).write_text(content)
         assert len(DaemonHouse(str(tmp_path)).take_notes()) == 1
         assert not (tmp_path / STATE).exists()
+    os.mkfifo(tmp_path / STATE)
+    assert len(DaemonHouse(str(tmp_path)).take_notes()) == 1
 
 
 def test_the_list_is_for_the_owner_alone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.echo_home import FIRST, HANDLER, HERE, EchoHome, open_files
+from daemon.echo_home import CLIENT, FIRST, HANDLER, HERE, EchoHome, open_files
 from freezeframe import __version__
 from freezeframe.daemon.ipc import KEEP_ALIVE, OUT, ClientRequest, encode_request, frame
 from harness.facts import wait_until
@@ -277,3 +277,32 @@ def test_few_descriptors_are_enough_and_too_few_are_the_cause_that_is_told(home:
         "daemon: there are no free file descriptors (the limit is 9).\n  next: ulimit -n 1024\n"
     )
     assert run(60) == ("hi\n", "")
+
+
+_WITHOUT_SOCKETS = """
+import ctypes, os, struct, sys
+number = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
+# Load the number of the system call; EPERM for socket(2), all others are allowed.
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+data = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in code))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(data)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, program, 0, 0) == 0, ctypes.get_errno()
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
+def test_where_sockets_are_forbidden_that_is_told_and_help_is_answered(home: EchoHome) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", _WITHOUT_SOCKETS, sys.executable, str(CLIENT), *words]
+        return subprocess.run(command, env=home.env, capture_output=True, text=True, timeout=60)
+
+    assert run("--version").stdout == f"freezeframe {__version__}\n"
+    assert "dbg start" in run("--help").stdout
+    assert run("skill").returncode == 0
+    refused = run("status")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("daemon: unix sockets are not allowed here (Operation not")
+    assert refused.stderr.endswith("\n  next: dbg --help\n")

@@ -349,3 +349,12 @@ def test_the_returned_value_callers_notes_and_breakpoints_amiss_are_told():
 )
 def test_the_end_of_a_session_is_told(answer, words):
     assert shown(answer) == words
+
+
+def test_each_of_several_sessions_is_told_how_it_went():
+    others = (Ended("web", "detached", pid=7), Ended("old", "ended already", exit=Exit(code=3)))
+
+    assert shown(Ended("app", "stopped", pid=5, others=others)) == (
+        "app ended (pid 5)\ndetached from web (pid 7), which runs on\n"
+        "old had ended already, exit code 3\n"
+    )

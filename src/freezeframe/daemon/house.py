@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from freezeframe import __version__
+from freezeframe import __version__, files
 from freezeframe.daemon.supervisor import Watch
 
 logger = logging.getLogger(__name__)
@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 STATE = "sessions.json"
 #: debuggees whose signals to us are reported
 _MAX_SIGNALLED = 50
+_MAX_STATE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +137,7 @@ class DaemonHouse:
 
     def _read_losses(self) -> list[str]:
         try:
-            with open(self._state_path, encoding="utf-8") as file:
-                left = json.load(file)
+            left = json.loads(files.read_bytes(self._state_path, _MAX_STATE))
             sessions = [_checked(record) for record in left["sessions"]]
             why = left.get("why")
         except FileNotFoundError:

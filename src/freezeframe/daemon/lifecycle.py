@@ -126,11 +126,33 @@ def bind() -> sockets.socket:
                 next=f"rm {where}",
             )
         os.unlink(SOCKET)
-    listener = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
-    listener.bind(SOCKET)
+    listener = _unix_socket()
+    try:
+        listener.bind(SOCKET)
+    except PermissionError as error:
+        if os.access(".", os.W_OK | os.X_OK):
+            raise _no_sockets(error) from error
+        raise
     os.chmod(SOCKET, 0o600)
     listener.listen(BACKLOG)
     return listener
+
+
+def _unix_socket() -> sockets.socket:
+    try:
+        return sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
+        raise _no_sockets(error) from error
+
+
+def _no_sockets(error: OSError) -> DaemonError:
+    return DaemonError(
+        f"unix sockets are not allowed here ({error.strerror}), and dbg needs one: a sandbox "
+        "that forbids them must allow them, or dbg must run outside of it.",
+        next="dbg --help",
+    )
 
 
 @contextmanager
@@ -256,7 +278,7 @@ def _owner(handle: int) -> int | None:
 
 def _dial() -> sockets.socket:
     """Return a connection to the socket in the current directory. Raises NoDaemon."""
-    connection = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
+    connection = _unix_socket()
     try:
         if os.lstat(SOCKET).st_uid != os.geteuid():
             raise NoDaemon("the socket is not ours")  # bind() says so if nobody holds the lock

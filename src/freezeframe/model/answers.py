@@ -269,6 +269,8 @@ class Ended:
     output: Output = Output()
     children: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
+    #: of `stop --all`: what became of each other session
+    others: tuple[Ended, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

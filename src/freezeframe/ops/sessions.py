@@ -90,22 +90,22 @@ async def stop(
     A program that was attached to is left running.
     """
     roots = list(ctx.workspace.sessions.values()) if all else [ctx.session.root]
-    ended: Ended | None = None
+    ended: list[Ended] = []
     for root in roots:
         was_live = root.tree_live
         children = tuple(m.name for m in root.members() if m is not root)
         await root.end(for_good=True)
-        ended = Ended(
-            session=", ".join(r.name for r in roots),
+        each = Ended(
+            session=root.name,
             how=_how_it_went(root) if was_live else "ended already",
             exit=None if was_live else root.exit,
             pid=root.pid,
             output=root.output.take_new(4000),
             children=children,
         )
+        ended.append(each)
         ctx.hub.remove(root)
-    assert ended is not None
-    return ended
+    return replace(ended[0], others=tuple(ended[1:]))
 
 
 def _how_it_went(root: Session) -> str:

@@ -355,6 +355,7 @@ def _ended(answer: Ended, view: View) -> list[Section]:
         sections.append(wrapped_in(1, f"and its children {names}"))
     return [
         *sections,
-        *output_sections(answer.output, 2, view.limit),
+        *output_sections(answer.output, 2, view.limit // (1 + len(answer.others))),
+        *(section for each in answer.others for section in _ended(each, view)),
         *next_step(answer.next),
     ]
