@@ -362,3 +362,28 @@ def test_a_step_goes_into_the_user_s_function_not_into_the_library(dbg, values):
             break
 
     assert place(report) == values.at("method")
+
+
+LISTS = r"""
+#include <cstdio>
+#include <forward_list>
+#include <list>
+
+int main() {
+    std::list<int> linked(300, 7);
+    std::forward_list<int> forward(200, 8);
+    std::printf("%zu\n", linked.size());  // @end
+    return forward.empty();
+}
+"""
+
+
+def test_lists_are_counted_to_their_end(dbg, native):
+    p = native(LISTS)
+    dbg.data("start", p.name, "-b", p.at("end"))
+
+    last = dbg("print", "linked", "--range", "298:300").out
+    behind = dbg("print", "forward", "--range", "198:200").out
+
+    assert "[299] = 7" in last
+    assert "[199] = 8" in behind
