@@ -542,7 +542,8 @@ def _of_every_debugger(
 def held_against(module: str, test: str) -> tuple[Debugger, ...]:
     """Return the rows for a test. A file about a language names it; others are about all."""
     if "python_untraced" in module:
-        return PYTHONS if _EVERY else PYTHONS[:1]  # the oldest: later ones are never traced
+        # The oldest is traced by sys.settrace, all others by sys.monitoring.
+        return PYTHONS if _EVERY else tuple(dict.fromkeys((PYTHONS[0], PYTHONS[-1])))
     if "python" in module:
         return _of_every_debugger(test, (PYTHONS,))
     if "ruby" in module:

@@ -70,6 +70,31 @@ print('end')
 """
 
 
+def test_conditions_counts_and_logpoints_see_every_pass_of_a_line(dbg, write_program):
+    p = write_program(
+        "passes.py",
+        "def work(n):\n"
+        "    total = 0\n"
+        "    for i in range(n):\n"
+        "        total += i  # @line\n"
+        "        total += limit  # @count\n"
+        "    return total  # @log\n"
+        "limit = 1\n"
+        "print([work(n) for n in (5, 10)])\n",
+    )
+    dbg.data("break", p.at("line"), "-c", "i == 8 and limit and len(str(total)) == 2")
+    dbg.data("break", p.at("count"), "--hit-count", "12")
+    dbg.data("break", p.at("log"), "--log", "n={n}")
+
+    counted = dbg.data("start", p.name)
+    assert (place(counted), texts(counted)["i"]) == (p.at("count"), "6")
+    met = dbg.data("continue")
+    assert (place(met), texts(met)["i"], texts(met)["total"]) == (p.at("line"), "8", "36")
+    assert dbg.data("continue")["exit"]["code"] == 0
+    lines = printed(dbg.data("output", "--all")).splitlines()
+    assert sorted(lines) == ["[15, 55]", "n=10", "n=5"]
+
+
 def test_breakpoints_hold_in_what_lives_already_and_in_code_that_is_made(dbg, write_program):
     p = write_program("late.py", LATE)
     made = write_program("made.py", "def made(n):\n    n += 1\n    return n\nnumber = 3\n")

@@ -55,6 +55,7 @@ _UNTRACED = (
     ("_freezeframe_instrument", "instrument_probe.py"),
     ("_freezeframe_line_hooks", "line_hooks_probe.py"),
     ("_freezeframe_tracing", "tracing_probe.py"),
+    ("_freezeframe_monitoring", "monitoring_probe.py"),
 )
 #: code of files with such a name is neither traced nor shown by pydevd
 _PROBE_FILE = "<frozen freezeframe>"

@@ -146,11 +146,18 @@ def _compile(texts: dict[str, str]) -> None:
 
 
 def untraced(debugger: Any) -> None:
-    # In 3.11 pydevd traces every call of the program, which runs 3 to 12 times as long.
-    if sys.version_info[:2] == (3, 11) and sys.implementation.name == "cpython":
-        _compile(_untraced)
-        tracing: Any = sys.modules["_freezeframe_tracing"]
-        tracing.govern(debugger)
+    # In 3.11 pydevd traces every call of the program, which runs 3 to 12 times as long; later it
+    # looks at every line of a function that has a breakpoint.
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 11):
+        return
+    later = "_freezeframe_monitoring"
+    own = sys.version_info >= (3, 12)
+    _compile({name: text for name, text in _untraced.items() if (name == later) is own})
+    probes: Any = sys.modules
+    if own:
+        probes[later].install(debugger)
+    else:
+        probes["_freezeframe_tracing"].govern(debugger)
 
 
 def _resume_values() -> None:
