@@ -171,10 +171,56 @@ def test_values_are_shown_as_ruby_shows_them_whatever_their_inspect_does(dbg, sa
     assert seen["set"] == 'Set{1, "two", :three}'
     assert seen["me"] == "[1, […]]"
     assert seen["table"] in ('{"a"=>[1, nil], :b=>2.5}', '{"a" => [1, nil], b: 2.5}')
-    assert "not today" in seen["evil"]
-    assert "took too long" in seen["endless"]
+    # Unasked it is not called.
+    assert (seen["evil"], seen["endless"]) == ("#<Evil>", "#<Endless>")
+    assert "not today" in dbg.data("print", "evil")["value"]["text"]
+    assert "took too long" in dbg.data("print", "endless")["value"]["text"]
     assert "4,400 chars" in seen["long"]
     assert values(report)["cart"]["type"] == "Shop::Cart"
+
+
+def test_no_hook_of_a_ruby_program_runs_because_it_is_looked_at(dbg, write_program):
+    hooks = (
+        "inspect",
+        "to_s",
+        "==",
+        "hash",
+        "class",
+        "instance_variables",
+        "size",
+        "each",
+        "first",
+    )
+    written = "\n".join(f"  def {name}(*) = ($calls << :{name}; super)" for name in hooks)
+    p = write_program(
+        "hooks.rb",
+        "$calls = []\n"
+        f"module Hooks\n{written}\n"
+        "  def respond_to_missing?(name, all) = ($calls << :respond; false)\n"
+        "  def method_missing(name, *) = ($calls << name; nil)\nend\n"
+        "class Plain\n  prepend Hooks\n  def initialize = @a = 1\nend\n"
+        "class List < Array\n  prepend Hooks\nend\n"
+        "class Table < Hash\n  prepend Hooks\nend\n"
+        "class Text < String\n  prepend Hooks\nend\n"
+        "def work\n"
+        "  plain, list, table = Plain.new, List.new([1, 2]), Table.new.update(a: 1)\n"
+        "  text, held = Text.new('hi'), [plain, {k: list}]\n"
+        "  $calls.clear\n"
+        "  one = 1  # @one\n"
+        "  two = 2\n"
+        "  puts $calls.uniq.inspect\n"
+        "end\n"
+        "work\n",
+    )
+
+    seen = texts(dbg.data("start", p.name, "-b", p.at("one")))
+    assert (seen["list"], seen["text"]) == ("[1, 2]", '"hi"')
+    assert "#<Plain @a=1>" in seen["held"]
+    dbg.data("locals")
+    dbg.data("next")
+    dbg.data("context")
+    dbg.data("backtrace", "--locals")
+    assert printed(dbg.data("continue")) == "[]\n"
 
 
 def test_what_a_value_holds_can_be_printed_and_set_by_its_path(dbg, sample):

@@ -200,7 +200,8 @@ module DEBUGGER__
         return { failure: "this frame has no variables: its thread waits in a call" } unless binding
 
         code = arguments["expression"].to_s
-        body_of(client, binding.eval(code, "(freezeframe)"), code, :result)
+        value = binding.eval(code, "(freezeframe)")
+        Values.asked { body_of(client, value, code, :result) }
       end
 
       def do_setExpression(client, frame, arguments)

@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
 # What a value says of itself and holds; runs inside the program. Texts are bounded whatever the
-# value is. The only code of the program's own that runs is an `inspect` that it wrote.
+# value is. None of the program's code runs, unless a text was asked for: then an `inspect` that it
+# wrote does. Without that an object is shown by its variables, and a kind of Array, Hash or Struct by
+# the methods of those.
 module DEBUGGER__
   module Freezeframe
     module Values
@@ -15,6 +17,12 @@ module DEBUGGER__
       VARIABLES = Kernel.instance_method(:instance_variables)
       VARIABLE = Kernel.instance_method(:instance_variable_get)
       METHOD = Kernel.instance_method(:method)
+      NAME = Module.instance_method(:name)
+      MODULE_TEXT = Module.instance_method(:inspect)
+      PAIRS = Hash.instance_method(:to_a)
+      ITEMS = Array.instance_method(:to_a)
+      MEMBERS = Struct.instance_method(:members)
+      MEMBER = Struct.instance_method(:[])
       # What is shown whole in its text.
       WHOLE = [
         String, Module, Numeric, Symbol, Proc, Method, UnboundMethod, nil, true, false, Range, IO, Thread, Time
@@ -30,10 +38,27 @@ module DEBUGGER__
 
       module_function
 
+      # Run a block in which an `inspect` of the program's may run.
+      def asked
+        before = Thread.current.thread_variable_get(:freezeframe_asked)
+        Thread.current.thread_variable_set(:freezeframe_asked, true)
+        yield
+      ensure
+        Thread.current.thread_variable_set(:freezeframe_asked, before)
+      end
+
+      def asked?
+        Thread.current.thread_variable_get(:freezeframe_asked)
+      end
+
       def type(object)
-        CLASS.bind_call(object).name || CLASS.bind_call(object).to_s
+        named(CLASS.bind_call(object))
       rescue StandardError
         "?"
+      end
+
+      def named(kind)
+        NAME.bind_call(kind) || MODULE_TEXT.bind_call(kind)
       end
 
       def show(object, limit = LIMIT)
@@ -44,33 +69,67 @@ module DEBUGGER__
 
       def text(object, limit, depth, above)
         case object
-        when nil, true, false, Symbol, Float, Range, Rational, Complex then cut(object.inspect, limit)
+        when Range then range(object, limit, depth, above)
+        when nil, true, false, Symbol, Float, Rational, Complex then cut(object.inspect, limit)
         when Integer
           object.bit_length > MOST_BITS ? cut("0x#{object.to_s(16)}", limit) : object.to_s
         when String then string(object, limit)
-        when Module then object.name || object.inspect
+        when Module then named(object)
         when Array, Hash, Struct then container(object, limit, depth, above)
-        when Exception, Proc, Method, UnboundMethod, IO, Thread, Time then own(object, limit)
+        when Exception, Proc, Method, UnboundMethod, IO, Thread, Time
+          may_run?(object) ? own(object, limit) : "#<#{type(object)}>"
         else
-          if defined?(::Set) && ::Set === object && !own_inspect?(object, ::Set)
-            list(object.to_a, "Set{", "}", limit, depth, above)
-          elsif own_inspect?(object, Kernel)
+          if defined?(::Set) && ::Set === object && !(asked? && own_inspect?(object, ::Set))
+            list(object, set_items(object), "Set{", "}", limit, depth, above)
+          elsif own_inspect?(object, Kernel) && may_run?(object)
             own(object, limit)
           else
-            "#<#{type(object)}>"
+            depth.zero? ? "#<#{type(object)}>" : fields(object, limit, depth, above)
           end
         end
       end
 
       def container(object, limit, depth, above)
         base = [Array, Hash, Struct].find { |each| each === object }
-        return own(object, limit) if own_inspect?(object, base)
+        return own(object, limit) if own_inspect?(object, base) && may_run?(object)
 
         case object
-        when Array then list(object, "[", "]", limit, depth, above)
+        when Array then list(object, items(object), "[", "]", limit, depth, above)
         when Hash then table(object, limit, depth, above)
         else record(object, limit, depth, above)
         end
+      end
+
+      # Whether the `inspect` of an object may be called: it was asked for, or is in C and calls nothing.
+      def may_run?(object)
+        return true if asked?
+        return false unless METHOD.bind_call(object, :inspect).source_location.nil?
+
+        !(Exception === object) || %i[to_s message].all? do |name|
+          METHOD.bind_call(object, name).source_location.nil?
+        end
+      rescue StandardError
+        false
+      end
+
+      # What an Array, a Set or a Hash holds, by its own methods and not those of a kind of it.
+      def items(object)
+        CLASS.bind_call(object).equal?(Array) ? object : ITEMS.bind_call(object)
+      end
+
+      def set_items(object)
+        ::Set.instance_method(:to_a).bind_call(object)
+      end
+
+      def pairs(object)
+        CLASS.bind_call(object).equal?(Hash) ? object : PAIRS.bind_call(object)
+      end
+
+      def range(object, limit, depth, above)
+        first, last = object.begin, object.end
+        dots = object.exclude_end? ? "..." : ".."
+        ends = [first, last].map { |each| each.nil? ? "" : inner(each, limit / 2, depth, above) }
+        ends.join(dots)
       end
 
       # Whether `inspect` was written elsewhere than in *base*.
@@ -83,7 +142,7 @@ module DEBUGGER__
 
       def own(object, limit)
         kind = CLASS.bind_call(object)
-        raise Failed, "its inspect took too long" if HANGING.include?(kind)
+        raise Failed, "its inspect took too long" if HANGING.any? { |each| each.equal?(kind) }
 
         said = object.inspect
         raise Failed, "its inspect gave no text" unless String === said
@@ -122,14 +181,15 @@ module DEBUGGER__
         "#{said[0, head]}#{gap(said.length - head - tail)}#{said[-tail, tail]}"
       end
 
-      def list(items, open, close, limit, depth, above)
-        inside(items, open, close, above, depth) do |deeper|
+      def list(object, items, open, close, limit, depth, above)
+        inside(object, open, close, above, depth) do |deeper|
           pieces(items.length, limit) { |index, room| inner(items[index], room, depth, deeper) }
         end
       end
 
-      def table(items, limit, depth, above)
-        inside(items, "{", "}", above, depth) do |deeper|
+      def table(object, limit, depth, above)
+        items = pairs(object)
+        inside(object, "{", "}", above, depth) do |deeper|
           keys = items.first(limit / 4 + 1)
           pieces(items.length, limit) do |index, room|
             key, value = keys[index]
@@ -146,12 +206,26 @@ module DEBUGGER__
       end
 
       def record(object, limit, depth, above)
-        names = object.members
+        names = MEMBERS.bind_call(object)
         inside(object, "#<struct #{type(object)} ", ">", above, depth) do |deeper|
           pieces(names.length, limit) do |index, room|
-            "#{names[index]}=#{inner(object[index], room, depth, deeper)}"
+            "#{names[index]}=#{inner(MEMBER.bind_call(object, index), room, depth, deeper)}"
           end
         end
+      end
+
+      # Return an object within another value by its variables.
+      def fields(object, limit, depth, above)
+        names = VARIABLES.bind_call(object)
+        return "#<#{type(object)}>" if names.empty?
+
+        inside(object, "#<#{type(object)} ", ">", above, depth) do |deeper|
+          pieces(names.length, limit) do |index, room|
+            "#{names[index]}=#{inner(VARIABLE.bind_call(object, names[index]), room, depth, deeper)}"
+          end
+        end
+      rescue TypeError
+        "#<#{type(object)}>" # a BasicObject
       end
 
       def inside(object, open, close, above, depth)
@@ -189,10 +263,12 @@ module DEBUGGER__
       # Return how many children a value has.
       def count(object)
         case object
-        when Array, Hash, Struct then object.size
+        when Array then items(object).size
+        when Hash then pairs(object).size
+        when Struct then MEMBERS.bind_call(object).size
         when *WHOLE then 0
         else
-          return object.size if defined?(::Set) && ::Set === object
+          return set_items(object).size if defined?(::Set) && ::Set === object
 
           VARIABLES.bind_call(object).size
         end
@@ -202,15 +278,16 @@ module DEBUGGER__
       def children(object, expression)
         within = expression =~ /\A[\w@$.\[\]"':]+\z/ ? expression : "(#{expression})"
         case object
-        when Array then numbered(object, within)
+        when Array then numbered(items(object), within)
         when Hash
-          object.first(MOST_CHILDREN).map do |key, value|
+          pairs(object).first(MOST_CHILDREN).map do |key, value|
             [show(key, ELEMENT), value, key?(key) ? "#{within}[#{key.inspect}]" : nil]
           end
-        when Struct then object.members.map { |m| [m.to_s, object[m], "#{within}.#{m}"] }
+        when Struct
+          MEMBERS.bind_call(object).map { |m| [m.to_s, MEMBER.bind_call(object, m), "#{within}.#{m}"] }
         else
           if defined?(::Set) && ::Set === object
-            numbered(object, "#{within}.to_a")
+            numbered(set_items(object), "#{within}.to_a")
           else
             VARIABLES.bind_call(object).map do |name|
               path = expression == "self" ? name.to_s : "#{within}.#{reader(object, name)}"
