@@ -364,3 +364,29 @@ def test_finish_on_the_line_of_a_return_shows_the_value_also_to_whoever_awaited_
     # The runtime calls an async function that goes on: its caller is whoever waited for it.
     assert place(report) == p.at("then")
     assert report["returned"]["text"] == "Promise {8}"
+
+
+def test_an_assertion_that_fails_a_test_stops_and_those_that_are_expected_do_not(dbg, script):
+    p = script(
+        "const test = require('node:test');\n"
+        "const assert = require('assert');\n"
+        "test('expected', () => assert.throws(() => assert.equal(1, 2)));\n"
+        "test('caught', () => {\n"
+        "  try {\n"
+        "    assert.equal(3, 4);\n"
+        "  } catch {}\n"
+        "});\n"
+        "test('fails', () => {\n"
+        "  const got = 1 + 1;\n"
+        "  assert.strictEqual(got, 3);\n"
+        "});\n",
+        "sums.test.js",
+    )
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["exception"]["type"] == "AssertionError"
+    assert "2 !== 3" in report["stop"]["exception"]["message"]
+    # The assertion's own frames are the runtime's: the user's is selected.
+    assert texts(report)["got"] == "2"
+    assert dbg.data("continue")["exit"]["code"] == 1

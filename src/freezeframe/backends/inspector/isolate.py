@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
@@ -11,13 +12,14 @@ from freezeframe.backends.backend import BoundBreakpoint
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionFilter
 
+from . import assertions, foresight
 from .conditions import BINDING
 from .connection import Event, Path
 from .exceptions import RAISED, UNCAUGHT
 from .frames import Stack
 from .marks import Marks
 from .protocol import fits
-from .scripts import OURS, Scripts
+from .scripts import OURS, Script, Scripts
 from .values import GROUP, KEPT, Values, probe_code
 from .wire import Refused, Wire
 
@@ -83,6 +85,8 @@ class Isolate:
         self.filters: set[str] = set()
         #: exceptions that V8 takes for caught and that are looked at all the same
         self.patience = 0
+        #: it runs tests
+        self.testing = False
         self._monitor: str | None = None
         #: what must be in the program is there
         self.prepared = False
@@ -147,7 +151,8 @@ class Isolate:
             f"((load)=>{{const util=load('util'),module=load('module').prototype._compile,"
             f"func=load('vm').compileFunction;"
             f"{probe_code()};{_MONITOR};{more};"
-            "return {api,monitor:{tell,off},module,func,pid:process.pid,version:process.version}})"
+            "return {api,monitor:{tell,off},module,func,pid:process.pid,version:process.version,"
+            "tests:'NODE_TEST_CONTEXT' in process.env}})"
         )
         found = await self._with_require(code)
         if found is None:
@@ -162,6 +167,9 @@ class Isolate:
         self.prepared = True
         self.values.use(made["api"]["objectId"])
         self._monitor = made["monitor"]["objectId"]
+        if made.get("tests", {}).get("value") is True:
+            self.testing = True
+            await self.foresee(assertions.PATIENCE)
         compilers = [made.get(name, {}).get("objectId") for name in ("module", "func")]
         self.marks.gates.use([str(each) for each in compilers if each is not None])
         await self.marks.guard()
@@ -233,13 +241,29 @@ class Isolate:
         self.patience = patience
         await self.set_filters([ExceptionFilter(name, name) for name in self.filters])
 
+    async def foresee_in(self, first: Script | None) -> None:
+        """Look at exceptions ourselves where V8 cannot tell in a program that begins so."""
+        if first is not None and assertions.TESTS in await self.scripts.text_of(first):
+            self.testing = True
+        if self.testing:
+            await self.foresee(assertions.PATIENCE)
+        elif first is not None and first.module:
+            await self.foresee(foresight.PATIENCE)
+
+    async def _look_for_assertions(self) -> None:
+        with contextlib.suppress(DebuggerError):
+            await self.foresee(assertions.PATIENCE)
+
     # --- what V8 reports
 
     def hear(self, event: Event) -> None:
         params = event.params
         match event.method:
             case "Debugger.scriptParsed":
-                self.scripts.parsed(params)
+                script = self.scripts.parsed(params)
+                if not self.testing and assertions.is_runner(script.url):
+                    self.testing = True
+                    self._host.work(self._look_for_assertions())
             case "Debugger.paused":
                 self.stack = Stack.of(params, self._number)
                 self._stood.set()

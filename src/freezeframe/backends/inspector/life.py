@@ -43,7 +43,6 @@ from . import disguise, joining
 from .agent import Caller, MessageSocket
 from .connection import Event, Path
 from .exceptions import FILTERS
-from .foresight import PATIENCE
 from .ground import Ground, read_url
 from .isolate import Isolate
 from .kin import Children, Workers
@@ -298,8 +297,7 @@ class Life:
         await isolate.look_at_scripts()
         calls = isolate.stack.calls if isolate.stack is not None else []
         first = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
-        if first is not None and first.module:
-            await isolate.foresee(PATIENCE)
+        await isolate.foresee_in(first)
         self._begun.set()
         if self.owns_program and isinstance(self.target, Launch) and self.target.stop_on_entry:
             return events.Stopped(StopReason.ENTRY, isolate.id)

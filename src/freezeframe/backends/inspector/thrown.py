@@ -7,7 +7,7 @@ from typing import Any
 from freezeframe.backends import backend as events
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
 
-from . import exceptions, foresight
+from . import assertions, exceptions, foresight
 from .exceptions import RAISED, UNCAUGHT
 from .frames import Line, Stack
 from .isolate import Isolate
@@ -34,6 +34,8 @@ class Thrown:
         uncaught = bool(data.get("uncaught"))
         if not uncaught and isolate.patience:
             uncaught = await self._foreseen(isolate)
+        failing = isolate.testing and await self._fails_a_test(isolate, data)
+        uncaught = uncaught or failing
         mode = UNCAUGHT if uncaught and UNCAUGHT in self.filters else RAISED
         if mode not in self.filters or not await self._is_of_type(isolate, data, mode):
             return None
@@ -43,6 +45,7 @@ class Thrown:
             return None
         # A rejection may still be handled, by somebody who has not had his turn.
         shown = "not yet handled" if "promiseRejection" in reasons else UNCAUGHT
+        shown = "test-failing" if failing else shown
         self.infos[isolate], _ = await self._account(isolate, data, shown if uncaught else "always")
         return events.Stopped(StopReason.EXCEPTION, isolate.id)
 
@@ -90,6 +93,16 @@ class Thrown:
         if not isolate.patience:
             await isolate.foresee(0)
         return await foresight.escapes(isolate.stack, isolate.scripts, worker=bool(isolate.path))
+
+    @staticmethod
+    async def _fails_a_test(isolate: Isolate, thrown: dict[str, Any]) -> bool:
+        """Whether it is an assertion that the test runner catches, and nobody else."""
+        if not isolate.testing or isolate.stack is None or "objectId" not in thrown:
+            return False
+        kinds = await isolate.values.call([str], "this.kinds(a)", thrown["objectId"]) or []
+        return assertions.is_assertion(kinds) and await assertions.fails_a_test(
+            isolate.stack, isolate.scripts
+        )
 
     async def _is_of_type(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> bool:
         wanted = self.filters[mode].condition
