@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,20 @@ import pytest
 
 from harness import users
 from harness.client import Dbg
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    """An empty project that an ordinary user can reach: pytest closes its own folders to others."""
+    if not users.is_root():
+        (tmp_path / "project" / ".git").mkdir(parents=True)
+        yield tmp_path / "project"
+        return
+    folder = Path(tempfile.mkdtemp(prefix="ff-faults-", dir="/tmp"))
+    folder.chmod(0o755)
+    (folder / "project" / ".git").mkdir(parents=True)
+    yield folder / "project"
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

@@ -216,7 +216,15 @@ class Console(Generic[Answer, Notice]):
         text = data.decode("utf-8", "replace")
         self.said.feed(text)
         self._note("in", text)
-        for each in self._dialect.feed(data):
+        try:
+            arrived = self._dialect.feed(data)
+        except DebuggerLost as error:
+            # It does not speak what it should: nothing after this can be read.
+            assert self._stream is not None
+            self._stream.close()
+            self._eof(error.message)
+            return
+        for each in arrived:
             if isinstance(each, Reply):
                 assert self._stream is not None
                 self._note("out", each.data.decode("utf-8", "replace"))

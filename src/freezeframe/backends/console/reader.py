@@ -31,6 +31,8 @@ _ORDINARY = re.compile(r'[^"\\]*')
 _STREAMS = {"~": "console", "@": "target", "&": "log"}
 #: A line longer than this is no record of anything that we asked for.
 MAX_LINE = 64 << 20
+#: digits of the number of a command, at most
+_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Reader:
     def __init__(self, prompt: str) -> None:
         self._prompt = prompt
         self._rest = bytearray()
+        self._too_long = False
 
     @property
     def partial(self) -> bool:
@@ -89,13 +92,26 @@ class Reader:
 
     def feed(self, data: bytes) -> Iterator[Record]:
         """Yield every record that is complete now."""
-        self._rest += data
-        *lines, rest = self._rest.split(b"\n")
-        self._rest = bytearray(rest[-MAX_LINE:])
+        if b"\n" not in data:
+            # The end of a long line is looked for in what is new, not again in all of it.
+            self._keep(data)
+            return
+        first, *lines = data.split(b"\n")
+        self._keep(first)
+        lines.insert(0, b"" if self._too_long else bytes(self._rest))
+        self._rest, self._too_long = bytearray(), False
+        self._keep(lines.pop())
         for line in lines:
             text = line.decode("utf-8", "surrogateescape").rstrip("\r")
             if text:
                 yield read(text, self._prompt)
+
+    def _keep(self, data: bytes) -> None:
+        self._rest += data
+        if len(self._rest) > MAX_LINE:
+            # What is left of it is no record: it is skipped to its end.
+            self._too_long = True
+            self._rest.clear()
 
 
 def read(line: str, prompt: str = "") -> Record:
@@ -105,6 +121,8 @@ def read(line: str, prompt: str = "") -> Record:
     position = 0
     while position < len(line) and line[position] in "0123456789":
         position += 1
+    if position > _DIGITS:
+        return Stray(line)
     token = int(line[:position]) if position else None
     mark = line[position : position + 1]
     try:
@@ -119,6 +137,10 @@ def read(line: str, prompt: str = "") -> Record:
             if end != len(line):
                 return Stray(line)
             return Result(token, kind, fields) if mark == "^" else Async(mark, kind, fields)
+    except RecursionError:
+        if mark == "^":
+            # Whoever asked gets an answer.
+            return Result(token, "error", {"msg": "what the debugger told is nested too deeply"})
     except (IndexError, ValueError):
         pass
     return Stray(line)

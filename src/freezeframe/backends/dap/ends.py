@@ -88,8 +88,18 @@ class Ends:
             link.work(self._watch_joined(error))
 
     async def _watch_joined(self, error: DebuggerLost) -> None:
-        """The debugger of a process that we joined is gone: with it, or without?"""
-        pid = self._link.pid
+        """The debugger of a process that it started or joined is gone: with it, or without?"""
+        pid, link = self._link.pid, self._link
+        process = link.ground.process if link.ground is not None else None
+        if process is not None and link.parent is None:
+            # A debugger that was killed says nothing about the program.
+            with contextlib.suppress(DebuggerTimeout):
+                await process.wait(_EXIT_STATUS_S)
+            if process.returncode is not None and process.returncode < 0:
+                name = exit_of(process.returncode).signal or "a signal"
+                words = f"{link.adapter.name} was killed by {name}."
+                self._finish(Exit(how="lost", reason=words))
+                return
         if pid is not None and await gone(pid, timeout_s=_EXIT_STATUS_S):
             self._finish(Exit())
         else:
@@ -181,7 +191,9 @@ class Ends:
         wire, arguments = self._link.wire, {}
         if wire.capabilities.get("supportTerminateDebuggee"):
             arguments = {"terminateDebuggee": terminate}
-        await wire.request("disconnect", arguments, timeout_s=_DISCONNECT_S)
+        if not wire.leaving:
+            wire.leaving = True
+            await wire.request("disconnect", arguments, timeout_s=_DISCONNECT_S)
 
     async def _linger(self, ground: Ground) -> None:
         """Keep what the program writes into until it ends: without, its next word would end it."""
@@ -212,7 +224,8 @@ class Ends:
         ground = link.ground
         if ground is not None and ground.process is not None and link.brought_up:
             alive = ground.process.returncode is None
-            if alive and not (self.left and self._owns_program):
+            # A debugger that died may have left the program behind.
+            if not self.left or (alive and not self._owns_program):
                 spare = {link.pid} if self.left and link.pid is not None else set()
                 await ground.process.kill_tree(_KILL_S, spare=spare | link.kin.living)
         link.wire.close()

@@ -141,6 +141,8 @@ class Ground(Held):
             self.process = Process.spawn(
                 spawn.argv, cwd=spawn.cwd, env=spawn.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
             )
+            if self.stdio is not None:
+                self.process.gave(self.stdio if self.stdin is not None else self.stdio[1:])
             self._collect(self.process.take_stderr())
         return self.process
 

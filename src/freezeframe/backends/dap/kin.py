@@ -15,7 +15,7 @@ from freezeframe.backends.forks import Forks
 from freezeframe.backends.transport.process import happened_or_gone
 from freezeframe.backends.transport.processes import command_line
 from freezeframe.backends.transport.streams import Stream
-from freezeframe.errors import DebuggerError, NotFound
+from freezeframe.errors import DebuggerError, NotFound, Unsupported
 
 from .adapters._descriptor import ChildOffer, Dial, Plan, Reverse, Socket, Stdio
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .link import Link
 
 log = logging.getLogger(__name__)
+
+#: processes that the adapters of one session may ask for, and how deep within each other
+_MOST_CHILDREN, _DEEPEST = 256, 16
 
 
 class MakeBackend(Protocol):
@@ -44,6 +47,8 @@ class Kin:
         self.living: set[int] = set()
         #: of such a child: what it stands on with its parent
         self.roof: Ground | None = None
+        #: processes that adapters of this session asked us to start or to debug
+        self.asked_for = 0
 
     @property
     def eldest(self) -> Link:
@@ -117,10 +122,27 @@ class Kin:
 
     async def start_debugging(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Serve the adapter's request of that name."""
+        self.allow_one_more("startDebugging")
         configuration = dict(arguments.get("configuration") or {})
         request = arguments.get("request", "launch")
         self.offer(ChildOffer(configuration, request, name=configuration.get("name")))
         return {}
+
+    def allow_one_more(self, what: str) -> None:
+        """Count a process that an adapter asks for. Raises Unsupported beyond the bounds.
+
+        An adapter whose children ask for children again would take all of the machine.
+        """
+        depth, root = 0, self._link
+        while root.parent is not None:
+            depth, root = depth + 1, root.parent
+        root.kin.asked_for += 1
+        if root.kin.asked_for > _MOST_CHILDREN or depth >= _DEEPEST:
+            raise Unsupported(
+                f"{what}: a session has at most {_MOST_CHILDREN} such processes, "
+                f"{_DEEPEST} within each other.",
+                next="dbg stop",
+            )
 
     # --- calling by themselves
 

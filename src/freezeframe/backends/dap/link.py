@@ -286,6 +286,7 @@ class Link:
     async def _run_in_terminal(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Start the program that the adapter asks for, on pipes that we own."""
         assert self.ground is not None
+        self.kin.allow_one_more("runInTerminal")
         env = dict(self.target.env)
         for key, value in (arguments.get("env") or {}).items():
             if value is None:

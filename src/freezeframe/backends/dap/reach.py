@@ -46,7 +46,8 @@ def _knock(
 ) -> Coroutine[Any, Any, Stream]:
     if isinstance(door, Socket):
         return dial_path(door.path, timeout_s=timeout_s, retry=retry)
-    return dial(door.host, door.port, timeout_s=timeout_s, retry=retry)
+    # Where it is waited for, it is a debugger that we have just started.
+    return dial(door.host, door.port, timeout_s=timeout_s, retry=retry, own=retry)
 
 
 async def _unless_it_ends(

@@ -36,6 +36,8 @@ class Wire:
         self.features: frozenset[Feature] = frozenset()
         self.hear: Callable[[Event], None] = lambda event: None
         self.on_lost: Callable[[DebuggerLost], None] = lambda error: None
+        #: it was told to disconnect: whatever is asked after that, it may never answer
+        self.leaving = False
         #: how many variables are behind each reference
         self.sizes = Sizes()
         self._channel: Channel | None = None
@@ -84,12 +86,14 @@ class Wire:
         timeout_s: float | None = None,
     ) -> dict[str, Any]:
         """Return the body of the answer. Raises as `Channel.request` does."""
+        self._refuse_late(command)
         body = await self._open().request(command, arguments, timeout_s=timeout_s)
         self.sizes.note(body)
         return body
 
     def send(self, command: str, arguments: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
         """Send without waiting; the caller bounds the wait."""
+        self._refuse_late(command)
         return self._open().send_nowait(command, arguments)
 
     def close(self) -> None:
@@ -97,6 +101,10 @@ class Wire:
             self._channel.close()
         if self._tap is not None:
             self._tap.close()
+
+    def _refuse_late(self, command: str) -> None:
+        if self.leaving and command != "disconnect":
+            raise DebuggerLost(f"{self.adapter.name} was left, and is asked nothing more.")
 
     def _open(self) -> Channel:
         if self._channel is None:

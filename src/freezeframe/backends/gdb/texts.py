@@ -18,6 +18,10 @@ _ATOM = re.compile(
 )
 #: what stands before the types of a generic one, and what is never among them
 _OPENS_TYPES, _NO_TYPE = re.compile(r"[\w:]"), re.compile(r'["=]|\{(?![\w#]+\})')
+#: characters of the name of a type that are looked through for its end
+_LONGEST_TYPE = 4000
+#: what opens and closes the types of a generic one, but the arrow of a function's type
+_ANGLE = re.compile(r"<|(?<!-)>")
 #: between two items; a vector's capacity is no item
 _COMMA = re.compile(r", (?!capacity \d)")
 
@@ -37,7 +41,10 @@ def tidy(text: str, *, rust: bool = False) -> str:
     if text.startswith('"') or text.isalnum():
         return text
     item = _read(text)
-    return text if item is None else _write(item, rust)
+    try:
+        return text if item is None else _write(item, rust)
+    except RecursionError:
+        return text  # braces in braces in braces
 
 
 def _read(text: str) -> _Item | None:
@@ -45,26 +52,27 @@ def _read(text: str) -> _Item | None:
     top: _Item = []
     open_items: list[_Item] = [top]
     groups: list[_Group] = []
-    run, position, depth = "", 0, 0
+    run: list[str] = []
+    position = depth = 0
+    ends = _ends_of_brackets(text)
 
     def flush() -> None:
-        nonlocal run
         if run:
-            open_items[-1].append(run)
-        run = ""
+            open_items[-1].append("".join(run))
+        run.clear()
 
     while position < len(text):
         atom = _ATOM.match(text, position)
         if atom is not None:
-            run += atom[0]
+            run.append(atom[0])
             position = atom.end()
             continue
         character = text[position]
         if character == "<" and position and _OPENS_TYPES.fullmatch(text[position - 1]):
-            end = _after_brackets(text, position)
+            end = ends.get(position)
             if end is not None and not _NO_TYPE.search(text, position, end):
                 # The commas between types of a generic one separate no items.
-                run += text[position:end]
+                run.append(text[position:end])
                 position = end
                 continue
         if character == "{":
@@ -86,7 +94,7 @@ def _read(text: str) -> _Item | None:
             position += 1
         else:
             depth += {"(": 1, ")": -1}.get(character, 0)
-            run += character
+            run.append(character)
         position += 1
     flush()
     return None if groups else top
@@ -272,8 +280,8 @@ def _last_of_path(text: str, word: re.Match[str]) -> tuple[str, int]:
     """Return the last name of the path that begins at *word*, and where the path ends."""
     last, position = word[0], word.end()
     while True:
-        if text.startswith("<", position) and (end := _after_brackets(text, position)) is not None:
-            position = end
+        if text.startswith("<", position):
+            position += _ends_of_brackets(text[position : position + _LONGEST_TYPE]).get(0, 0)
         if not text.startswith("::", position):
             break
         following = _WORD.match(text, position + 2)
@@ -283,12 +291,13 @@ def _last_of_path(text: str, word: re.Match[str]) -> tuple[str, int]:
     return re.sub(r"^\{(\w+?)(?:_env)?#\d+\}$", r"\1", last), position
 
 
-def _after_brackets(text: str, position: int) -> int | None:
-    depth = 0
-    for index in range(position, len(text)):
-        if text[index] == ">" and text[index - 1] == "-":
-            continue  # the arrow of a function's type
-        depth += {"<": 1, ">": -1}.get(text[index], 0)
-        if depth == 0:
-            return index + 1
-    return None
+def _ends_of_brackets(text: str) -> dict[int, int]:
+    """Return the place behind the bracket that closes each `<`, read once from the front."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for found in _ANGLE.finditer(text):
+        if found[0] == "<":
+            opened.append(found.start())
+        elif opened:
+            ends[opened.pop()] = found.end()
+    return ends

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from freezeframe.errors import DebuggerTimeout, LaunchFailed
 from freezeframe.model.stops import Exit
@@ -84,6 +84,7 @@ class Process:
         self._ended: asyncio.Event = asyncio.Event()
         self._pidfd: int | None = None
         self._family = tree.Family(self.pid)
+        self.gave(fd for fd in (self.stdin, self.stdout, self.stderr) if fd is not None)
         self._watch()
 
     @classmethod
@@ -204,6 +205,18 @@ class Process:
             except DebuggerTimeout:
                 return False
         return gone
+
+    def gave(self, files: Iterable[int | str]) -> None:
+        """Know descendants that lost their parents by *files*, which they alone were given.
+
+        A file is a descriptor of a pipe's other end, or a path.
+        """
+        names = []
+        for file in files:
+            with contextlib.suppress(OSError):
+                link = os.readlink(f"/proc/self/fd/{file}") if isinstance(file, int) else file
+                names.append(link)
+        self._family.owns_files(name for name in names if name.startswith(("pipe:", "/")))
 
     def note_descendants(self) -> list[int]:
         """Return the pids of the living descendants, and remember them for `kill_tree`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import sys
@@ -15,10 +16,17 @@ from .streams import SocketStream, Stream
 
 LOOPBACK = "127.0.0.1"
 _RETRY_S = 0.02
+#: the state of a socket that waits for connections, in the kernel's tables
+_LISTENS = "0A"
 
 
-async def dial(host: str, port: int, *, timeout_s: float, retry: bool = False) -> Stream:
+async def dial(
+    host: str, port: int, *, timeout_s: float, retry: bool = False, own: bool = False
+) -> Stream:
     """Connect, and return the stream (not opened yet).
+
+    With *own* somebody of this user must listen there, as far as the system can tell: another
+    user may have taken the port before the debugger that was told to.
 
     With *retry* a refusal means that the other side does not listen yet, and is tried again until
     *timeout_s* is over. Raises DebuggerTimeout, or DebuggerError `connect` with the reason.
@@ -27,7 +35,7 @@ async def dial(host: str, port: int, *, timeout_s: float, retry: bool = False) -
         async with asyncio.timeout(timeout_s):
             while True:
                 try:
-                    return await _dial_once(host, port)
+                    return await _dial_once(host, port, own)
                 except ConnectionRefusedError:
                     if not retry:
                         raise
@@ -45,13 +53,16 @@ async def dial(host: str, port: int, *, timeout_s: float, retry: bool = False) -
         raise DebuggerError(f"{host}:{port} cannot be reached: {words}.", code="connect") from None
 
 
-async def _dial_once(host: str, port: int) -> Stream:
+async def _dial_once(host: str, port: int, own: bool = False) -> Stream:
     # Address by address: asyncio melts the refusals of several (localhost is two) into one text.
     loop = asyncio.get_running_loop()
     refusal: OSError | None = None
     for family, _, _, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         try:
             _, stream = await loop.create_connection(SocketStream, *address[:2], family=family)
+            if own and stream.raw is not None and not _listened_at_by_us(stream.raw):
+                stream.close()
+                raise PermissionError(errno.EPERM, "another user listens there")
             return stream
         except OSError as error:
             refusal = error
@@ -131,6 +142,35 @@ def _of_this_user(raw: socket.socket) -> bool:
             if local.endswith(ours) and remote.endswith(theirs):
                 known = True
     return not known
+
+
+def _listened_at_by_us(raw: socket.socket) -> bool:
+    """False when the port that a loopback connection goes to certainly is another user's."""
+    if raw.family != socket.AF_INET:
+        return True
+    try:
+        theirs = _hex_address(raw.getpeername())
+    except OSError:
+        return False
+    port = theirs.partition(":")[2]
+    owners = set()
+    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(path, encoding="ascii") as file:
+                lines = file.readlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            fields = line.split()
+            address, _, its_port = fields[1].rpartition(":")
+            everywhere = not address.strip("0")
+            if (
+                fields[3] == _LISTENS
+                and its_port == port
+                and (everywhere or fields[1].endswith(theirs))
+            ):
+                owners.add(int(fields[7]))
+    return not owners or owners == {os.geteuid()}
 
 
 def _hex_address(address: tuple[str, int]) -> str:

@@ -67,6 +67,30 @@ class Family:
         self._root = root
         self._members: dict[int, float] = {} if entry is None else {root: entry.born}
         self._sessions: dict[int, float] = {root: clock()}
+        self._born = clock() if entry is None else entry.born
+        self._files: set[str] = set()
+
+    def owns_files(self, names: Iterable[str]) -> None:
+        """Take whoever lost its parent and has one of these open for a member.
+
+        *names* are pipes (`pipe:[7]`) and paths that nobody but the family was given: a program
+        whose debugger died before anybody saw the two together is found by them.
+        """
+        self._files.update(names)
+
+    def _orphans(self, entries: list[Entry]) -> list[Entry]:
+        if not self._files:
+            return []
+        # Who loses its parent becomes a child of our own parent's, or of the first process.
+        adopters = {1, os.getppid()}
+        return [
+            entry
+            for entry in entries
+            if entry.parent in adopters
+            and entry.pid != os.getpid()
+            and entry.born >= self._born
+            and not self._files.isdisjoint(_open_files(entry.pid))
+        ]
 
     def root_ended(self) -> None:
         """Its pid is about to be free, or has just become so."""
@@ -84,6 +108,7 @@ class Family:
         ]
         sessions = {entry.session for entry in ours if entry.session in self._sessions}
         ours += [entry for entry in entries if entry.session in sessions]
+        ours += self._orphans(entries)
         now = clock()
         found = _reach(ours, entries)
         self._members = {entry.pid: entry.born for entry in found}
@@ -141,6 +166,16 @@ def _reach(roots: list[Entry], entries: list[Entry]) -> list[Entry]:
             seen[entry.pid] = entry
             queue.extend(children.get(entry.pid, ()))
     return list(seen.values())
+
+
+def _open_files(pid: int) -> set[str]:
+    """Return what a process has open, by name; nothing of one that is not ours to look into."""
+    folder, found = f"/proc/{pid}/fd", set()
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder)[:1000]:
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(f"{folder}/{name}"))
+    return found
 
 
 def _send(pids: Iterable[int], number: int) -> None:

@@ -14,12 +14,15 @@ from xml.etree.ElementTree import Element
 
 from freezeframe.backends.console.prompt.dialect import Said
 from freezeframe.backends.console.queue import Reply
+from freezeframe.errors import DebuggerLost
 
 #: between the documents of one answer; no document holds it
 SEPARATOR = "\0"
 #: commands of one answer at most
 _MANY = 1000
 #: what no document may hold, and a program's message may
+#: bytes of one document at most, and digits of such a number
+_MAX_DOCUMENT, _DIGITS = 64 << 20, 10
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>\s*")
 _NAMESPACE = re.compile(r"\{[^}]*\}")
@@ -89,15 +92,24 @@ class DbgpDialect:
         return found
 
     def _take(self) -> str | None:
-        size, nul, rest = bytes(self._rest).partition(b"\0")
-        if not nul or not size.isdigit() or len(rest) <= int(size):
+        """Return the next whole document. Raises DebuggerLost for what is none."""
+        nul = self._rest.find(b"\0", 0, _DIGITS + 1)
+        if nul < 0:
+            if len(self._rest) > _DIGITS:
+                raise _not_dbgp("no length", self._rest)
             return None
-        self._rest = bytearray(rest[int(size) + 1 :])
-        document = rest[: int(size)].decode("utf-8", "surrogateescape")
+        digits = bytes(self._rest[:nul])
+        if not digits.isdigit() or int(digits) > _MAX_DOCUMENT:
+            raise _not_dbgp("a length that is none", self._rest)
+        end = nul + 1 + int(digits)
+        if len(self._rest) <= end:
+            return None
+        document = self._rest[nul + 1 : end].decode("utf-8", "surrogateescape")
+        del self._rest[: end + 1]
         return _FORBIDDEN.sub("\ufffd", document)
 
     def _response(self, root: Element, document: str) -> list[tuple[int | None, str]]:
-        number = int(root.get("transaction_id") or 0)
+        number = _number(root.get("transaction_id"))
         if number not in self._open:
             return []
         self._open.remove(number)
@@ -108,6 +120,15 @@ class DbgpDialect:
         token, self._token = self._token, None
         told, self._documents = [*self._documents, *documents], []
         return [(token, SEPARATOR.join(told))]
+
+
+def _not_dbgp(what: str, data: bytearray) -> DebuggerLost:
+    return DebuggerLost(f"PHP's debugger sent {what}: {bytes(data[:40])!r}.", next="dbg logs")
+
+
+def _number(text: str | None) -> int:
+    """Return a number of the protocol; 0 for what is none."""
+    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,18}", text) else 0
 
 
 def _is_stale(root: Element) -> bool:
@@ -125,6 +146,8 @@ def numbered(line: str, number: int) -> bytes:
 def read(document: str) -> Element:
     """Return a document's root."""
     text = _DECLARATION.sub("", document, count=1)
+    if "<!DOCTYPE" in text[:1000].upper() or "<!ENTITY" in text:
+        return Element("response", {"transaction_id": "0"})  # entities grow without an end
     try:
         return ElementTree.fromstring(text)
     except ElementTree.ParseError:
@@ -174,7 +197,10 @@ def text_of(element: Element) -> bytes:
     """Return what an element holds, decoded where it says so."""
     text = element.text or ""
     if element.get("encoding") == "base64":
-        return base64.b64decode(text)
+        try:
+            return base64.b64decode(text)
+        except ValueError:
+            return b""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -185,7 +211,7 @@ def error(element: Element) -> tuple[int, str] | None:
         return None
     message = child(found, "message")
     words = (message.text or "").strip() if message is not None else ""
-    return int(found.get("code") or 0), words
+    return _number(found.get("code")), words
 
 
 def joined(commands: Sequence[str]) -> str:

@@ -1,0 +1,71 @@
+"""A debugger that dies is told as that, whenever it dies, and leaves no program behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import facts
+from harness.client import Dbg
+from harness.needs import give_up, need
+
+PROGRAM = """
+#include <unistd.h>
+int main(void) {
+    for (int n = 0;; n++) usleep(10000);
+}
+"""
+
+
+@pytest.fixture
+def endless(dbg: Dbg, project: Path) -> str:
+    need("gcc", "apt-get install gcc")
+    (project / "endless.c").write_text(PROGRAM)
+    subprocess.run(["gcc", "-g", "endless.c", "-o", "endless"], cwd=project, check=True)
+    if "lldb-dap" not in dbg("adapters").out:
+        give_up("there is no lldb-dap")
+    return "./endless"
+
+
+def adapters(dbg: Dbg) -> list[int]:
+    return [pid for pid, command in dbg.processes().items() if "lldb-dap" in command.split(" ")[0]]
+
+
+def kill(dbg: Dbg) -> None:
+    for pid in facts.wait_until(lambda: adapters(dbg), "the debugger runs"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def programs(dbg: Dbg) -> list[int]:
+    return [pid for pid, command in dbg.processes().items() if command.endswith("endless")]
+
+
+def test_a_debugger_that_is_killed_while_the_program_stands_is_told_as_killed(dbg, endless):
+    stop = dbg("start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4")
+    assert "endless.c:4" in stop.out, stop
+    kill(dbg)
+    facts.wait_until(lambda: "lost" in dbg("status").out, "the loss is told")
+    assert "lldb-dap was killed by SIGKILL" in dbg("status").out
+    facts.wait_until(lambda: not programs(dbg), "the program is gone too")
+
+
+def test_a_debugger_that_is_killed_while_it_starts_leaves_no_program(dbg, endless):
+    for wanted in (adapters, programs, adapters, programs):
+        starting = dbg.start_background(
+            "start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4"
+        )
+        facts.wait_until(
+            lambda wanted=wanted: wanted(dbg),
+            "it has come so far",
+        )
+        kill(dbg)
+        told = starting.wait()
+        assert "exited" not in told.out, told
+        facts.wait_until(lambda: not programs(dbg), "the program is gone too")
+        dbg("stop")
