@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from harness.reports import printed
+
 ADD = "function add(a, b) {\n  return a + b;  // @add\n}\nmodule.exports = { add };\n"
 TESTS = """\
 const test = require("node:test");
@@ -49,3 +51,9 @@ def test_a_test_of_ruby_is_found_behind_rake(dbg, write_program, project):
         report = dbg.data("start", *words, "-b", p.at("add"), "--name", "t")
         assert report["stop"]["frame"]["line"] == p.line("add"), words
         assert report["output"]["chunks"] == [], words
+
+
+def test_a_binary_that_is_called_like_a_runtime_is_debugged_itself(dbg, project):
+    shutil.copy("/bin/echo", project / "lua")
+
+    assert printed(dbg.data("start", "./lua", "--", "t.lua")) == "t.lua\n"

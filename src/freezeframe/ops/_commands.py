@@ -28,13 +28,13 @@ async def behind(
     break_files: tuple[str, ...],
 ) -> Resolved | None:
     """Return the program behind a command line; None where its first word is a program itself."""
-    if _is_native(ctx, words[0], adapter):
+    if is_native(ctx, words[0], adapter):
         return None
     line = CommandLine(words, ctx.caller.cwd, ctx.caller.env, break_files)
     return await resolve(line, _Tools(ctx))
 
 
-def _is_native(ctx: Context, word: str, adapter: str | None) -> bool:
+def is_native(ctx: Context, word: str, adapter: str | None) -> bool:
     """Whether a word is a binary to be debugged itself, although it is called like a runtime.
 
     `./lua t.lua` is one where a debugger of binaries is named, or none of its language is here.

@@ -74,7 +74,7 @@ async def meant(
     found = await _commands.behind(ctx, words, adapter, break_files)
     if found is not None:
         return await _of_command(ctx, found, interpreter, adapter)
-    program, args, interpreter = _without_runtime(ctx, program, args, interpreter)
+    program, args, interpreter = _without_runtime(ctx, program, args, interpreter, adapter)
     path = existing(program, cwd)
     name = name_of(path)
     toolchain = _toolchain(ctx, path, adapter)
@@ -243,11 +243,16 @@ def existing(program: str, cwd: str) -> str:
 
 
 def _without_runtime(
-    ctx: Context, program: str, args: tuple[str, ...], interpreter: str | None
+    ctx: Context,
+    program: str,
+    args: tuple[str, ...],
+    interpreter: str | None,
+    adapter: str | None,
 ) -> tuple[str, tuple[str, ...], str | None]:
     """Read `start python app.py` as what was meant: app.py, run by that python."""
     is_file = os.sep not in program and os.path.exists(os.path.join(ctx.caller.cwd, program))
-    if is_file or not args or not select.is_runtime(program):
+    native = _commands.is_native(ctx, program, adapter)
+    if is_file or not args or native or not select.is_runtime(program):
         return program, args, interpreter
     return args[0], args[1:], interpreter or program
 
