@@ -83,3 +83,27 @@ def test_a_task_s_stop_shows_who_awaits_it(dbg, tasks):
     assert seen["Task-1"] == []
     assert seen["Task-2"] == [("work", "Task-1", tasks.at("two")), main]
     assert seen["fetch-3"] == [("work", "Task-1", tasks.at("group")), main]
+
+
+LEAVES = """\
+def inner(n):
+    return 1 // n  # @inner
+def outer():
+    try:
+        inner(0)  # @call
+    except ZeroDivisionError:  # @except
+        print("caught")
+    return 5
+outer()
+"""
+
+
+def test_a_function_that_an_exception_leaves_has_returned_nothing(dbg, write_program):
+    p = write_program("leaves.py", LEAVES)
+    dbg("start", p.name, "-b", p.at("inner"))
+
+    report = dbg.data("finish")
+
+    assert place(report) in (p.at("call"), p.at("except"))
+    assert report["returned"] is None
+    assert dbg.data("finish")["returned"]["text"] == "5"

@@ -128,6 +128,36 @@ async def test_a_step_out_of_a_function_lands_in_the_middle_of_its_caller_s_line
 
 
 @on_loop
+async def test_steps_stay_in_a_coroutine_and_a_bad_command_is_only_refused(tmp_path):
+    text = (
+        "import asyncio\nasync def f(n):\n    m = 1\n    await asyncio.sleep(0)\n    m += n\n"
+        "    return m\nasync def g():\n    k = await f(2)\n    return k\nasyncio.run(g())\n"
+    )
+    async with Python(tmp_path, text) as python:
+        await python.launch(4)
+        thread = (await python.stop()).thread
+        assert thread is not None
+
+        with pytest.raises(DebuggerError, match="nosuch"):
+            await python.backend.raw("nosuch", None)
+        await python.step(StepKind.OVER, thread)
+        assert await python.place() == ("f", 5)
+        await python.step(StepKind.OUT, thread)
+        assert await python.place() == ("g", 8)
+        returned = [v for v in await python.all_locals() if v.returned]
+        assert [v.text for v in returned] == ["3"]
+
+
+@on_loop
+async def test_a_recursion_that_is_too_deep_stops_in_the_program(tmp_path):
+    async with Python(tmp_path, "def f(n):\n    return f(n + 1)\nf(0)\n") as python:
+        await python.launch()
+        assert (await python.stop()).reason is StopReason.EXCEPTION
+
+        assert (await python.place())[0] == "f"
+
+
+@on_loop
 async def test_a_step_over_is_not_ended_by_a_logpoint_in_what_it_calls(tmp_path):
     text = "def f(n):\n    m = n + 1\n    return m\nx = f(1)\ny = f(x)\nprint(y)\n"
     async with Python(tmp_path, text) as python:

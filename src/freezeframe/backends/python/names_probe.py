@@ -17,6 +17,8 @@ from typing import Any
 #: code of a function, not of a module or a class body
 _CO_OPTIMIZED = 0x1
 _MOST_LAYERS = 20
+#: flags of code that is suspended and goes on: generators, coroutines, async generators
+_SUSPENDS = 0x20 | 0x80 | 0x200
 _missing: Any = object()
 
 
@@ -30,6 +32,21 @@ def begins(frame: Any) -> bool:
     if frame.f_lineno != frame.f_code.co_firstlineno:
         return False
     return bool(frame.f_lasti <= _first_resume(frame.f_code))
+
+
+def is_coroutine(frame: Any) -> bool:
+    """Return whether an event loop may have called *frame*: no plain generator, no function."""
+    return bool(frame.f_code.co_flags & (_SUSPENDS & ~0x20))
+
+
+def is_suspended(frame: Any) -> bool:
+    """Return whether a generator or coroutine that gives control away will go on."""
+    code = frame.f_code
+    if not code.co_flags & _SUSPENDS or not 0 <= frame.f_lasti < len(code.co_code):
+        return False
+    import opcode
+
+    return bool(opcode.opname[code.co_code[frame.f_lasti]] == "YIELD_VALUE")
 
 
 @functools.lru_cache(maxsize=512)

@@ -122,9 +122,9 @@ def jump(debugger: Any, arg: str) -> str:
 
 
 def exception(debugger: Any, arg: str) -> str:
-    if debugger.error is None:
+    if debugger.thrown is None:
         return "null"
-    return json.dumps(_looking.explained(*debugger.error))
+    return json.dumps(_looking.explained(*debugger.thrown))
 
 
 # --- values -------------------------------------------------------------------------------------

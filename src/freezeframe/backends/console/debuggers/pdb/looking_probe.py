@@ -84,12 +84,27 @@ def without_ours(trace: Any) -> Any:
     """Return the part of a traceback that is the program's."""
     while trace is not None and trace.tb_frame.f_code.co_filename in OURS:
         trace = trace.tb_next
+    step = trace
+    while step is not None and step.tb_next is not None:
+        # A recursion that is too deep may end in what traces it.
+        if step.tb_next.tb_frame.f_code.co_filename in OURS:
+            step.tb_next = None
+        step = step.tb_next
     return trace
 
 
 def path_of(frame: Any) -> str | None:
     name = frame.f_code.co_filename
     return None if name.startswith("<") else os.path.abspath(name)
+
+
+def caller_of(frame: Any) -> Any:
+    """Return the frame that a function returns to; of a coroutine, beyond the event loop."""
+    names: Any = sys.modules["_freezeframe_names"]
+    caller = frame.f_back
+    while caller and names.is_coroutine(frame) and is_library(caller.f_code.co_filename):
+        caller = caller.f_back
+    return caller
 
 
 def is_library(path: str) -> bool:

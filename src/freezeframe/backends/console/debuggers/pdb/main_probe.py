@@ -79,9 +79,10 @@ class Debugger(pdb.Pdb):
         self.from_thread = 0
         self.last_line = 0
         self.landing: Any = None
-        self.landing_line = 0
         self.returned: Any = None
         self.entered: list[Any] = []
+        #: frame and instruction that raised last: a return from there is none
+        self.raising: tuple[int, int] | None = None
         self.functions: dict[str, str] = {}
         self.last_function = 0
         #: code → breakpoints on functions that mean it
@@ -93,7 +94,7 @@ class Debugger(pdb.Pdb):
         self.evaluating = False
         self.frames: list[tuple[Any, int]] = []
         self.kept: dict[tuple[int, int, str], Any] = {}
-        self.error: Any = None
+        self.thrown: Any = None
         self.real: dict[str, str] = {}
 
     # --- files: one file has one name, whatever links lead to it
@@ -110,8 +111,9 @@ class Debugger(pdb.Pdb):
 
     def trace_dispatch(self, frame: Any, event: str, arg: Any) -> Any:
         # Python 3.12 tells the line again on which its opcodes begin to be told.
-        again = event == "line" and frame.f_lineno == self.landing_line
-        if frame is self.landing and (again or event == "opcode"):
+        # Where an exception arrives, the first opcodes belong to no line.
+        arrived = event == "line" or (event == "opcode" and frame.f_lineno is not None)
+        if frame is self.landing and arrived:
             self.landing, frame.f_trace_opcodes = None, False
             self.halt(frame, "step")
             return self.trace_dispatch
@@ -180,19 +182,25 @@ class Debugger(pdb.Pdb):
             return True
 
     def dispatch_return(self, frame: Any, arg: Any) -> Any:
+        raised = self.raising == (id(frame), frame.f_lasti)
         if self.mode is not None and self.ours() and frame is self.from_frame:
-            caller = frame.f_back
+            if not raised and _names.is_suspended(frame):
+                # It waits for what it awaits, or has yielded: it will go on.
+                return self.trace_dispatch
+            caller = _looking.caller_of(frame)
             if self.mode == "out":
-                self.returned = (frame.f_code.co_qualname, arg)
+                # What an exception leaves has returned nothing.
+                self.returned = None if raised else (frame.f_code.co_qualname, arg)
             self.mode = self.from_frame = None
             # An opcode is what comes first in the caller: its line has begun long ago.
             if caller is not None and caller.f_code.co_filename not in _OURS:
-                self.landing, self.landing_line = caller, caller.f_lineno
+                self.landing = caller
                 caller.f_trace, caller.f_trace_opcodes = self.trace_dispatch, True
         return self.trace_dispatch
 
     def dispatch_exception(self, frame: Any, arg: Any) -> Any:
         kind, value, trace = arg
+        self.raising = (id(frame), frame.f_lasti)
         if (
             "raised" in self.filters
             and trace is not None
@@ -200,7 +208,7 @@ class Debugger(pdb.Pdb):
             and not issubclass(kind, _QUIET)
             and self.is_wanted(kind, "raised")
         ):
-            self.error = (value, "raised")
+            self.thrown = (value, "raised")
             self.halt(frame, "exception")
         return self.trace_dispatch
 
@@ -280,7 +288,7 @@ class Debugger(pdb.Pdb):
             self.botframe = self.frames[-1][0]
             self.landing = None
             if reason != "exception":
-                self.error = None
+                self.thrown = None
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):
                     stream.flush()
@@ -388,7 +396,7 @@ class Debugger(pdb.Pdb):
         """Look at an exception that nobody caught, where it was raised."""
         trace = _looking.without_ours(error.__traceback__)
         if trace is not None and self.is_wanted(type(error), "uncaught"):
-            self.error = (error, "uncaught")
+            self.thrown = (error, "uncaught")
             self.halt(trace.tb_frame, "exception", trace=trace)
 
     def in_a_new_thread(self, frame: Any, event: str, arg: Any) -> Any:

@@ -21,6 +21,7 @@ _INTO_COROUTINE = 206
 _STEPS = frozenset(
     {_STEP_INTO, _STEP_OVER, _STEP_OUT, _INTO_MY_CODE, _OVER_MY_CODE, _OUT_MY_CODE, _INTO_COROUTINE}
 )
+_OUT = frozenset({_STEP_OUT, _OUT_MY_CODE})
 _ASYNC_GENERATOR = 0x200
 _RETURNED = "__pydevd_ret_val_dict"
 #: as `exceptions.py` has it
@@ -32,6 +33,8 @@ _PYDEVD = re.compile(
 )
 #: thread → how it was let go: command, frame, the task that awaits its task
 _begun: dict[int, tuple[int, Any, Any]] = {}
+#: thread → itself and the frame that it steps out of
+_leaving: dict[int, tuple[Any, Any]] = {}
 #: threads whose step goes on instead of ending
 _declined: set[int] = set()
 
@@ -114,6 +117,8 @@ def _with_tasks(utils: Any, frames: Any) -> Any:
 def goes_on(debugger: Any, thread: Any, reason: int) -> bool:
     """Return whether a step is not over although pydevd is about to end it."""
     ident = threading.get_ident()
+    if reason in _OUT:
+        _drop_unreturned()
     if reason not in _STEPS or ident not in _begun or not _redirected(debugger, thread, ident):
         return False
     _declined.add(ident)
@@ -123,6 +128,7 @@ def goes_on(debugger: Any, thread: Any, reason: int) -> bool:
 def declined() -> bool:
     """Return, once, whether `goes_on` was true for this thread."""
     ident = threading.get_ident()
+    _leaving.pop(ident, None)
     found = ident in _declined
     _declined.discard(ident)
     if not found:
@@ -134,6 +140,9 @@ def resumed(thread: Any, frame: Any) -> None:
     """Keep where a step begins, if that is in a coroutine of the user's."""
     command = thread.additional_info.pydev_step_cmd
     code = frame.f_code
+    if command in _OUT and sys.version_info >= (3, 12):
+        _leaving[threading.get_ident()] = (thread, thread.additional_info.pydev_step_stop)
+        _watch_unwinding()
     if command not in _STEPS or not _tasks.is_coroutine(code) or is_library(code.co_filename):
         return
     by = None
@@ -193,6 +202,42 @@ def _redirected(debugger: Any, thread: Any, ident: int) -> bool:
 
 #: functions that run an event loop: asyncio's, trio's
 _LOOPS = frozenset({"run_forever", "_run_once", "unrolled_run", "run", "start_guest_run"})
+
+
+# --- functions that an exception leaves ----------------------------------------------------------
+
+
+def _drop_unreturned() -> None:
+    """Forget what a function has "returned" that an exception leaves: pydevd keeps None for it."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and _PYDEVD.search(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is not None and not _opcode(frame).startswith(("RETURN_", "YIELD_")):
+        _forget_returned(frame)
+
+
+def _watch_unwinding() -> None:
+    """See exceptions leave frames: from 3.12 on pydevd's step out of one of them never ends."""
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+    tool = next((id for id in (4, 3) if monitoring.get_tool(id) in (None, "freezeframe")), None)
+    if tool is None:
+        return
+    if monitoring.get_tool(tool) is None:
+        monitoring.use_tool_id(tool, "freezeframe")
+    unwinds = monitoring.events.PY_UNWIND
+
+    def on_unwind(code: Any, _offset: int, _error: Any) -> None:
+        ident = threading.get_ident()
+        frame: Any = sys._getframe(1)
+        if not _leaving:
+            monitoring.set_events(tool, 0)
+        elif ident in _leaving and _leaving[ident][1] is frame:
+            thread, _ = _leaving.pop(ident)
+            debugger = sys.modules["_freezeframe_cures"].current()
+            _rearm(debugger, thread, thread.additional_info, _STEP_OVER, frame.f_back)
+
+    monitoring.register_callback(tool, unwinds, on_unwind)
+    monitoring.set_events(tool, unwinds)
 
 
 def _awaiting_frame(by: Any) -> Any:
