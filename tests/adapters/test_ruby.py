@@ -216,6 +216,8 @@ def test_no_hook_of_a_ruby_program_runs_because_it_is_looked_at(dbg, write_progr
     seen = texts(dbg.data("start", p.name, "-b", p.at("one")))
     assert (seen["list"], seen["text"]) == ("[1, 2]", '"hi"')
     assert "#<Plain @a=1>" in seen["held"]
+    message = dbg.error("set", "lits", "1")["message"]
+    assert "no variable lits to assign to; there are plain, list" in message
     dbg.data("locals")
     dbg.data("next")
     dbg.data("context")

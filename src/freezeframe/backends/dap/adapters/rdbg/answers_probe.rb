@@ -205,8 +205,13 @@ module DEBUGGER__
       end
 
       def do_setExpression(client, frame, arguments)
-        code = "#{arguments["expression"]} = (#{arguments["value"]})"
-        body_of(client, (frame ? frame.binding : TOPLEVEL_BINDING).eval(code), arguments["expression"])
+        name, binding = arguments["expression"].to_s, frame ? frame.binding : TOPLEVEL_BINDING
+        # An assignment would make a new variable of a name that was misspelt.
+        if name.match?(/\A[a-z_]\w*\z/) && !binding.local_variable_defined?(name)
+          there = binding.local_variables.first(12).join(", ")
+          return { failure: "there is no variable #{name} to assign to; there are #{there}" }
+        end
+        body_of(client, binding.eval("#{name} = (#{arguments["value"]})"), name)
       end
 
       def do_exceptionInfo(client, _frame, _arguments)
