@@ -30,12 +30,14 @@ async def enter(
     remote: bool = False,
     program: str | None = None,
     dry: bool = False,
+    owner: str | None = None,
     **details: object,
 ) -> tuple[Wanted, str]:
     """Enter a breakpoint in the workspace and tell every live session.
 
     *program* is the one that will meet it, where that is known. With *dry* nothing is entered: only
-    what can be wrong with it is found out.
+    what can be wrong with it is found out. *owner* is the session that it ends with; without one it
+    belongs to the workspace, and so does one of a session's that is set again.
     """
     workspace = ctx.workspace
     location = await _completed(ctx, location)
@@ -43,7 +45,7 @@ async def enter(
         isinstance(s.target, Attach) and s.target.host is not None
         for s in workspace.live_sessions()
     )
-    entry = Wanted(0, located(ctx, location, remote=remote, program=program))
+    entry = Wanted(0, located(ctx, location, remote=remote, program=program), owner=owner)
     for key, value in details.items():
         setattr(entry, key, value)
     entry.text = _text_at(ctx, entry)
@@ -57,6 +59,7 @@ async def enter(
             await workspace.apply([entry])
             return entry, "added"
         known.text = entry.text
+        known.owner = owner and known.owner
         alike = all(getattr(known, key) == value for key, value in details.items())
         if not details or (alike and known.enabled == entry.enabled):
             return known, "exists"
@@ -268,9 +271,7 @@ async def breakpoint_remove(
     entries = list(book) if all else [found for text in which for found in _chosen(ctx, text)]
     async with ctx.workspace.lock:
         removed = tuple(ctx.workspace.describe(entry) for entry in entries)
-        for entry in entries:
-            book.wanted.pop(entry.id, None)
-        await ctx.workspace.apply(entries)
+        await ctx.workspace.drop(entries)
     return BreakpointList(tuple(ctx.workspace.describe(entry) for entry in book), removed)
 
 

@@ -162,10 +162,11 @@ async def start(
         recipe=recipe,
     )
     source = recipe.source if recipe is not None else "" if meant.module else path
-    await _enter_breakpoints(ctx, breakpoints, path, source=source)
+    name = name or ctx.session_name or meant.name
+    await _enter_breakpoints(ctx, breakpoints, path, name, source=source)
     return await begin(
         ctx,
-        name or ctx.session_name or meant.name,
+        name,
         target,
         choice,
         wait=wait,
@@ -248,11 +249,12 @@ async def attach(
         just_my_code=mine,
     )
     remote = meant.host is not None
-    await _enter_breakpoints(ctx, breakpoints, target.program, remote=remote)
+    name = name or ctx.session_name or meant.name
+    await _enter_breakpoints(ctx, breakpoints, target.program, name, remote=remote)
     pause = pause or not resume
     report = await begin(
         ctx,
-        name or ctx.session_name or meant.name,
+        name,
         target,
         choice,
         wait=bool(breakpoints) or pause,
@@ -383,6 +385,7 @@ async def _enter_breakpoints(
     ctx: Context,
     locations: tuple[str, ...],
     program: str | None,
+    session: str,
     *,
     remote: bool = False,
     source: str = "",
@@ -402,8 +405,9 @@ async def _enter_breakpoints(
             raise UsageError(f"{error}.", next="dbg start PROGRAM -b FILE:LINE") from None
     for location in parsed:
         await enter(ctx, location, remote=remote, program=program, dry=True)
+    await ctx.workspace.drop_owned(session)
     for location in parsed:
-        await enter(ctx, location, remote=remote, program=program)
+        await enter(ctx, location, remote=remote, program=program, owner=session)
 
 
 def _is_text(path: str) -> bool:

@@ -40,6 +40,8 @@ class Wanted:
     #: its line as it was when this was set, and the other line that was told to be there since
     text: str | None = None
     told: str | None = None
+    #: the session that it was given to (`start -b`), and ends with; None: it is the workspace's
+    owner: str | None = None
 
     def to_set(self) -> WantedBreakpoint:
         return WantedBreakpoint(self.id, self.location, self.condition, self.hit_count, self.log)

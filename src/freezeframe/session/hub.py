@@ -62,6 +62,20 @@ class Workspace:
         for session in self.live_sessions():
             await session.apply(changed)
 
+    async def drop(self, entries: list[Wanted]) -> None:
+        """Take breakpoints away from the workspace and from every live session."""
+        for entry in entries:
+            self.book.wanted.pop(entry.id, None)
+        await self.apply(entries)
+
+    async def drop_owned(self, starting: str) -> None:
+        """Take away the breakpoints of sessions that are over, or that *starting* replaces."""
+        live = {session.name for session in self.live_sessions()} - {starting}
+        ended = [e for e in self.book if e.owner is not None and e.owner not in live]
+        if ended:
+            async with self.lock:
+                await self.drop(ended)
+
     def describe(self, entry: Wanted) -> Breakpoint:
         """Return a breakpoint with what the debuggers here made of it: the best news counts."""
         return describe_best(entry, (s.bindings.get(entry.id) for s in self.live_sessions()))
