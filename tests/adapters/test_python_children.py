@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.facts import wait_for_file
 from harness.reports import place, printed, texts
 
 METHODS = ["fork", "spawn", "forkserver"]
@@ -157,3 +158,96 @@ def test_a_child_of_a_python_that_cannot_be_followed_runs_as_it_does_alone(dbg, 
     assert report["exit"]["code"] == 0
     assert printed(dbg.data("output", "--all"), "stderr") == alone.stderr == ""
     assert printed(dbg.data("output", "--all"), "stdout") == alone.stdout
+
+
+#: ways to start a Python that do not name one first, or that name no file
+WAYS = {
+    "a script": "subprocess.call(['./tool', 'a'])",
+    "a shell": "subprocess.call('./tool b; exit 7', shell=True)",
+    "os.system": "os.system(f'{sys.executable} tool c')",
+    "env": "subprocess.call(['/usr/bin/env', 'A=1', sys.executable, 'tool', 'd'], env={})",
+    "stdin": "subprocess.call([sys.executable, '-', 'e'], stdin=open('tool'))",
+    "exec": "os.spawnv(os.P_WAIT, './tool', ['./tool', 'f'])",
+    "a script called like Python": "subprocess.call(['./mypython', 'g'])",
+}
+
+
+@pytest.fixture
+def starter(write_program):
+    """A program that starts a Python script in each of the ways, and the module that this uses."""
+    helper = write_program("helper.py", "def work(n):\n    return n * 2  # @work\n")
+    tool = write_program(
+        "tool",
+        f"#!{sys.executable}\n"
+        "import os, sys\n"
+        "from helper import work\n"
+        "print(sys.argv, work(3), 'sitecustomize' in sys.modules, flush=True)\n"
+        "print([each for each in sys.path if 'probe' in each or 'debugpy' in each])\n"
+        "print([name for name in os.environ if 'PYTHONPATH' in name or 'CHILD' in name])\n"
+        "sys.exit(4)\n",
+    )
+    tool.path.chmod(0o755)
+    shutil.copy(tool.path, tool.path.with_name("mypython"))
+    lines = [f"print({name!r}, {way}, flush=True)" for name, way in WAYS.items()]
+    text = "\n".join(["import os, subprocess, sys", *lines, "print(os.environ.get('PYTHONPATH'))"])
+    return write_program("starter.py", text + "\n"), helper
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no scripts and shells there")
+def test_children_of_scripts_shells_and_env_are_followed_and_see_nothing_of_it(dbg, starter):
+    p, helper = starter
+    alone = subprocess.run(
+        [sys.executable, p.name], cwd=p.path.parent, capture_output=True, text=True
+    )
+    assert alone.returncode == 0, alone.stderr
+
+    report = dbg.data("start", p.name, "-b", helper.at("work"))
+    for _ in WAYS:
+        assert place(report) == helper.at("work"), report
+        assert texts(report)["n"] == "3"
+        report = dbg.data("continue")
+
+    assert report["state"] == "terminated", report
+    assert report["exit"]["code"] == 0
+    assert printed(dbg.data("output", "--all"), "stderr") == alone.stderr == ""
+    assert printed(dbg.data("output", "--all"), "stdout") == alone.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell there")
+def test_a_real_sitecustomize_is_imported_as_well(dbg, write_program, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import builtins\nbuiltins.own = __file__\n")
+    p = write_program(
+        "customized.py",
+        "import subprocess, sys\n"
+        f"env = {{'PYTHONPATH': {str(own)!r}}}\n"
+        "code = 'import os, sitecustomize; print(own, os.environ[\"PYTHONPATH\"])'\n"
+        "subprocess.call(f\"{sys.executable} -c '{code}'\", shell=True, env=env)\n",
+    )
+
+    report = dbg.data("start", p.name)
+
+    assert report["exit"]["code"] == 0
+    output = dbg.data("output", "--all")
+    assert printed(output, "stdout") == f"{own / 'sitecustomize.py'} {own}\n", output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell there")
+def test_a_shell_that_outlives_the_debugger_starts_plain_programs(dbg, write_program, tmp_path):
+    mark, go = tmp_path / "ended", tmp_path / "go"
+    p = write_program(
+        "outlives.py",
+        "import os, subprocess, sys\n"
+        f"os.mkfifo({str(go)!r})\n"
+        f"later = 'read _ < {go}; ' + sys.executable + ' -c \"print(6 * 7)\" > {mark}.new 2>&1'\n"
+        f"shell = subprocess.Popen(f'{{later}}; mv {mark}.new {mark}', shell=True)\n"
+        "print('started')  # @here\n"
+        "shell.wait()\n",
+    )
+    dbg.data("start", p.name, "-b", p.at("here"))
+
+    dbg.data("detach")
+    go.write_text("\n")
+
+    assert wait_for_file(mark) == "42\n"

@@ -244,6 +244,17 @@ def _lead_children(package: str, cache: str) -> None:
 
     handling.setup_to_argv = setup_to_argv
     monkey._get_python_c_args = _get_python_c_args
+    _hurry(lambda: _reach_others(monkey))
+
+
+def _reach_others(monkey: Any) -> None:
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "environment_probe.py")
+    names: dict[str, Any] = {"__name__": "freezeframe_environment", "__file__": path}
+    with open(path, "rb") as file:
+        exec(compile(file.read(), path, "exec"), names)
+    names["install"](monkey)
+    table: Any = importlib.import_module("_pydevd_bundle.pydevd_dont_trace_files")
+    table.DONT_TRACE[os.path.basename(path)] = table.PYDEV_FILE
 
 
 def _hide_this_file() -> None:
