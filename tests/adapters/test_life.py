@@ -109,6 +109,19 @@ def test_a_program_killed_from_outside_is_said_to_be(dbg, sample, project):
     assert ended["exit"]["signal"] == "SIGKILL"
 
 
+def test_a_program_killed_while_it_stands_is_said_to_be(dbg, sample):
+    p = sample("endless")
+    dbg.data("start", p.name, "-b", p.at("turn"), code=0)
+    [session] = dbg.data("status")["sessions"]
+
+    os.kill(session["pid"], signal.SIGKILL)
+
+    # Some debuggers take its status away before anybody sees it, and tell a moment later.
+    facts.wait_until(lambda: dbg.data("status")["sessions"][0]["state"] != "stopped", "it is told")
+    [session] = dbg.data("status")["sessions"]
+    assert session["exit"]["signal"] == "SIGKILL", session
+
+
 def test_a_daemon_killed_from_outside_takes_its_programs_along_and_is_missed(dbg, sample, project):
     _, report = spinning(dbg, sample, project)
     daemon = dbg.data("status")["daemon_pid"]

@@ -35,6 +35,9 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
 
 
 async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
+    for root in list(ctx.hub.roots()):
+        for member in list(root.members()):
+            member.liveness.look()
     if spec.needs in (Needs.SESSION, Needs.LIVE, Needs.STOPPED):
         ctx.found = ctx.hub.find(ctx.session_name, ctx.workspace)
         if spec.needs is Needs.LIVE:

@@ -34,6 +34,7 @@ from . import refusals
 from .bell import Bell
 from .breakpoints import Bindings, Book, Wanted
 from .handles import Handles
+from .liveness import Liveness
 from .looking import look
 from .memory import FrameMemory
 from .moment import FIRST_FRAMES, FrameView, Moment
@@ -110,6 +111,7 @@ class Session:
         #: how often it was put an end to; whoever starts it looks whether that happened meanwhile
         self._ends = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self.liveness = Liveness(self, self._on_event)
         self.thread_names: dict[int, str] = {}
         #: ids of living threads, as far as the debugger tells
         self.threads: set[int] = set()
@@ -331,6 +333,7 @@ class Session:
             case events.ProcessStarted(pid):
                 self.pid = pid if pid is not None else self.pid
                 self.command = event.command or self.command
+                self.liveness.follow(self.pid)
                 self._changed()
             case events.ThreadChanged(thread, alive):
                 (self.threads.add if alive else self.threads.discard)(thread)
@@ -339,7 +342,8 @@ class Session:
             case events.ChildStarted():
                 self._adopt(event)
             case events.Ended(exit):
-                self._end(exit)
+                event = events.Ended(self.liveness.truth(exit))
+                self._end(event.exit)
             case events.CapabilitiesChanged():
                 pass
         self._witness(self, event)
@@ -377,6 +381,7 @@ class Session:
         if (why := self.root.end_reason) and exit.how in ("killed", "lost"):
             exit = Exit(exit.code, exit.signal, "killed", f"the daemon ended because {why}")
         self.exit = exit
+        self.liveness.leave()
         if self.moment is not None and not self.moment.ready.done():
             self.moment.trouble = "the program ended"
         self.moment = None
