@@ -40,11 +40,21 @@ import (
 func TestAdd(t *testing.T) {
 	c := New()
 	if got := c.Add(2); got != 3 { // @test
-		t.Errorf("got %d", got)
+		t.Errorf("got %d of %q", got, "it") // @fails
 	}
+	t.Run("inner", func(t *testing.T) {
+		t.Fatal("no", c.total) // @fatal
+	})
+}
+
+func TestPanics(t *testing.T) {
+	var none *Cart
+	none.Add(1) // @panics
 }
 
 func TestFiles(t *testing.T) {
+	t.Log("no failure")
+	t.Run("skipped", func(t *testing.T) { t.Skip("nor this") })
 	if _, err := os.Stat("cart.go"); err != nil {
 		t.Fatal(err)
 	}
@@ -132,16 +142,37 @@ def test_a_failing_test_is_stopped_in(dbg, shop):
 
     assert frame_of(report)["line"] == shop.line("test")
     assert bare(frame_of(report)["function"]) == "TestAdd"
-    ended = dbg.data("continue")
-    assert ended["exit"]["code"] == 1
-    assert "got 2" in printed(ended)
+    for verbose in (False, True):
+        # The log of the test has the words, or, where that was printed, the call's arguments.
+        if verbose:
+            failed = dbg.data("start", "go", "test", "./cart", "-v", "-run", "TestAdd")
+        else:
+            failed = dbg.data("continue")
+        assert failed["stop"]["exception"]["type"] == "failure"
+        assert failed["stop"]["exception"]["message"] == 'got 2 of "it"'
+        assert shown(failed) == f"cart_test.go:{shop.line('fails')}"
+        assert texts(failed)["got"] == "2"
+        # Once, not once more for each test around it.
+        inner = dbg.data("continue")
+        assert inner["stop"]["exception"]["message"] == "no 2"
+        assert shown(inner) == f"cart_test.go:{shop.line('fatal')}"
+        ended = dbg.data("continue")
+        assert ended["exit"]["code"] == 1
+        assert "FAIL: TestAdd" in printed(ended)
+
+
+def test_a_panic_in_a_test_is_one_stop(dbg, shop):
+    report = dbg.data("start", "-m", "test", "./cart", "-run", "TestPanics")
+
+    assert report["stop"]["exception"]["type"] == "panic"
+    assert dbg.data("continue")["exit"]["code"] == 2
 
 
 def test_a_library_is_no_program(dbg, shop):
     error = dbg.error("start", "./cart", code=1)
 
     assert error["code"] == "not-found"
-    assert error["next"] == "dbg start -m test ./cart"
+    assert error["next"] == "dbg start go test ./cart"
 
 
 def test_errors_of_the_compiler_are_told_as_such(dbg, shop):

@@ -145,7 +145,10 @@ class Marks:
         self._asked["function"] = wanted
         command = self._wire.adapter.breakpoints.in_module
         in_modules = [w for w in wanted if command is not None and w.location.module]
-        own = [WantedBreakpoint(id, Location(function=name)) for id, name in self._own.items()]
+        own = [
+            WantedBreakpoint(id, Location(function=name), self._own_condition(id))
+            for id, name in self._own.items()
+        ]
         bound = await self._set(
             "setFunctionBreakpoints",
             [*(w for w in wanted if w not in in_modules), *own],
@@ -280,6 +283,10 @@ class Marks:
             for index, (name, each) in enumerate(known)
             if name in on
         }
+
+    def _own_condition(self, id: int) -> str | None:
+        known = list(self._wire.adapter.exceptions.functions.values())
+        return known[_FIRST_FILTER - id].condition if id <= _FIRST_FILTER else None
 
     def filter_of(self, stopped: Stopped) -> str | None:
         """Return the filter that a stop at a function of ours means."""

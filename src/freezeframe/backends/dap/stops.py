@@ -316,7 +316,8 @@ class Stops:
         if inquiry is not None:
             thrown = await inquire(self._link.wire, inquiry, stopped.thread)
             label = stopped.description or ""
-            if thrown is not None and not self._link.marks.wants(label, thrown.types):
+            wanted = self._link.marks.wants
+            if thrown is not None and (thrown.known or not wanted(label, thrown.types)):
                 await self._go_on(stopped.thread if stopped.thread is not None else 0)
                 return
             if thrown is not None:

@@ -11,7 +11,7 @@ from typing import Any
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import Exit
 
-from .adapters._descriptor import Ask, Inquiry, Thrown
+from .adapters._descriptor import Ask, AskFunctions, Inquiry, Thrown
 from .wire import Wire
 
 log = logging.getLogger(__name__)
@@ -22,22 +22,36 @@ _LOOK_BACK = 32
 
 async def innermost(wire: Wire, thread: int | None) -> dict[str, Any] | None:
     """Return the innermost frame of a thread, in the adapter's form."""
-    if thread is None:
-        return None
-    body = await wire.request("stackTrace", {"threadId": thread, "startFrame": 0, "levels": 1})
-    frames = body.get("stackFrames") or []
+    frames = await _frames(wire, thread, 1)
     return frames[0] if frames else None
 
 
+async def _frames(wire: Wire, thread: int | None, count: int) -> list[dict[str, Any]]:
+    if thread is None:
+        return []
+    body = await wire.request("stackTrace", {"threadId": thread, "startFrame": 0, "levels": count})
+    return list(body.get("stackFrames") or [])
+
+
 async def inquire(wire: Wire, inquiry: Inquiry, thread: int | None) -> Thrown | None:
-    """Put an adapter file's questions in the innermost frame; return what it makes of them."""
+    """Put an adapter file's questions in a thread's frames; return what it makes of them."""
     try:
-        frame = await innermost(wire, thread)
-        if frame is None:
+        frames = await _frames(wire, thread, 1)
+        if not frames:
             return None
         asked = next(inquiry)
         while True:
-            asked = inquiry.send(await _answer(wire, asked, frame["id"]))
+            needed = asked.count if isinstance(asked, AskFunctions) else asked.frame + 1
+            if needed > len(frames):
+                frames = await _frames(wire, thread, needed)
+            if isinstance(asked, AskFunctions):
+                names = [str(each.get("name", "")) for each in frames[: asked.count]]
+                answer: str | None = "\n".join(names)
+            elif asked.frame < len(frames):
+                answer = await _answer(wire, asked, frames[asked.frame]["id"])
+            else:
+                answer = None
+            asked = inquiry.send(answer)
     except StopIteration as end:
         found: Thrown | None = end.value
         return found

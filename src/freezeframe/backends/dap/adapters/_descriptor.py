@@ -9,7 +9,7 @@ a quirk field here → a pure hook here → never a test for its name elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 from freezeframe.backends.backend import (
@@ -29,13 +29,18 @@ from freezeframe.errors import DebuggerError
 from freezeframe.model.records import dataclass, field
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 
+from ._inquiry import Ask, AskFunctions, FunctionFilter, Inquiry, Thrown
 from ._output import Output
 from ._plan import Dial, Endpoint, Plan, Reverse, Socket, Spawn, Stdio, Surroundings
 
-#: of `_output` and `_plan`, for those who write an adapter
+#: of `_inquiry`, `_output` and `_plan`, for those who write an adapter
 __all__ = (
+    "Ask",
+    "AskFunctions",
     "Dial",
     "Endpoint",
+    "FunctionFilter",
+    "Inquiry",
     "Output",
     "Plan",
     "Reverse",
@@ -43,6 +48,7 @@ __all__ = (
     "Spawn",
     "Stdio",
     "Surroundings",
+    "Thrown",
 )
 
 # --- a child that the debugger offers -----------------------------------------------------------
@@ -100,16 +106,6 @@ def unmatched_braces(message: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionFilter:
-    """A kind of exception that the adapter has no filter for, but a function that it passes
-    through; *read* makes the exception from what the program wrote to its standard error. Without
-    it the stop is looked into (`Exceptions.examine`)."""
-
-    function: str
-    read: Callable[[str], ExceptionInfo] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ModuleBreakpoint:
     """Raw commands that make and remove a breakpoint; *read* returns the debugger's number for it
     and whether it is in place."""
@@ -117,26 +113,6 @@ class ModuleBreakpoint:
     make: Callable[[WantedBreakpoint], str]
     read: Callable[[str], tuple[int, bool] | None]
     remove: Callable[[int], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A question in the innermost frame of a stop: an expression, or a raw command."""
-
-    text: str
-    raw: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Thrown:
-    """An exception, with the names of its type and of all that it inherits from."""
-
-    info: ExceptionInfo
-    types: tuple[str, ...] = ()
-
-
-#: Yields questions, is sent each answer's text (None for a failure), returns what it found out.
-Inquiry = Generator[Ask, str | None, Thrown | None]
 
 
 # --- the groups -----------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from freezeframe.backends.dap.adapters._descriptor import (
     Exceptions,
     Expressions,
     Frames,
+    Inquiry,
     Output,
     Plan,
     Raw,
@@ -52,7 +53,7 @@ from freezeframe.backends.transport.process import signal_name
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, TracebackLine
 
-from . import places, values
+from . import failures, places, values
 
 # --- where it is ---------------------------------------------------------------------------
 
@@ -182,12 +183,19 @@ _KINDS = {"panic": "panic", "fatal error": "fatal"}
 
 def _offered(offered: Sequence[ExceptionFilter], target: Target) -> Sequence[ExceptionFilter]:
     """Before 1.27 it has none, and stops for both; what is not wanted then runs on."""
+    own = (failures.FILTER,) if failures.is_test(target) else ()
     if not offered:
         return (
             ExceptionFilter("panic", "Unrecovered Panics", default=True),
             ExceptionFilter("fatal", "Fatal Throws", default=True),
+            *own,
         )
-    return [replace(each, name=_FILTERS.get(each.name, each.name)) for each in offered]
+    renamed = [replace(each, name=_FILTERS.get(each.name, each.name)) for each in offered]
+    return [*renamed, *own]
+
+
+def _examine(description: str) -> Inquiry | None:
+    return failures.examine(_plain_reason) if description == failures.NAME else None
 
 
 _ERROR_VALUE = re.compile(
@@ -361,6 +369,8 @@ ADAPTER = Adapter(
         offered=_offered,
         filter_of=lambda description: _KINDS.get(description),
         names={ours: theirs for theirs, ours in _FILTERS.items()},
+        functions={failures.NAME: failures.FUNCTION},
+        examine=_examine,
         read=_read_exception,
     ),
     frames=Frames(

@@ -1,0 +1,132 @@
+"""Failing tests: `t.Error`, `t.Fatal` and all that call them."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Callable, Generator, Sequence
+
+from freezeframe.backends.backend import Launch, Target
+from freezeframe.backends.dap.adapters._descriptor import (
+    Ask,
+    AskFunctions,
+    FunctionFilter,
+    Inquiry,
+    Thrown,
+)
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo
+
+NAME = "failure"
+FILTER = ExceptionFilter(NAME, "Failing Tests", default=True)
+
+#: Every failing call comes here, once more for each test around it: the outermost has no parent.
+FUNCTION = FunctionFilter("testing.(*common).Fail", condition="c.parent == nil")
+
+#: tests within tests are no deeper
+_FRAMES = 40
+_FAIL = FUNCTION.function
+_SAYING = re.compile(r"testing\.\(\*common\)\.(Error|Fatal)(?P<formats>f?)")
+#: as many bytes of a test's log are read, and arguments of one call
+_LOG, _ARGUMENTS = 4000, 16
+_ENTRY = re.compile(r"^(?P<indent> *)\S+\.go:\d+: ", re.M)
+
+
+def is_test(target: Target) -> bool:
+    """Whether a program is one that `go test -c` makes."""
+    if not isinstance(target, Launch):
+        return False
+    product = target.recipe.product if target.recipe is not None else ""
+    return product.endswith(".test") or target.program.endswith(".test")
+
+
+def examine(plain: Callable[[str], str]) -> Inquiry:
+    """Read what a failing test says; *plain* makes a value as the program would print it."""
+    names = ((yield AskFunctions(_FRAMES)) or "").splitlines()
+    # `FailNow` begins with the name of `Fail`.
+    at = next((index for index, name in enumerate(names) if not name.startswith(_FAIL)), 0)
+    saying = _SAYING.fullmatch(names[at]) if names else None
+    if saying is None:
+        # A panic fails the test around it too, and is a stop of its own.
+        panicked = bool(names) and names[at].startswith("testing.tRunner")
+        return Thrown(ExceptionInfo(NAME, ""), known=panicked)
+    message = _logged((yield from _log(at)))
+    if message is None:
+        message = yield from _arguments(at, bool(saying["formats"]), plain)
+    return Thrown(ExceptionInfo(NAME, message or ""))
+
+
+def _log(frame: int) -> Generator[Ask, str | None, str]:
+    """Return the end of what the test has logged; with `-v` that is printed, and not kept."""
+    length = _number((yield Ask("len(c.output)", frame=frame)))
+    if not length:
+        return ""
+    begin = max(0, length - _LOG)
+    text = yield Ask(f"string(c.output[{begin}:{length}])", frame=frame)
+    return _unquoted(text or "") or ""
+
+
+def _logged(log: str) -> str | None:
+    """Return the last entry of a log, without the place that it was written from."""
+    entries = list(_ENTRY.finditer(log))
+    if not entries:
+        return None
+    first, *rest = log[entries[-1].end() :].rstrip("\n").split("\n")
+    return "\n".join([first, textwrap.dedent("\n".join(rest))] if rest else [first]).strip("\n")
+
+
+def _arguments(
+    frame: int, formats: bool, plain: Callable[[str], str]
+) -> Generator[Ask, str | None, str]:
+    """Return what is said, from the arguments of the call."""
+    count = _number((yield Ask("len(args)", frame=frame))) or 0
+    values = []
+    for index in range(min(count, _ARGUMENTS)):
+        text = (yield Ask(f"args[{index}]", frame=frame)) or "?"
+        values.append(_printed(plain(text)))
+    if not formats:
+        return " ".join(values)
+    pattern = _unquoted((yield Ask("format", frame=frame)) or "")
+    return ", ".join(values) if pattern is None else _formatted(pattern, values)
+
+
+_VERB = re.compile(r"%(?P<flags>[-+# 0]*\d*(?:\.\d+)?)(?P<verb>[a-zA-Z%])")
+
+
+def _formatted(pattern: str, values: Sequence[str]) -> str:
+    """Return a text with values for its verbs, or behind it where they do not fit."""
+    verbs = [each for each in _VERB.finditer(pattern) if each["verb"] != "%"]
+    simple = all(not each["flags"].strip("+#") and each["verb"] in "dsvqtw" for each in verbs)
+    if not simple or len(verbs) != len(values):
+        return " ".join([pattern, f"({', '.join(values)})"] if values else [pattern])
+    left = iter(values)
+
+    def fill(found: re.Match[str]) -> str:
+        if found["verb"] == "%":
+            return "%"
+        value = next(left)
+        return json.dumps(value, ensure_ascii=False) if found["verb"] == "q" else value
+
+    return _VERB.sub(fill, pattern)
+
+
+_NUMBER = re.compile(r"(?:u?int\d*|uintptr|float\d+|bool|byte|rune) (?P<value>\S+)")
+
+
+def _printed(text: str) -> str:
+    found = _NUMBER.fullmatch(text)
+    return found["value"] if found else text
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
+
+
+def _unquoted(text: str) -> str | None:
+    found = re.match(r'"(?:[^"\\]|\\.)*"', text)
+    if found is None:
+        return None
+    try:
+        return str(json.loads(re.sub(r"\\x([0-9a-f]{2})", r"\\u00\1", found[0])))
+    except ValueError:
+        return found[0][1:-1]
