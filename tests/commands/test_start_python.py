@@ -36,7 +36,7 @@ def test_the_natural_ways_to_a_test_lead_there(dbg, write_program):
         ("python", "--", "-m", "pytest", "test_a.py"),
         ("test_a.py::test_sum", "-b", at),
         ("-m", "pytest", "--adapter", "pdb", "-b", at, "--", "-q"),
-        ("pytest -q test_a.py",),
+        ("pytest -q test_a.py", "-b", at),
     ):
         report = (
             dbg.data("start", *words, "--name", "t")
