@@ -282,6 +282,7 @@ def test_code_under_pytest_is_stopped_in(dbg, program):
     assert place(report) == p.at("discount")
     assert report["stop"]["thread"]["name"] == "MainThread"
     dbg.data("breakpoint", "remove", "--all")
+    assert place(dbg.data("continue")) == p.at("assert")
     ended = dbg.data("continue")
     assert ended["exit"]["code"] == 1
     assert "1 failed, 1 passed" in printed(ended)

@@ -35,6 +35,7 @@ _AT_ONCE = (
     ("_freezeframe_cures", "cures_probe.py"),
     ("_freezeframe_names", str(NAMES_PROBE)),
     ("_freezeframe_functions", "functions_probe.py"),
+    ("_freezeframe_failures", "failures_probe.py"),
     ("_freezeframe", "main_probe.py"),
 )
 _LATER = (

@@ -81,6 +81,7 @@ def _read_told(body: Mapping[str, Any], text: str) -> ExceptionInfo | None:
         ]
         links = tuple(LinkedException(str(how), str(words)) for how, words in told["links"])
         details = tuple(str(line) for line in told["details"])
+        mode = "test-failing" if told["failing"] else body.get("breakMode")
     except (ValueError, KeyError, TypeError):
         return None
     if lines and _is_pydevd(lines[-1].path):
@@ -90,7 +91,7 @@ def _read_told(body: Mapping[str, Any], text: str) -> ExceptionInfo | None:
         message=_message(body),
         traceback=tuple(line for line in lines if not _is_pydevd(line.path)),
         causes=tuple(each.words for each in links if each.relation == "cause"),
-        mode=body.get("breakMode"),
+        mode=mode,
         links=links,
         details=details,
     )

@@ -61,7 +61,8 @@ def install(session: str) -> str:
     debugger = sys.modules["_freezeframe_cures"].current()
     if debugger is not None and debugger is not _state["debugger"]:
         _state["debugger"] = debugger
-        for cure in sys.modules["_freezeframe_cures"].CURES:
+        failures = sys.modules["_freezeframe_failures"]
+        for cure in (failures.failing_tests, *sys.modules["_freezeframe_cures"].CURES):
             try:
                 cure(debugger)
                 done.append(cure.__name__)

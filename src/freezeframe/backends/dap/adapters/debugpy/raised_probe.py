@@ -70,4 +70,5 @@ def _told(debugger: Any, frames: Any, asked: bool) -> dict[str, Any] | None:
         "lines": lines[::-1],
         "links": _exceptions.links(error, asked),
         "details": _exceptions.details(error, asked),
+        "failing": sys.modules["_freezeframe_failures"].is_failure(error),
     }
