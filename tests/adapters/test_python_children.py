@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,18 @@ METHODS = ["fork", "spawn", "forkserver"]
 def spawns(program):
     """The parent, with the child beside it."""
     return program("spawns.py"), program("child.py")
+
+
+def assert_secret(dbg):
+    """Assert that no command line, which all users can read, holds what opens the port."""
+    lines = list(dbg.processes().values())
+    files = {Path(found) for line in lines for found in re.findall(r"@(/\S+/token)\b", line)}
+    [file] = files
+    assert file.stat().st_mode & 0o077 == 0
+    assert sum(str(file) in line for line in lines) >= 2  # the parent and its child
+    token = file.read_text()
+    assert len(token) == 32
+    assert not [line for line in lines if token in line]
 
 
 def test_a_program_with_children_ends_as_it_does_without_a_debugger(dbg, spawns):
@@ -44,6 +57,7 @@ def test_a_breakpoint_in_a_child_is_hit_and_the_tree_is_shown(dbg, spawns):
     sessions = {each["name"]: each for each in dbg.data("sessions")["sessions"]}
     assert sessions[report["session"]]["parent"] in sessions
     assert sessions[report["session"]]["state"] == "stopped"
+    assert_secret(dbg)
 
     second = dbg.data("continue")
     assert place(second) == child.at("child")
@@ -81,6 +95,7 @@ def test_a_breakpoint_in_a_worker_is_hit(dbg, program, method):
 
     assert place(report) == p.at("worker")
     assert texts(report)["number"] == "7"
+    assert_secret(dbg)
     dbg.data("breakpoint", "remove", "--all")
     dbg.data("continue")
     assert dbg.data("await")["exit"]["code"] == 0

@@ -68,9 +68,10 @@ class Ground(Held):
         ground = cls(adapter, paths.scratch())
         if adapter.start.reverse(target):
             ground.listener = await Listener.open(ground._connected)
-            ground.endpoint = Endpoint(
-                ground.listener.host, ground.listener.port, os.urandom(16).hex()
-            )
+            token, file = os.urandom(16).hex(), os.path.join(ground.directory, "token")
+            with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as secret:
+                secret.write(token)
+            ground.endpoint = Endpoint(ground.listener.host, ground.listener.port, token, file)
         if adapter.start.needs_port(target):
             ground.port = free_port()
         if adapter.start.stdio_fifos and isinstance(target, Launch):

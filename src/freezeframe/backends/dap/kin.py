@@ -199,11 +199,11 @@ class Kin:
             return
         if isinstance(root.target, Core) or not root.target.follow_children:
             return
-        token = ground.endpoint.token
+        file = ground.endpoint.token_file
         callers = [
             pid
             for pid in ground.process.note_descendants()
-            if pid not in self._by_pid and _was_told(pid, token)
+            if pid not in self._by_pid and _was_told(pid, file)
         ]
         limit_s = root.config.timeouts.initialize_s
         await asyncio.gather(*(self._called_or_gone(pid, limit_s) for pid in callers))
@@ -213,10 +213,10 @@ class Kin:
         await happened_or_gone(called, pid, timeout_s=limit_s)
 
 
-def _was_told(pid: int, token: str) -> bool:
-    """The secret of our port stands on the command line of every process that will call it."""
+def _was_told(pid: int, file: str) -> bool:
+    """Where the secret lies stands on the command line of every process that will call our port."""
     try:
-        return any(token in word for word in command_line(pid))
+        return any(file in word for word in command_line(pid))
     except NotFound:
         return False
 

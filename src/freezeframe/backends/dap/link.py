@@ -148,8 +148,7 @@ class Link:
         self.interpreter = self.plan.interpreter or self.interpreter
         spawn = self.plan.spawn
         if spawn is not None:
-            secret = ground.endpoint.token if ground.endpoint is not None else None
-            self.command = tuple("…" if word == secret else word for word in spawn.argv)
+            self.command = spawn.argv
             process = ground.spawn(spawn, target)
             if spawn.role == "program":
                 self.pid = process.pid

@@ -42,6 +42,8 @@ class Endpoint:
     host: str
     port: int
     token: str
+    #: holds the token, for its owner alone; other users can read command lines, and not this
+    token_file: str
 
 
 @dataclass(frozen=True, slots=True)

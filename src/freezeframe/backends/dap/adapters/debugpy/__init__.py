@@ -132,7 +132,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         "--connect",
         f"{around.endpoint.host}:{around.endpoint.port}",
         "--adapter-access-token",
-        around.endpoint.token,
+        f"@{around.endpoint.token_file}",
     )
     configure = ("--configure-subProcess", str(target.follow_children))
     env = dict(target.env)

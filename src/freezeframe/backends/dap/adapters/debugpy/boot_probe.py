@@ -43,7 +43,8 @@ def main() -> None:
     # The package first: it prepares the way for pydevd.
     names = ("debugpy", "debugpy.server.cli")
     cli = _load(os.path.dirname(package), cache, package, names)
-    _hurry(_skip_descriptions, _skip_pause, _hide_this_file, _end_without_a_record)
+    _hurry(_keep_the_secret, _skip_descriptions, _skip_pause, _hide_this_file)
+    _hurry(_end_without_a_record)
     _hurry(lambda: _lead_children(package, cache))
     _leave_the_stage()
     cli.main()
@@ -84,7 +85,7 @@ def prepare_child(package: str, cache: str) -> Any:
     finally:
         if not inherited:
             del os.environ[quiet]
-    _hurry(_skip_pause, _hide_from_pydevd, lambda: _lead_children(package, cache))
+    _hurry(_keep_the_secret, _skip_pause, _hide_from_pydevd, lambda: _lead_children(package, cache))
     return pydevd
 
 
@@ -92,7 +93,9 @@ def prepare_running(package: str, cache: str) -> Any:
     """Return debugpy, imported in a program that runs already and ready to connect."""
     names = ("debugpy.server", "debugpy")
     debugpy = _load(os.path.dirname(package), cache, package, names, alone=False)
-    _hurry(_skip_descriptions, _skip_pause, lambda: _lead_children(package, cache))
+    _hurry(
+        _keep_the_secret, _skip_descriptions, _skip_pause, lambda: _lead_children(package, cache)
+    )
     return debugpy
 
 
@@ -207,6 +210,34 @@ def _skip_pause() -> None:
             pydevd.time = time
 
     pydevd.PyDB.initialize_network = initialize_network
+
+
+def _keep_the_secret() -> None:
+    """Have pydevd hand on the name of the file that holds the secret, and tell us what is in it.
+
+    It puts what it was given as the secret on the command line of each child, where every user of
+    the machine can read it.
+    """
+    kind: Any = importlib.import_module("pydevd")._Authentication
+    slot: Any = kind.__dict__["client_access_token"]
+    known: dict[str, str] = {}
+
+    def get(self: Any) -> Any:
+        word = slot.__get__(self, kind)
+        return known.get(word, word)
+
+    def put(self: Any, word: Any) -> None:
+        if isinstance(word, str) and word.startswith("@"):
+            # At once: a process may leave its root directory, or its user.
+            try:
+                with open(word[1:], encoding="ascii") as file:
+                    known[word] = file.read()
+            except OSError:
+                pass
+        slot.__set__(self, word)
+
+    if not isinstance(slot, property):  # a program that is joined again has it
+        kind.client_access_token = property(get, put)
 
 
 def _lead_children(package: str, cache: str) -> None:

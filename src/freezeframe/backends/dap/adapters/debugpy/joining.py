@@ -39,7 +39,8 @@ def injector(target: Attach, package: str, cache: str, endpoint: Endpoint) -> Sp
         str(int(target.follow_children)),
     )
     # The secret does not stand where every user can read it.
-    return Spawn(argv, "/", target.env, role="injector", input=f"{endpoint.token}\n")
+    secret = f"{endpoint.token}@{endpoint.token_file}\n"
+    return Spawn(argv, "/", target.env, role="injector", input=secret)
 
 
 def interpreter(pid: int) -> str:
