@@ -48,6 +48,8 @@ class Case(unittest.TestCase):
         for n in (1, 2):
             with self.subTest(n=n):
                 self.assertEqual(n, 1)  # @subtest
+def test_exit():
+    sys.exit(4)  # @exit
 def test_untraced():
     assert sys.gettrace() is None
 """
@@ -113,6 +115,8 @@ def test_a_failing_test_of_pytest_stops_with_the_values_that_it_compared(
     report = dbg.data("continue")
     assert failure(report) == ("AssertionError", "2 != 1")
     assert texts(report)["n"] == "2"
+    report = dbg.data("continue")
+    assert (place(report), failure(report)) == (p.at("exit"), ("SystemExit", "4"))
     ended = dbg.data("continue")
 
     assert ended["exit"]["code"] == 1
@@ -126,6 +130,16 @@ def test_a_failing_test_of_pytest_stops_with_the_values_that_it_compared(
     )
     assert plain.returncode == 1
     assert summary.rpartition(" in ")[0] == plain.stdout.splitlines()[-1].rpartition(" in ")[0]
+
+
+def test_a_module_that_pytest_cannot_import_stops_at_the_import(dbg, write_program):
+    p = write_program("test_import.py", "import nothing_there  # @import\n")
+
+    report = dbg.data("start", "-m", "pytest", "-q", p.name, env=WITH_PYTEST)
+
+    assert failure(report) == ("ModuleNotFoundError", "No module named 'nothing_there'")
+    assert place(report) == p.at("import")
+    assert dbg.data("continue")["exit"]["code"] == 2
 
 
 def test_failing_tests_do_not_stop_when_nothing_is_to_be_caught(dbg, write_program):

@@ -161,13 +161,13 @@ def untraced(debugger: Any) -> None:
 
 
 def _resume_values() -> None:
-    values: Any = sys.modules["_freezeframe_values"]
-    values.resumed()
+    sys.modules["_freezeframe_values"].resumed()
 
 
 def system_exit(debugger: Any) -> None:
-    # `breakOnSystemExit: []` still stops on sys.exit("text").
-    debugger.ignore_system_exit_code = lambda _exit: True
+    # `breakOnSystemExit: []` still stops on sys.exit("text"); a test is not meant to end so.
+    failures = sys.modules["_freezeframe_failures"]
+    debugger.ignore_system_exit_code = lambda exit: not failures.is_failure(exit)
 
 
 def slow_values(debugger: Any) -> None:

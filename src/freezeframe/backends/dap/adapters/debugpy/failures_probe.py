@@ -68,6 +68,10 @@ def _stop(kind: Any, value: Any, trace: Any) -> None:
     while step is not None and not debugger.in_project_scope(step.tb_frame):
         step = step.tb_next
     if step is None:
+        # pytest tells of a module that cannot be imported in words of its own.
+        cause = value.__cause__
+        if cause is not None:
+            _stop(type(cause), cause, cause.__traceback__)
         return
     _failures.append(value)
     try:
