@@ -58,9 +58,9 @@ def _join(
             exec(compile(file.read(), boot, "exec"), names)
         debugpy = names["prepare_running"](package, cache)
         debugpy.configure(subProcess=follow)
-        secret, _, file = token.partition("@")
+        secret, _, path = token.partition("@")
         # Its children are told the file: their command lines are public. A container has none.
-        named = "@" + file if os.access(file, os.R_OK) else secret
+        named = "@" + path if os.access(path, os.R_OK) else secret
         debugpy.connect((host, port), access_token=named)
     finally:
         # debugpy adds variables of its own.
