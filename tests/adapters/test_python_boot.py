@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
+import debugpy
 import pytest
 
+from freezeframe.backends.dap.adapters import debugpy as debugpy_adapter
 from harness.reports import printed
 
 _USES_BORROWED_MODULES = """\
@@ -80,3 +86,24 @@ def test_debugpy_is_compiled_once_for_an_interpreter_that_keeps_no_bytecode(dbg,
     assert not list(copy.rglob("*.pyc"))
     dbg.data("start", program.name)
     assert kept() == first
+
+
+def test_a_child_whose_debugger_leaves_before_it_says_anything_runs(write_program):
+    p = write_program("plain.py", "import sys\nprint('ran', sys.argv[1:])\nsys.exit(3)\n")
+    probes = os.path.dirname(debugpy_adapter.__file__)
+    package = os.path.dirname(debugpy.__file__)
+    words = [os.path.join(probes, "child_probe", "pydevd.py"), "--freezeframe-cache="]
+    words += [f"--freezeframe-package={package}", "--multiprocess", "--json-dap-http"]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        words += ["--client", "127.0.0.1", "--port", str(listener.getsockname()[1])]
+        with subprocess.Popen(
+            [sys.executable, *words, "--file", str(p.path), "a"], stdout=subprocess.PIPE, text=True
+        ) as child:
+            try:
+                listener.accept()[0].close()
+                output, _ = child.communicate(timeout=30)
+            finally:
+                child.kill()
+
+    assert output == "ran ['a']\n"
+    assert child.returncode == 3

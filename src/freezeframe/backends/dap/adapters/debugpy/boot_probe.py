@@ -86,6 +86,7 @@ def prepare_child(package: str, cache: str) -> Any:
         if not inherited:
             del os.environ[quiet]
     _hurry(_keep_the_secret, _skip_pause, _hide_from_pydevd, lambda: _lead_children(package, cache))
+    _hurry(_run_when_alone)
     return pydevd
 
 
@@ -238,6 +239,20 @@ def _keep_the_secret() -> None:
 
     if not isinstance(slot, property):  # a program that is joined again has it
         kind.client_access_token = property(get, put)
+
+
+def _run_when_alone() -> None:
+    """A child whose debugger left before it said anything: pydevd would wait for it for ever."""
+    pydevd: Any = sys.modules["pydevd"]
+    dispose = pydevd.PyDB.dispose_and_kill_all_pydevd_threads
+
+    def dispose_and_kill_all_pydevd_threads(self: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return dispose(self, *arguments, **named)
+        finally:
+            self.ready_to_run = True
+
+    pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
 
 
 def _lead_children(package: str, cache: str) -> None:
