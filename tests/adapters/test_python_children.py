@@ -74,6 +74,8 @@ def test_a_program_whose_children_are_ignored_ends_as_well(dbg, spawns):
 
     assert report["state"] == "terminated"
     assert report["exit"]["code"] == 5
+    # It was passed in the children: nothing may imply that no one came there.
+    assert "breakpoints were not set in child processes: --child follow" in report["notes"]
 
 
 @pytest.mark.parametrize("method", METHODS)

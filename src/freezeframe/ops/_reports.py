@@ -9,7 +9,7 @@ from freezeframe import files
 from freezeframe.backends import select
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.forks import Forks
-from freezeframe.backends.native import can_fork
+from freezeframe.backends.native import binary_kind, can_fork
 from freezeframe.model.answers import Instruction, StepTrail, StopReport
 from freezeframe.model.places import Location, Source
 from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame, StopReason
@@ -227,7 +227,12 @@ def _unfollowed(ctx: Context, root: Session) -> tuple[str, ...]:
         return ()
     debugger = select.known(ctx.config).get(backend.tool.name)
     ways = [way.value for way in debugger.forks if way is not Forks.PARENT] if debugger else []
-    if not ways or not can_fork(target.program):
+    if not ways:
+        return ()
+    if target.module or binary_kind(target.program) is None:
+        # Nothing in a script or a module says whether it starts any.
+        return (f"breakpoints were not set in child processes: --child {' or '.join(ways)}",)
+    if not can_fork(target.program):
         return ()
     return (f"child processes were left alone: --child {' or '.join(ways)}",)
 
