@@ -73,6 +73,7 @@ ALLOWED_IN_BACKENDS = {
     "python": {"backend"},
     "debugger": {"backend", "forks"},
     "native": {"backend", "transport"},
+    "panics": set(),
     "lldb": {"backend", "forks", "native", "transport"},
     "select": {
         "backend",
@@ -94,6 +95,7 @@ ALLOWED_IN_BACKENDS = {
         "gdb",
         "lldb",
         "native",
+        "panics",
         "python",
         "snapshots",
         "sources",
@@ -109,6 +111,7 @@ ALLOWED_IN_BACKENDS = {
         "gdb",
         "lldb",
         "native",
+        "panics",
         "php",
         "python",
         "transport",

@@ -131,6 +131,36 @@ def test_a_second_panic_is_reported_with_its_own_message(dbg, native):
     assert "worker failed: true" in printed(dbg.data("output", "--all"))
 
 
+CAPTURED = r"""
+#[test]
+fn formatted() { let left = 3; assert_eq!(left, 4, "sum \u{e9}"); }
+
+#[test]
+fn constant() { panic!("just words"); }
+
+#[test]
+fn owned() { std::panic::panic_any(String::from("own words")); }
+
+#[test]
+fn strange() { std::panic::panic_any(7); }
+"""
+
+
+def test_a_panic_that_the_test_harness_captures_has_its_message(dbg, native):
+    p = native(CAPTURED, "--test")
+
+    report = dbg.data("start", p.name, "--", "--test-threads=1")
+
+    assert report["stop"]["exception"]["message"] == "just words"
+    report = dbg.data("continue")
+    message = report["stop"]["exception"]["message"]
+    assert message == "assertion `left == right` failed: sum é\n  left: 3\n right: 4"
+    assert texts(report)["left"] == "3"
+    said = [dbg.data("continue")["stop"]["exception"]["message"] for _ in range(2)]
+    assert said == ["own words", ""]
+    assert dbg.data("continue")["exit"]["code"] == 101
+
+
 def test_panics_can_be_let_go(dbg, native):
     p = native(PANICS)
     dbg.data("catch", "off")

@@ -207,8 +207,6 @@ class Stops:
             self.words = {"exceptionId": stopped.description, "description": stopped.text}
         name = self._link.marks.filter_of(stopped)
         if name is not None:
-            read = self._link.adapter.exceptions.functions[name].read
-            self.exception = read(self._said()) if read is not None else None
             stopped = replace(
                 stopped, reason=StopReason.EXCEPTION, description=name, breakpoints=()
             )
@@ -323,6 +321,9 @@ class Stops:
             if thrown is not None:
                 mode = self._link.marks.filter_named(label)
                 self.exception = replace(thrown.info, mode=thrown.info.mode or mode)
+        function = self._link.adapter.exceptions.functions.get(stopped.description or "")
+        if self.exception is None and function is not None and function.read is not None:
+            self.exception = function.read(self._said())
         self._link.emit(stopped)
 
     async def _go_on(self, thread: int) -> None:

@@ -11,8 +11,8 @@ from freezeframe.model.stops import ExceptionInfo
 @dataclass(frozen=True, slots=True)
 class FunctionFilter:
     """A kind of exception that the adapter has no filter for, but a function that it passes
-    through, where *condition* holds; *read* makes the exception from what the program wrote to its
-    standard error. Without it the stop is looked into (`Exceptions.examine`)."""
+    through, where *condition* holds. The stop is looked into (`Exceptions.examine`); *read* makes
+    the exception from what the program wrote to its standard error, where that finds nothing."""
 
     function: str
     read: Callable[[str], ExceptionInfo] | None = None

@@ -10,6 +10,7 @@ from freezeframe.backends import lldb
 from freezeframe.backends.backend import Core, Target
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo
 
+from . import _panics
 from ._descriptor import Ask, Inquiry, Thrown
 
 
@@ -33,8 +34,19 @@ _SAYING = ("std::runtime_error", "std::logic_error")
 _MAX_BASES = 16
 
 
+_PANICS = _panics.Commands(
+    # A raw command may be answered for another thread.
+    argument=lambda machine, index: Ask(f"(unsigned long)$arg{index + 1}"),
+    words=lambda at, count: f"memory read --force --format x --size 8 --count {count} {at:#x}",
+    symbol=lambda at: f"image lookup --address {at:#x}",
+)
+
+
 def examine(description: str) -> Inquiry | None:
-    """Ask for the type and the words of a C++ exception, at the runtime's own functions."""
+    """Ask for the type and the words of a C++ exception, or those of a panic, at the runtimes' own
+    functions."""
+    if description == "panic":
+        return _panics.examine(_PANICS)
     lower = description.lower()
     if "throw" in lower:
         return _thrown("$arg2", "$arg1")

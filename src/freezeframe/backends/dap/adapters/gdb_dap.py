@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends import gdb
+from freezeframe.backends import gdb, panics
 from freezeframe.backends.backend import (
     Attach,
     Core,
@@ -44,7 +44,7 @@ from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 
-from . import _lldb
+from . import _lldb, _panics
 from ._descriptor import (
     Adapter,
     Ask,
@@ -206,7 +206,17 @@ def _filters(offered: Sequence[ExceptionFilter], target: Target) -> tuple[Except
     )
 
 
+_PANICS = _panics.Commands(
+    argument=lambda machine, index: Ask(panics.registers(machine)[index]),
+    words=lambda at, count: f"x/{count}xg {at:#x}",
+    symbol=lambda at: f"info symbol {at:#x}",
+    machine="show architecture",
+)
+
+
 def _examine(description: str) -> Inquiry | None:
+    if description == "panic":
+        return _panics.examine(_PANICS)
     return _look_at_thrown() if description in ("throw", "catch", "rethrow") else None
 
 

@@ -1,21 +1,21 @@
-"""What a C++ exception is and says, at the moment when it is thrown or caught."""
+"""What a C++ exception is and says, when it is thrown or caught; what a Rust panic says."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
+from freezeframe.backends import panics
 from freezeframe.backends.console.reader import quote
 from freezeframe.backends.gdb.texts import tidy
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo
 
 from .line import Line, at
+from .machine import read_memory
 
 #: an exception whose type cannot be told
 UNKNOWN = "exception"
-#: registers of the first and second argument of a function: object and type of `__cxa_throw`
-_ARGUMENTS = {"x86-64": ("$rdi", "$rsi"), "aarch64": ("$x0", "$x1"), "riscv": ("$a0", "$a1")}
 #: the same where the library has probes, which stand for the first and second of what they tell
 _TOLD = ("$_probe_arg0", "$_probe_arg1")
 #: bases between a class and std::exception
@@ -66,10 +66,8 @@ async def _by_arguments(line: Line, where: str) -> tuple[list[str], str]:
     try:
         types = [await _type_at(line, where, info)]
     except DebuggerError:
-        machine = await line.cli("show architecture")
-        object, info = next(
-            (regs for name, regs in _ARGUMENTS.items() if name in machine), ("$rdi", "$rsi")
-        )
+        # object and type of `__cxa_throw`
+        object, info = await _registers(line)
         types = [await _type_at(line, where, info)]
     way = f"(char*){info}"
     while types[-1] != "std::exception" and len(types) < _DEEPEST:
@@ -79,6 +77,36 @@ async def _by_arguments(line: Line, where: str) -> tuple[list[str], str]:
         except DebuggerError:
             break
     return types, object
+
+
+async def _registers(line: Line) -> tuple[str, str]:
+    """Return the registers of the first and second argument of a function."""
+    return panics.registers(await line.cli("show architecture"))
+
+
+async def panicked(line: Line, thread: int | None) -> str | None:
+    """Return what a Rust panic says, where `rust_panic` begins; None where it cannot be told."""
+    where = at(thread, 0)
+    try:
+        numbers = []
+        for register in await _registers(line):
+            body = await line.ask(f"-data-evaluate-expression{where} {quote(register)}")
+            numbers.append(int(str(body.get("value", "")).split()[0], 0))
+        reading = panics.message(*numbers)
+        asked = next(reading)
+        while True:
+            asked = reading.send(await _answer(line, asked))
+    except StopIteration as end:
+        said: str | None = end.value
+        return said
+    except (DebuggerError, ValueError, IndexError):
+        return None
+
+
+async def _answer(line: Line, asked: panics.Words | panics.Symbol) -> bytes | str | None:
+    if isinstance(asked, panics.Symbol):
+        return await line.cli(f"info symbol {asked.address:#x}")
+    return (await read_memory(line, hex(asked.address), asked.count * 8))[1]
 
 
 async def _type_at(line: Line, where: str, address: str) -> str:

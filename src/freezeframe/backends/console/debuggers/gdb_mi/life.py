@@ -450,7 +450,9 @@ class GdbLife(GdbFamily):
     async def _examine(self, filter: str, thread: int | None) -> ExceptionInfo | None:
         """Return what a filter caught; None where it is of no type that the filter names."""
         if filter == "panic":
-            return replace(panic_info(self._last_words()), mode=filter)
+            told = panic_info(self._last_words())
+            said = await exceptions.panicked(self._line, thread)
+            return replace(told, message=said or told.message, mode=filter)
         if filter == "sanitizer":
             return replace(await self._sanitized(thread), mode=filter)
         if thread is None:
