@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,19 @@ def test_a_debugger_that_is_killed_while_the_program_stands_is_told_as_killed(db
     facts.wait_until(lambda: "lost" in dbg("status").out, "the loss is told")
     assert "lldb-dap was killed by SIGKILL" in dbg("status").out
     facts.wait_until(lambda: not programs(dbg), "the program is gone too")
+
+
+def test_a_debugger_that_stands_still_is_waited_for_no_longer_than_was_asked_for(dbg, endless):
+    dbg("start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4")
+    [adapter] = adapters(dbg)
+    os.kill(adapter, signal.SIGSTOP)
+    began = time.monotonic()
+    told = dbg("continue", "--timeout", "1")
+    assert time.monotonic() - began < 10, told
+    assert "lldb-dap did not answer within 1 s." in told.err
+    os.kill(adapter, signal.SIGCONT)
+    # What it was asked for then is not lost.
+    facts.wait_until(lambda: "running" in dbg("status").out, "it goes on")
 
 
 def test_a_debugger_that_is_killed_while_it_starts_leaves_no_program(dbg, endless):

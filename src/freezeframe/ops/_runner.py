@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from freezeframe.backends.backend import Feature
-from freezeframe.errors import DebuggerLost, UsageError
+from freezeframe.errors import DebuggerLost, DebuggerTimeout, UsageError
 from freezeframe.session import refusals
 from freezeframe.session.waiting import wait_end
 
@@ -14,6 +15,8 @@ from ._registry import Effect, Needs, OpSpec
 
 #: for the end of a program to be known whose debugger does not answer any more
 _END_S = 1.0
+#: beyond the caller's time limit, for a stop that came within it to be looked at
+_MARGIN_S = 3.0
 
 
 async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
@@ -22,8 +25,18 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     An operation that looks at a stopped program, or changes it, has the debugger to itself while
     it works; one that resumes takes its turn only to do so; a control operation never waits.
     """
+    limit_s = _limit_s(spec, arguments)
     try:
-        return await _run(spec, ctx, arguments)
+        async with asyncio.timeout(None if limit_s is None else limit_s + _MARGIN_S):
+            return await _run(spec, ctx, arguments)
+    except TimeoutError:
+        if limit_s is None or ctx.found is None:
+            raise
+        backend = ctx.found.backend
+        who = backend.tool.name if backend is not None else "the debugger"
+        raise DebuggerTimeout(
+            f"{who} did not answer within {limit_s:g} s.", next="dbg await"
+        ) from None
     except DebuggerLost:
         # How the program ended says more than that its debugger does not answer.
         if ctx.found is None or not await wait_end(ctx.found, _END_S):
@@ -32,6 +45,14 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     except UsageError as wrong:
         wrong.next = wrong.next or f"dbg help {spec.name}"
         raise
+
+
+def _limit_s(spec: OpSpec, arguments: dict[str, Any]) -> float | None:
+    """Return how long the caller gives a live debugger; one that is started takes its own time."""
+    if spec.needs not in (Needs.LIVE, Needs.STOPPED):
+        return None
+    limit_s = arguments.get("timeout")
+    return limit_s if isinstance(limit_s, int | float) else None
 
 
 async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
