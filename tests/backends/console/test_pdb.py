@@ -187,8 +187,11 @@ async def test_a_value_that_cannot_be_shown_costs_no_other(tmp_path):
         shown = {v.name: v for v in await python.all_locals()}
 
         assert shown["n"].text == "1"
-        assert shown["slow"].failed
-        assert "took too long" in shown["slow"].text
+        assert shown["slow"].text == "Slow()"  # nobody asked for its `__repr__`
+        asked = await python.evaluate("slow")
+        assert asked.failed
+        assert "took too long" in asked.text
+        assert (await python.evaluate("n")).text == "1"
 
 
 @on_loop

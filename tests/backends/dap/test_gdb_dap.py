@@ -79,13 +79,18 @@ def test_the_program_is_known_before_its_breakpoints_are_set(tmp_path):
     assert plan.spawn.argv[-2:] == ("-i=dap", str(program))
 
 
-@pytest.mark.parametrize(("version", "taken"), [("16.3", "gdb-dap"), ("13.1", "gdb-mi")])
-def test_a_gdb_that_speaks_dap_is_spoken_to_in_dap(tmp_path, monkeypatch, version, taken):
+@pytest.mark.parametrize(
+    ("version", "kind", "taken"),
+    [("16.3", None, "gdb-mi"), ("13.1", None, "gdb-mi"), ("16.3", "dap", "gdb-dap")],
+)
+def test_gdb_s_machine_interface_is_taken_unless_dap_is_asked_for(
+    tmp_path, monkeypatch, version, kind, taken
+):
     monkeypatch.setattr(lldb_dap.glob, "glob", lambda pattern: [])
     _gdb(tmp_path, version)
     program = tmp_path / "program"
     program.write_bytes(b"\x7fELF" + bytes(60))
 
-    choice = select.choose(str(program), env={"PATH": str(tmp_path)}, config=Config())
+    choice = select.choose(str(program), name=kind, env={"PATH": str(tmp_path)}, config=Config())
 
     assert choice.debugger.name == taken
