@@ -41,7 +41,9 @@ def walked(dbg, *words):
 def good_and_bad(dbg, write_program):
     """A run that passes, and one that fails at its third price."""
     p = write_program("cart.py", CARTS.format(special=-1))
-    assert walked(dbg, p.name, "-b", p.at("cut"), "-b", p.at("whole"))["exit"]["code"] == 0
+    dbg.data("break", p.at("cut"))
+    dbg.data("break", p.at("whole"))
+    assert walked(dbg, p.name)["exit"]["code"] == 0
     dbg("save", "good")
     p.path.write_text(CARTS.format(special=30))
     assert walked(dbg, p.name)["exit"]["code"] == 1

@@ -16,6 +16,7 @@ from freezeframe.model.stops import (
     ExceptionInfo,
     Exit,
     Frame,
+    LinkedException,
     Stop,
     StopReason,
     Thread,
@@ -79,6 +80,8 @@ exceptions = st.builds(
     words,
     some(st.builds(TracebackLine, words, number, words, words, st.booleans()), 12),
     words,
+    some(words),
+    some(st.builds(LinkedException, st.sampled_from(["cause", "context"]), words)),
     some(words),
     maybe,
 )
@@ -280,7 +283,9 @@ def test_what_is_left_out_is_named_with_the_command_that_shows_it():
     text = shown(crowded(), budget_tokens=120)
 
     assert " more locals (dbg locals --range " in text
-    assert " bytes of output (dbg output --since 0 --budget 1400)\n" in text
+    assert " bytes of output (dbg output --since 0 --budget 1800)\n" in text
+    whole = shown(a.OutputAnswer(crowded().output, "app", "stopped"), budget_tokens=1800)
+    assert whole.count("| printed\n") == 500
 
 
 def test_source_shrinks_around_the_current_line():

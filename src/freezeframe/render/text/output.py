@@ -67,37 +67,39 @@ class Follower:
         return shown
 
 
-def _marked(size: int) -> int:
-    """Return room for that many bytes of lines that were not looked at, with their marks."""
-    return size + size // 8
-
-
 def _mark(stream: str) -> tuple[str, Tone]:
     return _MARKS.get(stream, ("| ", Tone.OUTPUT))
 
 
-def _newest(chunks: Sequence[Chunk], enough: int) -> tuple[list[Chunk], int]:
-    """Return the newest chunks, *enough* characters of them, and the bytes of all older ones.
+def _newest(chunks: Sequence[Chunk], enough: int) -> tuple[list[Chunk], int, int]:
+    """Return the newest chunks, *enough* characters of them, the bytes of all older ones, and the
+    bytes of the marks that their lines would have.
 
     Ten megabytes may have come since the last stop; no more is looked at than can be shown.
     """
     newest: list[Chunk] = []
-    older = 0
+    older = marks = 0
+
+    def pass_over(text: str, stream: str) -> None:
+        nonlocal older, marks
+        older += size(text)
+        marks += (text.count("\n") + 1) * len(_mark(stream)[0])
+
     for chunk in reversed(chunks):
         if enough <= 0:
-            older += size(chunk.text)
+            pass_over(chunk.text, chunk.stream)
             continue
         if len(chunk.text) > enough:
             # Begin with a whole line where there is one.
             start = chunk.text.find("\n", len(chunk.text) - enough) + 1
             start = start if 0 < start < len(chunk.text) else len(chunk.text) - enough
-            older += size(chunk.text[:start])
+            pass_over(chunk.text[:start], chunk.stream)
             chunk = Chunk(chunk.stream, chunk.text[start:])
             enough = 0
         enough -= len(chunk.text)
         newest.append(chunk)
     newest.reverse()
-    return newest, older
+    return newest, older, marks
 
 
 def output_sections(
@@ -108,7 +110,7 @@ def output_sections(
     It takes at most *limit* bytes. In an answer of its own (*own_answer*) it has no heading, and
     its lines are whole where they fit.
     """
-    chunks, older = _newest(output.chunks, limit + 200)
+    chunks, older, marks = _newest(output.chunks, limit + 200)
     lines = printed_lines(chunks)
     notes: list[Line] = []
     if output.dropped:
@@ -120,7 +122,7 @@ def output_sections(
     if not lines and not notes:
         return []
     sizes = [size(text) + 1 for _, text in lines]
-    marks = sum(len(_mark(stream)[0]) for stream, _ in lines)
+    marks += sum(len(_mark(stream)[0]) for stream, _ in lines)
 
     def item(index: int, width: int) -> list[Line]:
         stream, text = lines[index]
@@ -132,7 +134,7 @@ def output_sections(
         left = older + sum(sizes[: len(lines) - shown])
         if not left:
             return None
-        budget = budget_for(_marked(older) + sum(sizes) + marks)
+        budget = budget_for(older + sum(sizes) + marks)
         hint = f"dbg output --since {output.start} --budget {budget}"
         return f"… {number(left)} bytes of output ({hint})"
 
