@@ -33,6 +33,8 @@ class Ends:
         self._link = link
         #: it was told
         self.told = False
+        #: it was told that the debugger is gone, not how the program ended
+        self._lost = False
         #: everything is let go
         self.disposed = False
         #: the program was left to itself
@@ -134,6 +136,7 @@ class Ends:
         if self.told:
             return
         self.told = True
+        self._lost = exit.how == "lost"
         self._link.kin.ended()
         self._link.drain()
         self._link.emit(events.Ended(exit))
@@ -224,8 +227,11 @@ class Ends:
         ground = link.ground
         if ground is not None and ground.process is not None and link.brought_up:
             alive = ground.process.returncode is None
-            # A debugger that died may have left the program behind.
-            if not self.left or (alive and not self._owns_program):
+            ended = self.told and not self._lost
+            # A debugger that died may have left the program behind. A program that has ended may
+            # have left children of its own behind, on purpose.
+            died = not alive and not self.left and not self._owns_program and not ended
+            if died or (alive and not (self.left and self._owns_program)):
                 spare = {link.pid} if self.left and link.pid is not None else set()
                 await ground.process.kill_tree(_KILL_S, spare=spare | link.kin.living)
         link.wire.close()

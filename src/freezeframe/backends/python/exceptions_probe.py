@@ -75,8 +75,9 @@ def details(error: BaseException, asked: bool) -> list[str]:
     """Return the lines that belong to an exception beside its message: notes, the exceptions of a
     group, the text of a syntax error, the traceback of the process that it was raised in."""
     told = _notes(error)
-    if isinstance(error, SyntaxError) and error.filename:
-        told.append(f"{error.filename}:{error.lineno}: {(error.text or '').strip()}".rstrip(": "))
+    # Not isinstance, which asks an object for its `__class__`.
+    if issubclass(type(error), SyntaxError):
+        told += _source_of(error)
     told += _members(error, 0, asked)
     cause = error.__cause__
     if cause is not None and _is_remote(cause):
@@ -85,6 +86,13 @@ def details(error: BaseException, asked: bool) -> list[str]:
         lines = [line for line in lines if line.strip().strip("^~")]
         told += [f"  {_cut(line.rstrip())}" for line in lines[-_MOST_REMOTE:]]
     return told
+
+
+def _source_of(error: Any) -> list[str]:
+    """Return the line that a syntax error is about."""
+    if not error.filename:
+        return []
+    return [f"{error.filename}:{error.lineno}: {(error.text or '').strip()}".rstrip(": ")]
 
 
 def _notes(error: BaseException) -> list[str]:
@@ -96,7 +104,7 @@ def _notes(error: BaseException) -> list[str]:
 
 def _members(error: BaseException, depth: int, asked: bool) -> list[str]:
     group = getattr(sys.modules["builtins"], "BaseExceptionGroup", None)
-    if group is None or not isinstance(error, group) or depth > _MOST_DEPTH:
+    if group is None or not issubclass(type(error), group) or depth > _MOST_DEPTH:
         return []
     told = []
     members = group.exceptions.__get__(error)

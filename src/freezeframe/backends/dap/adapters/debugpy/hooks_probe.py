@@ -36,9 +36,10 @@ def install() -> None:
             if hasattr(module, "get_clsname_for_code"):
                 module.get_clsname_for_code = _class_name
     comm: Any = sys.modules["_pydevd_bundle.pydevd_comm"]
-    build = comm.build_exception_info_response
-    if getattr(build, "freezeframe", False):
+    if hasattr(comm, "freezeframe_hooks"):
         return
+    comm.freezeframe_hooks = True
+    build = comm.build_exception_info_response
 
     def build_exception_info_response(
         debugger: Any, thread_id: Any, thread: Any, *rest: Any, **more: Any
@@ -59,7 +60,6 @@ def install() -> None:
             for told, error in changed:
                 told.exc_desc = error
 
-    build_exception_info_response.freezeframe = True  # type: ignore[attr-defined]
     for name in _TELLING:
         module = sys.modules.get(name)
         if hasattr(module, "build_exception_info_response"):

@@ -51,8 +51,8 @@ def install() -> None:
 
 
 def _told(debugger: Any, frames: Any, asked: bool) -> dict[str, Any] | None:
-    error = frames.exc_desc if frames is not None else None
-    if not isinstance(error, BaseException):
+    error: Any = frames.exc_desc if frames is not None else None
+    if not issubclass(type(error), BaseException):
         return None
     at: dict[int, tuple[int, int]] = {}
     trace = frames.trace_obj if frames.trace_obj is not None else error.__traceback__
