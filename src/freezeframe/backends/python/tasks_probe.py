@@ -24,7 +24,10 @@ _MOST_AWAITING = 8
 _BETWEEN = frozenset(
     {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper", "anext_awaitable"}
 )
-_SUSPENDED = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
+#: ids of types: to compare a class of the program's is to run its code
+_SUSPENDED = frozenset(
+    map(id, (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType))
+)
 _COROUTINE = 0x80 | 0x100 | 0x200
 
 
@@ -105,7 +108,7 @@ def chain(coroutine: Any) -> list[Any]:
     value = coroutine
     while value is not None and len(frames) < _DEEPEST:
         kind = type(value)
-        if kind in _SUSPENDED:
+        if id(kind) in _SUSPENDED:
             prefix = {types.CoroutineType: "cr", types.GeneratorType: "gi"}.get(kind, "ag")
             frame = getattr(value, f"{prefix}_frame")
             if frame is None:
@@ -113,7 +116,7 @@ def chain(coroutine: Any) -> list[Any]:
             frames.append(frame)
             value = getattr(value, "gi_yieldfrom" if prefix == "gi" else f"{prefix}_await")
         elif kind.__name__ in _BETWEEN:
-            inner = [each for each in gc.get_referents(value) if type(each) in _SUSPENDED]
+            inner = [each for each in gc.get_referents(value) if id(type(each)) in _SUSPENDED]
             value = inner[0] if inner else None
         else:
             break
@@ -261,7 +264,9 @@ def _start(code: Any) -> int:
 
 def _function(frame: Any, coroutine: Any) -> str:
     if frame is None:
-        name = getattr(coroutine, "__qualname__", None) if type(coroutine) in _SUSPENDED else None
+        name = (
+            getattr(coroutine, "__qualname__", None) if id(type(coroutine)) in _SUSPENDED else None
+        )
         return name if type(name) is str else type(coroutine).__name__
     return str(getattr(frame.f_code, "co_qualname", frame.f_code.co_name))
 

@@ -125,20 +125,21 @@ def instrument_functions(files: set[str]) -> None:
                     became[id(code)] = (code, instrumented(code))
                 if became[id(code)][1] is not code:
                     each.__code__ = became[id(code)][1]
-        elif kind in _GENERATORS and is_alive(each):
+        elif id(kind) in _GENERATORS and is_alive(each):
             begun.append(weakref.ref(each))
 
 
-_GENERATORS: dict[type, str] = {
-    types.GeneratorType: "gi_frame",
-    types.CoroutineType: "cr_frame",
-    types.AsyncGeneratorType: "ag_frame",
+#: by the type's id: to hash a class of the program's is to run its code
+_GENERATORS: dict[int, str] = {
+    id(types.GeneratorType): "gi_frame",
+    id(types.CoroutineType): "cr_frame",
+    id(types.AsyncGeneratorType): "ag_frame",
 }
 
 
 def is_alive(generator: Any) -> bool:
     """Return whether a generator or coroutine goes on in code that lacks hooks."""
-    frame = getattr(generator, _GENERATORS.get(type(generator), ""), None)
+    frame = getattr(generator, _GENERATORS.get(id(type(generator)), ""), None)
     return frame is not None and lacks_hooks(frame.f_code)
 
 

@@ -20,10 +20,11 @@ _known: dict[int, tuple[Any, dict[int, Any] | None]] = {}
 #: thread → the frame and line whose condition was found to hold
 _verdicts: dict[int, tuple[Any, int]] = {}
 _SUSPENDED = 2
-_FRAMES: dict[type, str] = {
-    types.GeneratorType: "gi_frame",
-    types.CoroutineType: "cr_frame",
-    types.AsyncGeneratorType: "ag_frame",
+#: by the type's id: to hash a class of the program's is to run its code
+_FRAMES: dict[int, str] = {
+    id(types.GeneratorType): "gi_frame",
+    id(types.CoroutineType): "cr_frame",
+    id(types.AsyncGeneratorType): "ag_frame",
 }
 
 
@@ -108,7 +109,8 @@ def _heed_generators() -> None:
     """Tell lines of generators and coroutines that have begun: pydevd waits for their start."""
     pydevd: Any = sys.modules["_pydevd_sys_monitoring._pydevd_sys_monitoring"]
     for each in gc.get_objects():
-        frame = getattr(each, _FRAMES[type(each)], None) if type(each) in _FRAMES else None
+        name = _FRAMES.get(id(type(each)))
+        frame = getattr(each, name, None) if name is not None else None
         try:
             if (
                 frame is not None
