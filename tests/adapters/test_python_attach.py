@@ -98,6 +98,36 @@ def test_a_program_that_was_joined_and_left_is_as_it_was(dbg, living, project):
 
 
 @needs_gdb
+def test_children_of_a_program_that_is_joined_again_are_followed(
+    dbg, write_program, project, debugger
+):
+    child = write_program("small.py", "print('child')  # @child\n")
+    p = write_program(
+        "starts.py",
+        "import os, subprocess, sys, time\n"
+        "while True:\n"
+        "    subprocess.run([sys.executable, 'small.py'], stdout=subprocess.DEVNULL, check=True)\n"
+        "    subprocess.run(f'{sys.executable} small.py >started', shell=True, check=True)\n"
+        "    time.sleep(0.005)\n",
+    )
+    process = subprocess.Popen([debugger.interpreter.path, p.name], cwd=project, env=dbg.env)
+    try:
+        facts.wait_for_file(project / "started", "child")
+        dbg.data("attach", process.pid)
+        dbg.data("detach")
+
+        dbg.data("attach", process.pid, "-b", child.at("child"))
+        first = dbg.data("await")
+        second = dbg.data("continue")
+
+        assert place(first) == place(second) == child.at("child")
+        assert first["session"] != second["session"]
+    finally:
+        process.kill()
+        process.wait()
+
+
+@needs_gdb
 def test_the_interpreter_that_joins_is_the_program_s_own(dbg, living, debugger):
     _, process = living
 

@@ -97,6 +97,8 @@ def prepare_running(package: str, cache: str) -> Any:
     _hurry(
         _keep_the_secret, _skip_descriptions, _skip_pause, lambda: _lead_children(package, cache)
     )
+    # Of a program that was left: its children would call the port of that time.
+    sys.modules["pydevd"].SetupHolder.setup = None
     return debugpy
 
 
@@ -262,6 +264,8 @@ def _lead_children(package: str, cache: str) -> None:
     here = os.path.abspath(__file__)
     script = os.path.join(os.path.dirname(here), "child_probe", "pydevd.py")
     to_words, to_code = handling.setup_to_argv, monkey._get_python_c_args
+    if os.path.basename(to_words.__code__.co_filename) == os.path.basename(here):
+        return  # a program that is joined again
     # What `python -c` runs; debugpy's own import of pydevd comes after it and finds it done.
     first = "import sys; "
     ours = (
