@@ -168,6 +168,24 @@ def test_a_panic_in_a_test_is_one_stop(dbg, shop):
     assert dbg.data("continue")["exit"]["code"] == 2
 
 
+def test_a_name_means_the_function_of_the_program_not_one_of_a_library(dbg, shop):
+    lib = 'package lib\n\nimport "example.com/shop/cart"\n\nfunc Run() int { return handler() }\n'
+    lib += "\nfunc handler() int { return cart.New().Add(1) }\n"
+    programs.write("lib/lib.go", lib, shop.path)
+    main = 'package main\n\nimport "example.com/shop/lib"\n\nfunc handler() { lib.Run() }\n'
+    main += "\nfunc main() { handler() }\n"
+    programs.write("cmd/app/main.go", main, shop.path)
+    build = ["go", "build", "-gcflags=all=-N -l", "-o", "app.bin", "./cmd/app"]
+    subprocess.run(build, cwd=shop.path, check=True)
+
+    # The runtime has a function `Run` too, and the library a `handler`.
+    report = dbg.data("start", "./app.bin", "-b", "handler", "-b", "Run")
+
+    assert frame_of(report)["function"] == "main.handler"
+    assert frame_of(dbg.data("continue"))["function"] == "lib.Run"
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
 def test_a_library_is_no_program(dbg, shop):
     error = dbg.error("start", "./cart", code=1)
 

@@ -283,7 +283,10 @@ def _alias(target: Target, name: str) -> str:
     package = places.package_of(name, source if os.path.isdir(source) else os.path.dirname(source))
     if package == "main" and recipe is not None and recipe.product.endswith(".test"):
         return name  # a test's main is another one
-    return f"{package}.{name}" if package else name
+    if package:
+        return f"{package}.{name}"
+    program = target.program if isinstance(target, Launch) else None
+    return (places.own_function(name, program) if program else None) or name
 
 
 _CHATTER = re.compile(

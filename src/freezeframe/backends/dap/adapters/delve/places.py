@@ -131,6 +131,38 @@ def package_of(function: str, folder: str) -> str | None:
     return None
 
 
+def own_function(name: str, program: str) -> str | None:
+    """Return the function of that name in a program's main package, else the only one, or method,
+    of its module; None where there is none, or several."""
+    try:
+        return _own_function(name, program, os.stat(program).st_mtime_ns)
+    except (OSError, ValueError):
+        return None
+
+
+_MODULE = re.compile(rb"\nmod\t([^\t\n]+)")
+#: no function's name is longer
+_LONGEST = 500
+
+
+@functools.lru_cache(maxsize=256)
+def _own_function(name: str, program: str, stamp: int) -> str | None:
+    found = set()
+    wanted = f".{name}\0".encode()
+    with files.mapped(program) as view:
+        at = view.find(wanted)
+        while at >= 0:
+            before = view[max(0, at - _LONGEST) : at].rpartition(b"\0")[2]
+            found.add(before.decode("utf-8", "replace"))
+            at = view.find(wanted, at + 1)
+        module = _MODULE.search(view) if found - {"main"} else None
+        path = module[1].decode("utf-8", "replace") if module else None
+    if "main" in found:
+        return f"main.{name}"
+    own = [each for each in found if path and re.match(rf"{re.escape(path)}[./]", f"{each}.")]
+    return f"{own[0]}.{name}" if len(own) == 1 else None
+
+
 def _text(path: Path) -> str:
     try:
         return files.read_text(path)
