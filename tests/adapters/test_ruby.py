@@ -149,6 +149,34 @@ def test_next_goes_through_a_block_line_by_line(dbg, sample):
     assert places == [p.at(mark) for mark in marks]
 
 
+def test_finish_of_a_method_that_an_exception_leaves_claims_no_value(dbg, project):
+    text = """def bad(n)
+  n += 1
+  raise "no" if n == 2
+  nil
+end
+
+def try(n)
+  bad(n)
+rescue RuntimeError
+  puts "rescued"
+end
+
+try(1)
+try(2)
+puts "end"
+"""
+    (project / "leaves.rb").write_text(text)
+    dbg.data("start", "leaves.rb", "-b", "leaves.rb:2")
+
+    report = dbg.data("finish")
+
+    assert place(report) == "leaves.rb:10"
+    assert report["returned"] is None
+    dbg.data("continue")
+    assert dbg.data("finish")["returned"]["text"] == "nil"
+
+
 def test_finish_says_what_was_returned(dbg, sample):
     p = sample("shop")
     dbg.data("start", p.name, "-b", p.at("amount"))

@@ -150,7 +150,8 @@ module DEBUGGER__
       def locals(client, frame)
         walk = walk(client)
         found = []
-        if walk.returned && walk.info&.dig(:reason) == "step" && frame.equal?(frames_of(client).first)
+        told = walk.returned && !walk.returned[2] && walk.info&.dig(:reason) == "step"
+        if told && frame.equal?(frames_of(client).first)
           found << ["(return) #{walk.returned[0]}", walk.returned[1], nil]
         end
         return found unless (binding = frame.binding)

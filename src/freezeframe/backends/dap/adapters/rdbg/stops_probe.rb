@@ -12,7 +12,8 @@ module DEBUGGER__
       :path, :line, :next_line, # where it began, and the next line of that frame
       :label, :calls, # what it began in, and how many calls of that there were
       :trace, # sees every line while it steps
-      :returns, :returned, # sees what is returned; its name and value
+      :returns, :returned, # sees what is returned; its name and value, and whether it is none
+      :raised, # something was raised since the step began, or stopped it
       :ids, :entry, # breakpoints of a call that has not come to its first line, and its depth
       :info, # why it stopped
       :at, # depth of the frame that it stopped in
@@ -97,7 +98,7 @@ module DEBUGGER__
         walk.trace.enable(target_thread: client.thread) unless walk.trace.enabled?
         return unless goal == :out
 
-        walk.returns ||= TracePoint.new(:return, :b_return) do |tp|
+        walk.returns ||= TracePoint.new(:return, :b_return, :raise) do |tp|
           Freezeframe.came_back(client, tp, DEBUGGER__.frame_depth)
         end
         walk.returns.enable(target_thread: client.thread) unless walk.returns.enabled?
@@ -105,9 +106,11 @@ module DEBUGGER__
 
       def came_back(client, tp, depth)
         walk = walk(client)
+        return walk.raised = true if tp.event == :raise
         return unless depth == walk.depth
 
-        walk.returned = [tp.method_id.to_s, tp.return_value]
+        # Ruby gives nil for a call that an exception leaves.
+        walk.returned = [tp.method_id.to_s, tp.return_value, walk.raised && tp.return_value.nil?]
         walk.returns.disable
       end
 
@@ -171,6 +174,7 @@ module DEBUGGER__
       def step(client, goal)
         walk = walk(client)
         walk.returned = nil
+        walk.raised = walk.info&.dig(:reason) == "exception"
         frames = client.instance_variable_get(:@target_frames)
         frame = frames&.first
         if frame && goal == :over
