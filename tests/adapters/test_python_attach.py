@@ -105,18 +105,21 @@ def test_children_of_a_program_that_is_joined_again_are_followed(
     p = write_program(
         "starts.py",
         "import os, subprocess, sys, time\n"
-        "while True:\n"
-        "    subprocess.run([sys.executable, 'small.py'], stdout=subprocess.DEVNULL, check=True)\n"
-        "    subprocess.run(f'{sys.executable} small.py >started', shell=True, check=True)\n"
-        "    time.sleep(0.005)\n",
+        "open('started', 'w').close()\n"
+        "while not os.path.exists('go'):\n"
+        "    time.sleep(0.005)\n"
+        "subprocess.run([sys.executable, 'small.py'], stdout=subprocess.DEVNULL, check=True)\n"
+        "subprocess.run(f'{sys.executable} small.py >&2', shell=True, check=True)\n",
     )
     process = subprocess.Popen([debugger.interpreter.path, p.name], cwd=project, env=dbg.env)
     try:
-        facts.wait_for_file(project / "started", "child")
+        facts.wait_for_file(project / "started")
         dbg.data("attach", process.pid)
         dbg.data("detach")
 
-        dbg.data("attach", process.pid, "-b", child.at("child"))
+        dbg.data("attach", process.pid)
+        dbg.data("break", child.at("child"))
+        (project / "go").touch()
         first = dbg.data("await")
         second = dbg.data("continue")
 
