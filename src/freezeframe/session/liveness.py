@@ -67,7 +67,8 @@ class Liveness:
         returncode = None if self._watched is None else self._watched.returncode()
         if returncode is None or exit.how != "ended" or exit.signal is not None:
             return exit
-        return exit_of(returncode) if returncode < 0 or exit.code is None else exit
+        # A plain exit code is the debugger's to tell: it may be known here a moment too late.
+        return exit_of(returncode) if returncode < 0 else exit
 
     def _wind(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._again)
