@@ -63,7 +63,8 @@ def test_a_class_is_started_by_its_name_and_a_class_path(dbg, sample, project):
 
     assert place(report) == p.at("print")
     assert frame_of(report)["path"] == str(project / "store.java")
-    assert place(dbg.data("start", "--classpath", "out", "Store")) == p.at("print")
+    again = dbg.data("start", "--classpath", "out", "Store", "-b", p.at("print"))
+    assert place(again) == p.at("print")
 
 
 def test_a_class_file_is_started(dbg, sample, project):

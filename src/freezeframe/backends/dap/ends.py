@@ -99,7 +99,8 @@ class Ends:
                 await process.wait(_EXIT_STATUS_S)
             if process.returncode is not None and process.returncode < 0:
                 name = exit_of(process.returncode).signal or "a signal"
-                words = f"{link.adapter.name} was killed by {name}."
+                # Its last words follow: an assertion of its own that failed.
+                words = f"{link.adapter.name} was killed by {name}. {error.message}"
                 self._finish(Exit(how="lost", reason=words))
                 return
         if pid is not None and await gone(pid, timeout_s=_EXIT_STATUS_S):

@@ -153,6 +153,9 @@ def _needs(monkey: Any, args: Any) -> bool:
         # Those that show the environment and start nothing.
         if name == "printenv" or (name == "env" and len(words) == 1):
             return False
+        # No program of the user's, and it would outlive the one that started it.
+        if any("multiprocessing.resource_tracker" in word for word in words):
+            return False
         if monkey.is_python(words[0]):
             led = any(word.endswith("pydevd.py") for word in words)
             return not led and monkey.patch_args(words) is words
