@@ -145,6 +145,8 @@ async def _page(
     wire: Wire, ref: int, kind: str, start: int, count: int, total: int, options: Mapping[str, Any]
 ) -> list[Mapping[str, Any]]:
     """Return the variables of a kind from *start* on, at most *count*."""
+    # gdb 16 answers a page that reaches beyond the last element with an error.
+    count = min(count, max(1, total - start)) if total else count
     asked = {
         "variablesReference": ref,
         "filter": kind,
