@@ -7,7 +7,7 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from freezeframe.errors import DebuggerError, DebuggerTimeout
 
@@ -125,6 +125,20 @@ def _of_this_user(raw: socket.socket) -> bool:
     except OSError:
         return False
     known = False
+    for fields in _socket_table():
+        # A dual-stack socket (the JVM's) has the same address behind a prefix, in tcp6.
+        local, remote = fields[1], fields[2]
+        if local.endswith(theirs) and remote.endswith(ours):
+            # A socket that its process closed has no inode and counts as root's: what it
+            # sent before may be anybody's.
+            return int(fields[7]) == os.geteuid() and fields[9] != "0"
+        if local.endswith(ours) and remote.endswith(theirs):
+            known = True
+    return not known
+
+
+def _socket_table() -> Iterator[list[str]]:
+    """Yield the fields of every TCP socket that the system lists; nothing where it lists none."""
     for path in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(path, encoding="ascii") as file:
@@ -132,16 +146,7 @@ def _of_this_user(raw: socket.socket) -> bool:
         except OSError:
             continue
         for line in lines:
-            fields = line.split()
-            # A dual-stack socket (the JVM's) has the same address behind a prefix, in tcp6.
-            local, remote = fields[1], fields[2]
-            if local.endswith(theirs) and remote.endswith(ours):
-                # A socket that its process closed has no inode and counts as root's: what it
-                # sent before may be anybody's.
-                return int(fields[7]) == os.geteuid() and fields[9] != "0"
-            if local.endswith(ours) and remote.endswith(theirs):
-                known = True
-    return not known
+            yield line.split()
 
 
 def _listened_at_by_us(raw: socket.socket) -> bool:
@@ -154,22 +159,15 @@ def _listened_at_by_us(raw: socket.socket) -> bool:
         return False
     port = theirs.partition(":")[2]
     owners = set()
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(path, encoding="ascii") as file:
-                lines = file.readlines()[1:]
-        except OSError:
-            continue
-        for line in lines:
-            fields = line.split()
-            address, _, its_port = fields[1].rpartition(":")
-            everywhere = not address.strip("0")
-            if (
-                fields[3] == _LISTENS
-                and its_port == port
-                and (everywhere or fields[1].endswith(theirs))
-            ):
-                owners.add(int(fields[7]))
+    for fields in _socket_table():
+        address, _, its_port = fields[1].rpartition(":")
+        everywhere = not address.strip("0")
+        if (
+            fields[3] == _LISTENS
+            and its_port == port
+            and (everywhere or fields[1].endswith(theirs))
+        ):
+            owners.add(int(fields[7]))
     return not owners or owners == {os.geteuid()}
 
 
