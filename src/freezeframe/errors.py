@@ -68,7 +68,7 @@ class NotFound(UserError):
 
 
 class Stale(UserError):
-    """A handle from an earlier stop."""
+    """A handle from an earlier stop, or a line that says something else by now."""
 
     code = "stale"
 

@@ -397,7 +397,9 @@ def test_a_typo_leads_to_the_command_that_was_meant(dbg):
     assert "break" in error["next"]
 
 
-def test_a_breakpoint_whose_line_an_edit_moved_away_is_told_once(dbg, write_program):
+def test_a_breakpoint_whose_line_an_edit_moved_away_is_told_or_goes_with_its_text(
+    dbg, write_program
+):
     source = "def total(rows):\n    result = 0\n    result += len(rows)\n    return result\n\n"
     source += "total([1])\n"
     path = write_program("total.py", source).path
@@ -412,3 +414,13 @@ def test_a_breakpoint_whose_line_an_edit_moved_away_is_told_once(dbg, write_prog
 
     path.write_text(source.replace("len(rows)", "sum(rows)"))
     assert not dbg.data("restart")["notes"], "a line that was edited in its place is still it"
+
+    dbg.data("breakpoint", "remove", "--all")
+    late = dbg.error("break", "total.py:2", "--text", "result +=")
+    assert (late["code"], late["next"]) == ("stale", "dbg break total.py:3")
+    assert "line 2 of total.py does not contain `result +=`, line 3 does" in late["message"]
+    dbg.data("break", "total.py:3", "--text", "result +=")
+    path.write_text("# edited\n" + path.read_text())
+    report = dbg.data("restart")
+    assert report["notes"] == ["breakpoint 2 goes with its line to total.py:4"]
+    assert place(report) == "total.py:4"

@@ -150,3 +150,32 @@ def test_bindings_forget_what_was_removed():
     bindings.update([BoundBreakpoint(1, True)])
     bindings.forget([1])
     assert bindings.get(1) is None
+
+
+def test_a_line_is_found_by_its_text(project):
+    app = project / "app.py"
+    app.write_text(
+        "total = 0\nfor x in xs:\n    total += x  # sum\nend\nprint(total)\ntotal = 0\nend2\n"
+    )
+
+    for spelled in ('app.py:"total += x"', "app.py:'total += x'", "app.py:total += x  # sum"):
+        assert at(spelled, project) == Location(file=str(app), line=3)
+    assert at("app.py:print(total)", project).line == 5
+    # A line that says nothing else is meant before those that contain it.
+    assert at('app.py:"end"', project).line == 4
+    with pytest.raises(NotFound, match=r"lines 1, 6 of app\.py contain `total = 0`") as several:
+        at('app.py:"total = 0"', project)
+    assert several.value.next == "dbg break app.py:1"
+    with pytest.raises(NotFound, match=r"line 3 is `total \+= x  # sum`") as near:
+        at('app.py:"totl += x # sum"', project)
+    assert near.value.next == "dbg break app.py:3"
+    with pytest.raises(NotFound, match=r"no line of app\.py contains `while`"):
+        at('app.py:"while"', project)
+
+
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [("ns::f(int)", "ns::f(int)"), ("main.(*T).Add", "main.(*T).Add"), ("app.total", "app.total")],
+)
+def test_the_name_of_a_function_is_no_text_of_a_line(text, function):
+    assert Location.parse(text) == Location(function=function)

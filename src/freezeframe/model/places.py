@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from .records import dataclass
 
+#: `app.py:"total += x"`, and what a shell that takes the quotes away leaves of it, where that is
+#: no name of a function
+_QUOTED_TEXT = re.compile(r"""(?P<file>[^"']+):(?P<quote>["'])(?P<text>.*\S.*)(?P=quote)""")
+_BARE_TEXT = re.compile(r"(?P<file>[^\s:]+\.\w+):(?!:)(?P<text>(?![\w:~$.]+$).*\S.*)")
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where the user wants to stop or look: exactly one of the four forms.
+    """Where the user wants to stop or look: exactly one of the five forms.
 
-    `file:line`, a function, `module!function`, or `*0xADDR`.
+    `file:line`, `file:"text of the line"`, a function, `module!function`, or `*0xADDR`.
     """
 
     file: str | None = None
@@ -19,6 +25,8 @@ class Location:
     function: str | None = None
     module: str | None = None
     address: int | None = None
+    #: of a file: what the wanted line contains, until the line is looked up
+    text: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Location:
@@ -28,9 +36,13 @@ class Location:
             raise ValueError("an empty location")
         if text.startswith("*"):
             return cls(address=int(text[1:], 0))
+        if quoted := _QUOTED_TEXT.fullmatch(text):
+            return cls(file=quoted["file"], text=quoted["text"])
         file, colon, line = text.rpartition(":")
         if colon and line.isdecimal() and file and not file.endswith(":"):
             return cls(file=file, line=int(line))
+        if bare := _BARE_TEXT.fullmatch(text):
+            return cls(file=bare["file"], text=bare["text"])
         module, bang, function = text.partition("!")
         if bang and module and function:
             return cls(module=module, function=function)
@@ -43,7 +55,7 @@ class Location:
             return f"*{self.address:#x}"
         if self.function is not None:
             return f"{self.module}!{self.function}" if self.module else self.function
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line if self.text is None else json.dumps(self.text)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from freezeframe.model.answers import BreakpointAnswer, BreakpointList, Watchpoi
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Watchpoint
 from freezeframe.session.breakpoints import Wanted
+from freezeframe.session.line_text import check_line
 from freezeframe.session.phase import Phase
 
 from ._context import Context
@@ -31,16 +32,20 @@ async def enter(
     program: str | None = None,
     dry: bool = False,
     owner: str | None = None,
+    text: str | None = None,
     **details: object,
 ) -> tuple[Wanted, str]:
     """Enter a breakpoint in the workspace and tell every live session.
 
     *program* is the one that will meet it, where that is known. With *dry* nothing is entered: only
     what can be wrong with it is found out. *owner* is the session that it ends with; without one it
-    belongs to the workspace, and so does one of a session's that is set again.
+    belongs to the workspace, and so does one of a session's that is set again. *text* must be on
+    the line, or Stale is raised.
     """
     workspace = ctx.workspace
     location = await _completed(ctx, location)
+    if text is not None and "." in (location.function or ""):
+        location = Location(file=location.function, text=text)
     remote = remote or any(
         isinstance(s.target, Attach) and s.target.host is not None
         for s in workspace.live_sessions()
@@ -48,6 +53,9 @@ async def enter(
     entry = Wanted(0, located(ctx, location, remote=remote, program=program), owner=owner)
     for key, value in details.items():
         setattr(entry, key, value)
+    if text is not None:
+        _check_text(ctx, entry.location, text)
+    entry.by_text = location.text is not None or text is not None
     entry.text = _text_at(ctx, entry)
     _check(ctx, entry)
     if dry:
@@ -58,7 +66,7 @@ async def enter(
             workspace.book.add(entry)
             await workspace.apply([entry])
             return entry, "added"
-        known.text = entry.text
+        known.text, known.by_text = entry.text, entry.by_text
         known.owner = owner and known.owner
         alike = all(getattr(known, key) == value for key, value in details.items())
         if not details or (alike and known.enabled == entry.enabled):
@@ -71,7 +79,10 @@ async def enter(
 
 
 def overtaken(ctx: Context) -> list[str]:
-    """Say which breakpoints stay where their line stood before an edit; of each edit once."""
+    """Say which breakpoints stay where their line stood before an edit; of each edit once.
+
+    Those that were named by their text go with it.
+    """
     notes = []
     for entry in ctx.workspace.book:
         was, text = entry.text, _text_at(ctx, entry)
@@ -83,11 +94,24 @@ def overtaken(ctx: Context) -> list[str]:
         if lines.count(was) == 1:
             file = os.path.relpath(path, ctx.caller.cwd)
             now = f"{file}:{lines.index(was) + 1}"
+            if entry.by_text:
+                entry.location = Location(file=path, line=lines.index(was) + 1)
+                notes.append(f"breakpoint {entry.id} goes with its line to {now}")
+                continue
             notes.append(
                 f"breakpoint {entry.id} stays at {file}:{line}; since an edit the line that it "
                 f"was set at is {now}: dbg break {now}"
             )
     return notes
+
+
+def _check_text(ctx: Context, location: Location, text: str) -> None:
+    """Raise Stale where the line is another one than the caller takes it for."""
+    if location.file is None or location.line is None:
+        raise UsageError("--text checks a line of a file.", next="dbg break FILE:LINE --text TEXT")
+    if not text.strip():
+        raise UsageError("--text needs some words of the line.")
+    check_line(text, location.file, location.line, _short(ctx, location).rpartition(":")[0])
 
 
 def _text_at(ctx: Context, entry: Wanted) -> str | None:
@@ -179,15 +203,23 @@ def _short(ctx: Context, location: Location) -> str:
     needs=Needs.WORKSPACE,
     control=True,
     example="break app.py:42 -c 'n > 3'",
-    examples=("break parse --hit-count 5", "break app.py:42 --log 'n is {n}'"),
+    examples=(
+        "break 'app.py:\"total += x\"'",
+        "break parse --hit-count 5",
+        "break app.py:42 --log 'n is {n}' --hit-count %100",
+    ),
 )
 async def breakpoint_add(
     ctx: Context,
     where: Annotated[
         Location | None,
-        Arg("file:line, function, module!function or *address", complete="location"),
+        Arg(
+            'file:line, file:"text of the line", function, module!function or *address',
+            complete="location",
+        ),
     ] = None,
     *,
+    text: Annotated[str | None, Arg("only if the line contains this", meta="TEXT")] = None,
     function: Annotated[str | None, Arg("stop at this function", short="-f", meta="NAME")] = None,
     condition: Annotated[str | None, Arg("stop only when true", short="-c", meta="EXPR")] = None,
     hit_count: Annotated[str | None, Arg("stop at the Nth pass; also >=N, %N", meta="N")] = None,
@@ -200,8 +232,9 @@ async def breakpoint_add(
     """Stop the program when it reaches a place.
 
     The answer says where the debugger really put it, or why it could not yet. With a condition
-    and a hit count, passes are counted where the condition holds. Breakpoints belong to the
-    workspace: they can be set before the program is started, and survive a restart.
+    and a hit count, passes are counted where the condition holds. One that is set by the text of
+    its line, or checked with --text, goes with the line when the file is edited. Breakpoints belong
+    to the workspace: they can be set before the program is started, and survive a restart.
     """
     if (where is None) == (function is None):
         raise UsageError(
@@ -212,6 +245,7 @@ async def breakpoint_add(
     entry, done = await enter(
         ctx,
         location,
+        text=text,
         condition=condition,
         hit_count=hit_count,
         log=log,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Breakpoint, BreakpointState
+
+from .line_text import line_with
 
 #: Directories that hold no source of the user's own.
 _SKIPPED_DIRECTORIES = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "target"}
@@ -40,6 +43,8 @@ class Wanted:
     #: its line as it was when this was set, and the other line that was told to be there since
     text: str | None = None
     told: str | None = None
+    #: the user named it by its text: it goes where the text goes
+    by_text: bool = False
     #: the session that it was given to (`start -b`), and ends with; None: it is the workspace's
     owner: str | None = None
 
@@ -175,7 +180,7 @@ def resolve(
     taken, or of *made_of*: what the program says that it was made of, which need not be here.
     Raises NotFound, with the nearest name, otherwise. With *remote* the file may live on another
     machine and is only made absolute. A file without a line is a UsageError: taken for a function,
-    it would wait for ever.
+    it would wait for ever. The text of a line becomes its number.
     """
     if location.file is None:
         _refuse_half(location.function or "", cwd, root)
@@ -183,11 +188,13 @@ def resolve(
     wanted = os.path.expanduser(location.file)
     path = os.path.abspath(os.path.join(cwd, wanted))
     if not os.path.isfile(path):
-        if remote:
+        if remote and location.text is None:
             return Location(file=os.path.join(cwd, wanted), line=location.line)
         path = _find(wanted, root, location, made_of)
-        if not os.path.exists(path):
+        if not os.path.exists(path) and location.text is None:
             return Location(file=path, line=location.line)
+    if location.text is not None:
+        return Location(file=path, line=line_with(location.text, path, location.file))
     line = location.line or 0
     if line < 1:
         raise UsageError(
@@ -239,7 +246,7 @@ def _find(wanted: str, root: str, location: Location, made_of: Callable[[], Sequ
         shown = ", ".join(sorted(_seen_from(root, m) for m in matches)[:4])
         raise NotFound(
             f"{wanted} could be any of {len(matches)} files: {shown}.",
-            next=f"dbg break {_seen_from(root, min(matches))}:{location.line}",
+            next=f"dbg break {_with_file(location, _seen_from(root, min(matches)))}",
         )
     names = {os.path.relpath(path, root): path for path in files}
     bases = {os.path.basename(path): path for path in made_of()}
@@ -249,8 +256,14 @@ def _find(wanted: str, root: str, location: Location, made_of: Callable[[], Sequ
     near = difflib.get_close_matches(os.path.basename(wanted), alike, 1, 0.6)
     raise NotFound(
         f"there is no file {wanted} here or below {root}.",
-        next=f"dbg break {bases[near[0]]}:{location.line}" if near else "dbg break FILE:LINE",
+        next=f"dbg break {_with_file(location, bases[near[0]])}" if near else "dbg break FILE:LINE",
     )
+
+
+def _with_file(location: Location, file: str) -> str:
+    """Return the same line of another file, as a shell takes it."""
+    place = str(Location(file=file, line=location.line, text=location.text))
+    return place if location.text is None else shlex.quote(place)
 
 
 def _seen_from(root: str, path: str) -> str:

@@ -78,6 +78,12 @@ def test_an_argument_can_say_which_operation_is_meant():
 
 NATURAL = [
     ("breakpoint_add", {"file": "a.py", "line": 3}, "breakpoint_add", {"where": "a.py:3"}),
+    (
+        "breakpoint_add",
+        {"file": "a.py", "text": "n += 1"},
+        "breakpoint_add",
+        {"where": "a.py", "text": "n += 1"},
+    ),
     ("breakpoint_add", {"function": "f", "hit_count": 3}, "breakpoint_add", {"hit_count": "3"}),
     ("breakpoint_remove", {"id": 1}, "breakpoint_remove", {"which": ("1",)}),
     ("breakpoint_remove", {"which": "a.py:3"}, "breakpoint_remove", {"which": ("a.py:3",)}),

@@ -32,6 +32,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "breakpoints": ("breakpoint", "break"),
     "which": ("id", "ids", "breakpoint", "breakpoint_id", "number", "where", "location"),
     "timeout": ("timeout_s", "seconds"),
+    "text": ("line_text", "contains", "snippet"),
     "limit": ("depth", "count", "max_frames", "levels"),
     "tail": ("lines", "last"),
     "stop_on_entry": ("stopOnEntry", "stop_at_entry"),
@@ -72,8 +73,10 @@ def named(arguments: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
 def _location(args: dict[str, Any]) -> str | None:
     """Take `file` and `line` out of *args*; return them as one location."""
     line = next((name for name in _LINES if isinstance(args.get(name), int | str)), None)
+    file = next((name for name in _FILES if isinstance(args.get(name), str)), None)
+    if line is None and file is not None and isinstance(args.get("text"), str):
+        return str(args.pop(file))  # the text says which line
     if line is None:
         return None
-    file = next((name for name in _FILES if isinstance(args.get(name), str)), None)
     number = args.pop(line)
     return f"{args.pop(file)}:{number}" if file is not None else str(number)

@@ -1,0 +1,79 @@
+"""Lines of a source file by their text, for breakpoints that are set by it or checked with it."""
+
+from __future__ import annotations
+
+import difflib
+
+from freezeframe import files
+from freezeframe.errors import NotFound, Stale
+
+#: Lines that are named where several contain a text.
+_SHOWN = 8
+#: Lines among which the most similar one is looked for.
+_MOST_COMPARED = 5_000
+
+
+def line_with(text: str, path: str, shown: str) -> int:
+    """Return the number of the one line of *path* that contains *text*.
+
+    Spaces at both ends do not count; a line that says nothing else goes before those that contain
+    it. *shown* is the file as the caller wrote it. Raises NotFound where there is none, or several.
+    """
+    lines = _lines(path, shown)
+    found = lines_with(text, lines)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NotFound(
+            f"{_listed(found)} of {shown} contain {_quoted(text)}.",
+            next=f"dbg break {shown}:{found[0]}",
+        )
+    compared = [line.strip() for line in lines[:_MOST_COMPARED]]
+    near = difflib.get_close_matches(text.strip(), compared, 1, 0.6)
+    number = compared.index(near[0]) + 1 if near else 1
+    raise NotFound(
+        f"no line of {shown} contains {_quoted(text)}"
+        + (f"; line {number} is {_quoted(near[0])}." if near else "."),
+        next=f"dbg break {shown}:{number}" if near else f"dbg source {shown}:1",
+    )
+
+
+def check_line(text: str, path: str, line: int, shown: str) -> None:
+    """Raise Stale where *line* of *path* does not contain *text*, and say where it is now."""
+    lines = _lines(path, shown)
+    there = lines[line - 1].strip()
+    if text.strip() in there:
+        return
+    found = lines_with(text, lines)
+    now = f"{_listed(found)} {'do' if len(found) > 1 else 'does'}" if found else "no line does"
+    nearest = min(found, key=lambda number: abs(number - line), default=line)
+    raise Stale(
+        f"line {line} of {shown} does not contain {_quoted(text)}, {now}; it is {_quoted(there)}.",
+        next=f"dbg break {shown}:{nearest}" if found else f"dbg source {shown}:{line}",
+    )
+
+
+def lines_with(text: str, lines: list[str]) -> list[int]:
+    """Return the numbers of the lines that say *text*, or else contain it."""
+    wanted = text.strip()
+    whole = [number for number, line in enumerate(lines, 1) if line.strip() == wanted]
+    return whole or [number for number, line in enumerate(lines, 1) if wanted in line]
+
+
+def _lines(path: str, shown: str) -> list[str]:
+    try:
+        return files.read_text(path).split("\n")
+    except OSError as error:
+        raise NotFound(f"{shown} cannot be read: {error.strerror}.") from None
+
+
+def _listed(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return f"lines {', '.join(map(str, numbers[:_SHOWN]))}{more}"
+
+
+def _quoted(text: str) -> str:
+    text = text.strip()
+    return f"`{text[:79] + '…' if len(text) > 80 else text}`"
