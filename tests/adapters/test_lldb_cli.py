@@ -112,3 +112,24 @@ def test_code_that_is_loaded_later_is_broken_at(dbg, native, project):
     assert dbg.data("breakpoint", "list")["breakpoints"][0]["state"] == "bound"
     assert place(dbg.data("continue")) == "plug.cpp:2"
     assert dbg.data("continue")["exit"]["code"] == 5
+
+
+def test_what_is_optimised_is_said_by_frame_and_by_member(dbg, native):
+    split = """
+#include <cstdio>
+struct acc { long sum, n; };
+__attribute__((noinline)) static long note(long v) { return std::printf("%ld\\n", v); }
+__attribute__((noinline)) static long run(int k) {
+    acc a = {0, 0};
+    for (int i = 0; i < k; i++) { a.sum += i; a.n++; note(a.sum); }
+    return note(a.sum);
+}
+int main(int argc, char **argv) { return (int)run(argc + 3); }
+"""
+    p = native(split, "-O2", name="split")
+    dbg.data("start", p.name, "-b", "note")
+    dbg.data("up")
+
+    told = dbg("context").out
+    assert "in run(k=4) [optimized]" in told, told
+    assert "n=<optimized out>" in told, told

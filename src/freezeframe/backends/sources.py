@@ -9,15 +9,14 @@ import functools
 import itertools
 import mmap
 import os
-import re
 import struct
 import zlib
 from collections.abc import Iterator
 
 from freezeframe import files
 
-_ELF = b"\x7fELF\x02"
-_COMPRESSED = 0x800
+from .elf import byte_order, elf_sections, is_elf, read_leb
+
 #: what a number's type is called, and the form of an attribute whose value follows it at once
 _BASE_TYPE, _IMPLICIT = 0x24, 0x21
 #: forms of what stands in a table of files (DWARF 5), and their sizes
@@ -26,8 +25,6 @@ _STRING, _STRP, _LINE_STRP, _UDATA, _BLOCK = 0x08, 0x0E, 0x1F, 0x0F, 0x09
 _PATH, _DIRECTORY = 1, 2
 #: names that are read of one program, for there is somebody who waits: each stands there many times
 _MOST = 500_000
-#: bytes of a compressed section that are unpacked
-_MAX_SECTION = 1 << 30
 
 
 def source_files(program: str) -> tuple[str, ...]:
@@ -46,7 +43,7 @@ def source_files(program: str) -> tuple[str, ...]:
 def _source_files(program: str, stamp: int) -> tuple[str, ...]:
     try:
         with files.mapped(program) as view:
-            if view[:5] != _ELF:
+            if not is_elf(view):
                 return ()
             named = dict.fromkeys(itertools.islice(_Lines(view).files(), _MOST))
     except (OSError, ValueError, IndexError, KeyError, struct.error, zlib.error):
@@ -76,110 +73,38 @@ def has_types(program: str) -> bool:
 def _has_types(program: str, stamp: int) -> bool:
     try:
         with files.mapped(program) as view:
-            if view[:5] != _ELF:
+            if not is_elf(view):
                 return False
-            kinds = _sections(view, ".debug_abbrev").get(".debug_abbrev", b"")
+            kinds = elf_sections(view, ".debug_abbrev").get(".debug_abbrev", b"")
         return _BASE_TYPE in _tags(kinds)
     except (OSError, ValueError, IndexError, struct.error, zlib.error):
         return False
-
-
-_OPTIMIZED = re.compile(rb"GNU [A-Z][^\0]{0,2000}? (-O(?!0)[^\0 ]*)")
-
-
-@functools.lru_cache(maxsize=8)
-def _optimization(program: str, stamp: int) -> str | None:
-    try:
-        with files.mapped(program) as view:
-            if view[:5] != _ELF:
-                return None
-            texts = _sections(view, ".debug_str", ".debug_line_str")
-    except (OSError, ValueError, IndexError, struct.error, zlib.error):
-        return None
-    for text in texts.values():
-        if (found := _OPTIMIZED.search(text)) is not None:
-            return found[1].decode("ascii", "replace")
-    return None
-
-
-def optimization(program: str) -> str | None:
-    """Return the option with which gcc optimised some of a program; None where none is told."""
-    try:
-        return _optimization(program, os.stat(program).st_mtime_ns)
-    except OSError:
-        return None
 
 
 def _tags(kinds: bytes) -> Iterator[int]:
     """Return what the things are that a program's debug information describes."""
     at = 0
     while at < len(kinds):
-        code, at = _leb(kinds, at)
+        code, at = read_leb(kinds, at)
         if not code:
             continue
-        tag, at = _leb(kinds, at)
+        tag, at = read_leb(kinds, at)
         yield tag
         at += 1
         attribute = form = 1
         while attribute or form:
-            attribute, at = _leb(kinds, at)
-            form, at = _leb(kinds, at)
+            attribute, at = read_leb(kinds, at)
+            form, at = read_leb(kinds, at)
             if form == _IMPLICIT:
-                _, at = _leb(kinds, at)
-
-
-def _leb(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number of many bytes at a place, and the place behind it."""
-    number = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if shift > 10 * 7:
-            raise ValueError("no number is that long")
-        if not byte & 0x80:
-            return number, at
-
-
-def _order(view: mmap.mmap) -> str:
-    return "<" if view[5] == 1 else ">"
-
-
-def _sections(view: mmap.mmap, *wanted: str) -> dict[str, bytes]:
-    """Return the contents of the sections of these names that there are."""
-    order = _order(view)
-    (table,) = struct.unpack_from(order + "Q", view, 40)
-    size, count, names = struct.unpack_from(order + "HHH", view, 58)
-    # Of each: its name, type, flags, address, offset and size.
-    rows = [
-        struct.unpack_from(order + "IIQQQQ", view, table + index * size) for index in range(count)
-    ]
-    found = {}
-    for name, _, flags, _, offset, length in rows:
-        begin = rows[names][4] + name
-        word = view[begin : view.find(b"\0", begin)].decode("ascii", "replace")
-        if word in wanted:
-            data = view[offset : offset + length]
-            found[word] = _inflated(data[24:]) if flags & _COMPRESSED else data
-    return found
-
-
-def _inflated(data: bytes) -> bytes:
-    """Return what a compressed section holds. Raises ValueError where that is absurdly much."""
-    inflate = zlib.decompressobj()
-    found = inflate.decompress(data, _MAX_SECTION)
-    if inflate.unconsumed_tail:
-        raise ValueError("a section is too large")
-    return found
+                _, at = read_leb(kinds, at)
 
 
 class _Lines:
     """The line tables of a program, read from the front."""
 
     def __init__(self, view: mmap.mmap) -> None:
-        self._order = _order(view)
-        sections = _sections(view, ".debug_line", ".debug_str", ".debug_line_str")
+        self._order = byte_order(view)
+        sections = elf_sections(view, ".debug_line", ".debug_str", ".debug_line_str")
         self._data = sections.get(".debug_line", b"")
         self._strings = {
             _STRP: sections.get(".debug_str", b""),
@@ -255,7 +180,7 @@ class _Lines:
         return int(number)
 
     def _leb(self) -> int:
-        number, self._at = _leb(self._data, self._at)
+        number, self._at = read_leb(self._data, self._at)
         return number
 
     def _string(self) -> str:

@@ -40,6 +40,7 @@ from .adapters._descriptor import Adapter
 from .jumps import jump
 from .link import Link
 from .messages import Refused
+from .optimized import Optimized
 from .valuing import ask_value, check_failure, part, set_member
 from .watches import Watch, address_of, again_anywhere
 
@@ -69,6 +70,7 @@ class DapBackend:
         self._stack: tuple[int, Sequence[RawFrame]] = (0, ())
         #: the first of the threads, when they were asked for last
         self._first_thread: int | None = None
+        self._optimized = Optimized()
 
     # --- who it is
 
@@ -285,9 +287,10 @@ class DapBackend:
             total = start + len(told) if len(told) < count else None
         if len(shown) < len(told):
             total = start + len(shown)
-        frames = [
+        read = [
             translate.frame(frame, self._adapter, target, self._link.modules) for frame in shown
         ]
+        frames = await self._optimized.mark(self._link.wire, target, read, start)
         if frames and start == 0:
             self._pc = frames[0].address
             self._stack = (thread, frames)
@@ -302,6 +305,7 @@ class DapBackend:
         thread, frames = self._stack
         if frames and frames[0].id == frame:
             self._link.returns.found_scopes(thread, scopes)
+        self._optimized.found_scopes(frame, scopes)
         return scopes
 
     async def children(
@@ -310,7 +314,8 @@ class DapBackend:
         shown = await part(self._link.wire, ref, start, count)
         absent, target = self._adapter.values.absent, self._link.target
         found = [translate.value(v, self._adapter) for v in shown if not absent(v, target)]
-        return [*self._adapter.values.visible(found), *self._link.returns.within(ref)]
+        values = self._adapter.values.visible(found)
+        return [*self._optimized.children(ref, values), *self._link.returns.within(ref)]
 
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False
@@ -327,7 +332,7 @@ class DapBackend:
             body = await self._evaluated(arguments, slow=statement)
         except Refused as error:
             raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
-        return translate.value(body, adapter, expression)
+        return self._optimized.result(frame, translate.value(body, adapter, expression))
 
     async def _evaluated(self, arguments: dict[str, Any], *, slow: bool) -> dict[str, Any]:
         try:

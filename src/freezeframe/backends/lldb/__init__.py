@@ -4,6 +4,7 @@ formats_probe  runs inside LLDB: shows what it shows badly by itself
 rust_probe     likewise, behind the formatters of the Rust toolchain
 threads_probe  likewise: ends steps that were interrupted, looks at an old stack anew
 passes_probe   likewise: a breakpoint on a line with several places stops once
+optimized      what `optimized_probe` tells of optimised code
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from dataclasses import replace
 from freezeframe.backends.backend import Core, RawValue, Target
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import is_dependency, is_rust
+from freezeframe.backends.native import remark as native_remark
 from freezeframe.backends.transport.ask import answer
 from freezeframe.model.stops import ExceptionFilter, Exit
+
+from . import optimized as optimized
 
 # --- what it is told first ----------------------------------------------------------------------
 
@@ -31,6 +35,7 @@ _THREADS_PROBE = os.path.join(_HERE, "threads_probe.py")
 #: the commands that `threads_probe` adds
 FORGET_STEPS = "freezeframe-forget-steps"
 FRESH_FRAMES = "freezeframe-fresh-frames"
+_OPTIMIZED_PROBE = os.path.join(_HERE, "optimized_probe.py")
 _PASSES_PROBE = os.path.join(_HERE, "passes_probe.py")
 #: Rust's own libraries, as its two ways of mangling spell them: not stepped into
 _RUST_LIBRARIES = r"^(<|_\$LT\$|_?&|\[)*(std|core|alloc|hashbrown|gimli|miniz_oxide)(::|\.\.)"
@@ -48,6 +53,7 @@ def first_commands(target: Target) -> list[str]:
         f'command script import "{_PROBE}"',
         f'command script import "{_THREADS_PROBE}"',
         f'command script import "{_PASSES_PROBE}"',
+        f'command script import "{_OPTIMIZED_PROBE}"',
     ]
     if not isinstance(target, Core) and target.forks is Forks.CHILD:
         commands.append("settings set target.process.follow-fork-mode child")
@@ -55,6 +61,13 @@ def first_commands(target: Target) -> list[str]:
     if program is not None and is_rust(program):
         commands += _rust_commands(target.env.get("PATH", os.defpath))
     return commands
+
+
+def remark(program: str) -> str | None:
+    """Say what LLDB cannot be trusted with: what has no debug information, what gcc optimised."""
+    if (missing := native_remark(program)) is not None or not os.path.isfile(program):
+        return missing
+    return optimized.remark(program)
 
 
 def surroundings(env: Mapping[str, str], path: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.forks import FOLLOWS, Ways
+from freezeframe.backends.optimization import FrameCode
 from freezeframe.backends.snapshots import Snapshot
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError
@@ -315,6 +316,9 @@ class Frames:
     read_snapshot: Callable[[str], Snapshot] = lambda text: Snapshot()
     #: names of a function's arguments, from its source; (path, line, function)
     argument_names: Callable[[str, int, str], Sequence[str] | None] = lambda path, line, name: None
+    #: a raw command that tells how the code of frames was made (first, count), and its answer read
+    ask_code: Callable[[Target, int, int], str | None] = lambda target, first, count: None
+    read_code: Callable[[Target, str], Sequence[FrameCode]] = lambda target, text: ()
 
 
 @dataclass(frozen=True, slots=True)

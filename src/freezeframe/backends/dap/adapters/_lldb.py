@@ -36,8 +36,7 @@ from freezeframe.backends.native import (
     rust_main,
     without_parameters,
 )
-from freezeframe.backends.native import remark as native_remark
-from freezeframe.backends.sources import has_types, optimization
+from freezeframe.backends.sources import has_types
 from freezeframe.model.stops import StopReason
 
 from . import _lldb_exceptions as exceptions
@@ -58,20 +57,6 @@ from ._descriptor import (
     Wired,
     as_dap,
 )
-
-# --- what is said of a program ------------------------------------------------------------------
-
-
-def remark(program: str) -> str | None:
-    """Say what LLDB cannot be trusted with: what has no debug information, what gcc optimised."""
-    if (missing := native_remark(program)) is not None or not os.path.isfile(program):
-        return missing
-    how = optimization(program)
-    if how is None:
-        return None
-    name = os.path.basename(program)
-    return f"{name} is optimised (gcc {how}): LLDB may show wrong values and miss inlined frames"
-
 
 # --- what it is told first ----------------------------------------------------------------------
 
@@ -382,6 +367,8 @@ FRAMES = Frames(
     is_own=is_own,
     sourceless_is_library=True,
     guesses_depth=True,
+    ask_code=lldb.optimized.ask,
+    read_code=lldb.optimized.read,
 )
 VALUES = Values(
     absent=absent,

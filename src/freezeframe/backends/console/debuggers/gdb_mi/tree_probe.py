@@ -218,6 +218,8 @@ class FreezeframeTree:
         return (found, count) if found else (None, None)
 
 
+#: variables of a function that are looked at for whether it is optimised
+_FEW_NAMES = 8
 #: by file of source: the compiler's words for how it was made
 _OPTIMIZED = re.compile(r" -O(?!0\b)\S*")
 
@@ -257,13 +259,59 @@ def _is_unset(symbol, frame, place):
 def freezeframe_optimized(first, last):
     """Tell the levels of frames whose code is optimised."""
     frame, found = gdb.newest_frame(), []
-    for level in range(last + 1):
-        if frame is None:
+    selected, unsure = gdb.selected_frame(), []
+    try:
+        for level in range(last + 1):
+            if frame is None:
+                break
+            if level >= first:
+                known = _optimized(frame.find_sal().symtab)
+                if known:
+                    found.append(level)
+                elif known is None and (unit := _unit(frame)) is not None:
+                    unsure.append((level, unit))
+                    if unit not in _LISTED and _has_lists(frame):
+                        _LISTED.add(unit)
+            frame = frame.older()
+    finally:
+        selected.select()
+    _tell(found + [level for level, unit in unsure if unit in _LISTED])
+
+
+#: units of compilers that do not tell (clang, rustc), by their address, that are optimised
+_LISTED = set()
+
+
+def _unit(frame):
+    try:
+        return frame.block().global_block.start
+    except RuntimeError:
+        return None  # code without debug information
+
+
+def _has_lists(frame):
+    """Whether variables of a function lie in several places, or nowhere: only optimised ones do.
+
+    rustc inlines a little without optimisation: a function that is inlined does not count.
+    """
+    if frame.type() == gdb.INLINE_FRAME:
+        return False
+    frame.select()
+    block, names = frame.block(), []
+    while block is not None:
+        names += [symbol.name for symbol in block if symbol.is_argument or symbol.is_variable]
+        if block.function is not None:
             break
-        if level >= first and _optimized(frame.find_sal().symtab):
-            found.append(level)
-        frame = frame.older()
-    _tell(found)
+        block = block.superblock
+    return any(map(_is_list, names[:_FEW_NAMES]))
+
+
+def _is_list(name):
+    try:
+        said = gdb.execute(f"info address {name}", to_string=True)
+    except gdb.error:
+        return False
+    return "multi-location" in said or "optimized out" in said
 
 
 def _tell(what):

@@ -47,7 +47,6 @@ from freezeframe.backends.native import (
     read_last_words,
     rust_main,
 )
-from freezeframe.backends.native import remark as native_remark
 from freezeframe.backends.transport import xcrun
 from freezeframe.backends.transport.ask import version
 from freezeframe.config import AdapterConfig
@@ -294,10 +293,21 @@ class Lldb(Spelling):
         )
 
     def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
-        return Ask(
-            words.ff("frames", thread, start, count),
-            lambda text: [words.frame(each) for each in words.answer(text)],
-        )
+        target = self._target
+        asks = target is not None and lldb.optimized.ask(target, start, count) is not None
+
+        def read(text: str) -> Sequence[RawFrame]:
+            told = words.answer(text)
+            frames = [words.frame(each) for each in told]
+            if target is None or not asks:
+                return frames
+            codes = lldb.optimized.codes(target, [each["code"] for each in told])
+            return [
+                replace(frame, optimized=code.optimized)
+                for frame, code in zip(frames, codes, strict=True)
+            ]
+
+        return Ask(words.ff("frames", thread, start, count, asks), read)
 
     def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
         return Ask(words.ff("scope", at.thread, at.level, _KINDS[kind]), words.values)
@@ -460,7 +470,7 @@ DEBUGGER = Debugger(
     aliases=("lldb",),
     make=lambda found, config: prompted(lambda: Lldb(found.command))(found, config),
     rank=60,
-    remark=native_remark,
+    remark=lldb.remark,
     servers=("gdbserver", "lldb-server", "debugserver"),
     forks=lldb.FORKS,
     tested=True,

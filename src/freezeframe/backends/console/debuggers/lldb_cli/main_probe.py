@@ -165,9 +165,11 @@ def threads() -> list[dict[str, Any]]:
     ]
 
 
-def frames(thread: int, start: int, count: int) -> list[dict[str, Any]]:
+def frames(thread: int, start: int, count: int, has_optimized: bool) -> list[dict[str, Any]]:
     told = []
     stopped = held.thread(thread)
+    if not start:
+        values.gone.clear()
     for level in range(start, start + count):
         frame = stopped.GetFrameAtIndex(level)
         if not frame.IsValid():
@@ -185,6 +187,13 @@ def frames(thread: int, start: int, count: int) -> list[dict[str, Any]]:
                 "arguments": [(v.GetName(), values.short(v)) for v in values.arguments(frame)],
             }
         )
+        if has_optimized:
+            # Known from the first command on, which comes after this file.
+            import optimized_probe as optimized  # type: ignore[import-not-found]
+
+            code = optimized.told_of(held.State.debugger, frame, level)
+            values.gone[thread, level] = set(code["gone"])
+            told[-1]["code"] = code
     return told
 
 

@@ -17,6 +17,8 @@ _NO_RESULT = 0x1001
 
 #: what was shown at this stop, by thread, frame and expression
 shown: dict[tuple[int, int, str], Any] = {}
+#: by thread and frame: paths of members that the compiler left nowhere
+gone: dict[tuple[int, int], set[str]] = {}
 
 
 def text_of(value: Any) -> str:
@@ -52,6 +54,8 @@ def _named(child: Any) -> str:
 
 def told(value: Any, at: tuple[int, int], name: str, expression: str) -> dict[str, Any]:
     """Return what is to be known of a value, and keep it: it may be opened."""
+    if expression in gone.get(at, ()):
+        return {"name": name, "text": "<error: optimized out>", "ref": 0, "expression": expression}
     opens = value.GetError().Success() and value.MightHaveChildren()
     if opens:
         shown.setdefault((*at, expression), value)
