@@ -137,11 +137,12 @@ def test_a_hit_count_counts_the_passes_where_the_condition_holds(dbg, sample, de
 def test_a_logpoint_prints_and_does_not_stop(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("break", p.at("loop"), "--log", f"total is {{{debugger.says('total')}}}")
+    dbg.data("break", p.at("done"), "--log", "every second", "--hit-count", "%2")
 
     report = dbg.data("start", p.name)
 
     assert report["state"] == "terminated"
-    assert printed(report, "log") == "total is 0\ntotal is 6\ntotal is 11\n"
+    assert printed(report, "log") == "total is 0\ntotal is 6\nevery second\ntotal is 11\n"
 
 
 def test_of_two_breakpoints_on_a_line_the_one_that_holds_is_named(dbg, sample, debugger):

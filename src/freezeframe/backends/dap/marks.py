@@ -393,10 +393,9 @@ class Marks:
         entries = adapter.breakpoints.wire(usable, self._log_channel())
         if adapter.breakpoints.one_a_place:
             entries = self._joined(entries)
-        of_functions = more is None and not adapter.breakpoints.logs_functions
-        logs = self._does(Feature.LOGPOINTS) and adapter.breakpoints.logs(self._target)
-        if of_functions or not logs:
-            entries = [self._spoken_for(entry) for entry in entries]
+        writes = self._does(Feature.LOGPOINTS) and adapter.breakpoints.logs(self._target)
+        writes = writes and (more is not None or adapter.breakpoints.logs_functions)
+        entries = [self._spoken_for(entry, writes=writes) for entry in entries]
         for entry in entries:
             (self._conditional.update if entry.fields else self._conditional.difference_update)(
                 entry.ids
@@ -453,9 +452,10 @@ class Marks:
         """Some breakpoints do only with our help what they are to do."""
         return bool(self._hits or self._shared)
 
-    def _spoken_for(self, entry: Wired) -> Wired:
-        """Let a logpoint stop, where the adapter writes none: we do."""
-        if "logMessage" not in entry.fields:
+    def _spoken_for(self, entry: Wired, *, writes: bool) -> Wired:
+        """Let a logpoint stop where the adapter does not write it, or not count its hits: we do."""
+        counted = not self._hits.keys().isdisjoint(entry.ids)
+        if "logMessage" not in entry.fields or (writes and not counted):
             return entry
         self._shared.update(entry.ids)
         rest = {name: value for name, value in entry.fields.items() if name != "logMessage"}
@@ -482,6 +482,7 @@ class Marks:
 
     def _counted(self, want: WantedBreakpoint) -> WantedBreakpoint:
         """Take the hit count off a breakpoint: we count. A changed one begins anew."""
+        self._shared.discard(want.id)
         if want.hit_count is None:
             self._hits.pop(want.id, None)
             return want
