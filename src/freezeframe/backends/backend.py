@@ -169,6 +169,8 @@ class BoundBreakpoint:
     message: str | None = None
     #: the debugger will never bind it (bad condition, no such line)
     rejected: bool = False
+    #: its file has another text than the one that the program runs; None where nothing tells
+    edited: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

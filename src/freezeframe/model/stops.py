@@ -185,6 +185,8 @@ class Breakpoint:
     #: the debugger's reason why it is pending or rejected
     message: str | None = None
     hits: int = 0
+    #: its file has another text than the one that the program runs
+    edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from . import _programs
 from ._blocked import with_stacks
 from ._context import Context
 from ._reports import running_report, stop_report
-from .breakpoints import overtaken
+from .breakpoints import follow_edits
 
 
 async def begin(
@@ -39,7 +39,7 @@ async def begin(
         raise UsageError(
             f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
         )
-    notes = [*remarks, *choice.remarks, *overtaken(ctx)]
+    notes = [*remarks, *choice.remarks, *follow_edits(ctx, name)]
     # Again after each wait: another command may have taken the name meanwhile.
     while (earlier := ctx.workspace.sessions.get(name)) is not None:
         if earlier.tree_live:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from typing import Annotated
 
 from freezeframe.backends import select
@@ -13,6 +14,7 @@ from freezeframe.model.answers import BreakpointAnswer, BreakpointList, Watchpoi
 from freezeframe.model.places import Location
 from freezeframe.model.stops import Watchpoint
 from freezeframe.session.breakpoints import Wanted
+from freezeframe.session.edits import line_now
 from freezeframe.session.line_text import check_line
 from freezeframe.session.phase import Phase
 
@@ -55,7 +57,6 @@ async def enter(
         setattr(entry, key, value)
     if text is not None:
         _check_text(ctx, entry.location, text)
-    entry.by_text = location.text is not None or text is not None
     entry.text = _text_at(ctx, entry)
     _check(ctx, entry)
     if dry:
@@ -66,7 +67,7 @@ async def enter(
             workspace.book.add(entry)
             await workspace.apply([entry])
             return entry, "added"
-        known.text, known.by_text = entry.text, entry.by_text
+        known.text = entry.text
         known.owner = owner and known.owner
         alike = all(getattr(known, key) == value for key, value in details.items())
         if not details or (alike and known.enabled == entry.enabled):
@@ -78,30 +79,20 @@ async def enter(
         return known, "changed"
 
 
-def overtaken(ctx: Context) -> list[str]:
-    """Say which breakpoints stay where their line stood before an edit; of each edit once.
+def follow_edits(ctx: Context, starting: str) -> list[str]:
+    """Move breakpoints with their lines, where an edit moved these; say which.
 
-    Those that were named by their text go with it.
+    A session other than *starting* has loaded the text of before: its breakpoints stay with it.
     """
+    if any(session.root.name != starting for session in ctx.workspace.live_sessions()):
+        return []
     notes = []
     for entry in ctx.workspace.book:
-        was, text = entry.text, _text_at(ctx, entry)
-        path, line = entry.location.file, entry.location.line
-        if not entry.enabled or path is None or not was or text in (None, was, entry.told):
-            continue
-        entry.told = text
-        lines = [each.strip() for each in ctx.hub.sources.lines(path)]
-        if lines.count(was) == 1:
+        path, was, now = entry.location.file, entry.location.line, line_now(entry, ctx.hub.sources)
+        if path is not None and now is not None and now != was:
+            entry.location = replace(entry.location, line=now)
             file = os.path.relpath(path, ctx.caller.cwd)
-            now = f"{file}:{lines.index(was) + 1}"
-            if entry.by_text:
-                entry.location = Location(file=path, line=lines.index(was) + 1)
-                notes.append(f"breakpoint {entry.id} goes with its line to {now}")
-                continue
-            notes.append(
-                f"breakpoint {entry.id} stays at {file}:{line}; since an edit the line that it "
-                f"was set at is {now}: dbg break {now}"
-            )
+            notes.append(f"breakpoint {entry.id} goes with its line to {file}:{now}")
     return notes
 
 
@@ -254,17 +245,19 @@ async def breakpoint_add(
     )
     text = None
     described = ctx.workspace.describe(entry)
-    if described.path is not None and described.line is not None:
+    if described.path is not None and described.line is not None and not described.edited:
         text = ctx.hub.sources.line(described.path, described.line)
     return BreakpointAnswer(
         described,
         done,
         source=text.strip() if text is not None else None,
-        next=() if ctx.workspace.live_sessions() else _to_start(ctx),
+        next=_after_add(ctx, described.edited),
     )
 
 
-def _to_start(ctx: Context) -> tuple[str, ...]:
+def _after_add(ctx: Context, edited: bool) -> tuple[str, ...]:
+    if ctx.workspace.live_sessions():
+        return ("restart",) if edited else ()
     ended = ctx.workspace.sessions.get(ctx.workspace.current or "")
     return ("start PROGRAM",) if ended is None else ("restart",)
 

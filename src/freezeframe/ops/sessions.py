@@ -20,7 +20,7 @@ from ._context import Context
 from ._launching import start_again
 from ._registry import Arg, Effect, Needs, op
 from ._reports import running_report, stop_report
-from .breakpoints import overtaken
+from .breakpoints import follow_edits
 
 
 @op(
@@ -55,7 +55,7 @@ async def restart(
         made = await _programs.built(ctx, target.recipe, target.env)
         session.target = replace(target, program=made.program)
         notes = (made.note(ctx.caller.cwd),) if made.new else ()
-    notes += tuple(overtaken(ctx))
+    notes += tuple(follow_edits(ctx, session.name))
     began = time.monotonic()
     timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
     session.output.seen = session.output.end

@@ -40,11 +40,8 @@ class Wanted:
     temporary: bool = False
     enabled: bool = True
     hits: int = 0
-    #: its line as it was when this was set, and the other line that was told to be there since
+    #: its line as it was when this was set
     text: str | None = None
-    told: str | None = None
-    #: the user named it by its text: it goes where the text goes
-    by_text: bool = False
     #: the session that it was given to (`start -b`), and ends with; None: it is the workspace's
     owner: str | None = None
 
@@ -160,6 +157,7 @@ def describe(entry: Wanted, bound: BoundBreakpoint | None) -> Breakpoint:
         temporary=entry.temporary,
         message=message,
         hits=entry.hits,
+        edited=bound is not None and bound.edited is True,
     )
 
 

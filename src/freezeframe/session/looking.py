@@ -58,6 +58,13 @@ async def _ask(session: Session, moment: Moment) -> None:
     for id in moment.event.breakpoints:
         if id in session.book.wanted:
             session.book.wanted[id].hits += 1
+    if session.parent is not None:
+        moment.remarks += tuple(
+            f"breakpoint {id} was set at `{session.book.wanted[id].text}`; an edit has put another "
+            "line there"
+            for id in moment.event.breakpoints
+            if id in session.edits.replaced and id in session.book.wanted
+        )
     await _forget_passing_breakpoints(session, moment)
     if frames:
         moment.selected = moment.choose_frame(frames)

@@ -33,6 +33,7 @@ from freezeframe.model.stops import ExceptionFilter, Exit, Frame, Thread, Watchp
 from . import refusals
 from .bell import Bell
 from .breakpoints import Bindings, Book, Wanted
+from .edits import Edits, judged
 from .handles import Handles
 from .liveness import Liveness
 from .looking import look
@@ -77,6 +78,7 @@ class Session:
         self.children: list[Session] = []
         self.book = book
         self.bindings = Bindings()
+        self.edits = Edits()
         self.output = OutputRing(config.output.max_events, config.output.max_bytes)
         self.bell = Bell()
         self.phase = Phase.IDLE
@@ -230,7 +232,7 @@ class Session:
         self.memory.clear()
         backend = self.backend = self._make_backend()
         given = self.book.enabled()
-        configuration = Configuration(given, self._filters())
+        configuration = Configuration(self.edits.begin(self.book, self.sources), self._filters())
 
         def sink(event: events.Event) -> None:
             if generation == self._generation:
@@ -436,12 +438,11 @@ class Session:
         present = {w.id for w in self.book} | {w.id for w in self.private}
         self.bindings.forget(w.id for w in changed if w.id not in present)
         for path in {w.location.file for w in changed if w.location.file is not None}:
-            wanted = self._for_file(path)
-            self.bindings.update(await self.backend.set_breakpoints(path, wanted))
+            bound = await self.backend.set_breakpoints(path, self._for_file(path))
+            self.bindings.update(judged(bound, path, self.started))
         if any(w.location.function is not None for w in changed):
-            functions = self.book.for_functions() + [
-                w.to_set() for w in self.private if w.location.function is not None
-            ]
+            passing = [w.to_set() for w in self.private if w.location.function is not None]
+            functions = self.book.for_functions() + passing
             self.bindings.update(await self.backend.set_function_breakpoints(functions))
         if any(w.location.address is not None for w in changed):
             addresses = self.book.for_addresses() + [
@@ -451,7 +452,7 @@ class Session:
 
     def _for_file(self, path: str) -> list[WantedBreakpoint]:
         passing = [w.to_set() for w in self.private if w.location.file == path]
-        return self.book.for_file(path) + passing
+        return self.edits.placed(self.book.for_file(path) + passing)
 
     # --- execution
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ from freezeframe.backends.counting import read_hits, wants
 from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, StopReason
 
-from . import refusals, translate
+from . import edits, refusals, translate
 from .adapters._descriptor import Wired
 from .commanded import Commanded
 from .wire import Wire
@@ -47,6 +48,7 @@ class Marks:
         self._asked: dict[str, Sequence[WantedBreakpoint]] = {}
         self._filters: Sequence[ExceptionFilter] | None = None
         self._target: Target = Attach()
+        self._since_ns = time.time_ns()
         #: functions that we stop at for reasons of our own, by an id below zero
         self._own: dict[int, str] = {}
         #: where the program begins, when that is known by address only
@@ -130,12 +132,10 @@ class Marks:
             return [refusals.dead(want) for want in wanted]
         self._asked[path] = wanted
         source = {"path": path, "name": os.path.basename(path)}
-        return await self._set(
-            "setBreakpoints",
-            wanted,
-            lambda entry: {"line": entry.wanted.location.line},
-            {"source": source},
-        )
+        line = lambda entry: {"line": entry.wanted.location.line}  # noqa: E731
+        bound = await self._set("setBreakpoints", wanted, line, {"source": source})
+        since_ns = self._since_ns if isinstance(self._target, Launch) else None
+        return await edits.told(self._wire, path, bound, since_ns)
 
     async def set_functions(self, wanted: Sequence[WantedBreakpoint]) -> list[BoundBreakpoint]:
         if isinstance(self._target, Core):

@@ -5,6 +5,7 @@ shapes_probe   runs inside the program: how values are put together from their p
 text_probe     runs inside the program: texts of values, and what they hold
 assigning_probe  runs inside the program: which variables a statement assigns to
 names_probe    runs inside the program: which function a name means
+loaded_probe   runs inside the program: lines of the code that it has loaded from a file
 exceptions_probe  runs inside the program: exceptions as a traceback tells them
 stacks_probe   runs inside the program: stacks of threads that nothing has stopped
 tasks_probe    runs inside the program: tasks of asyncio, and what each awaits
@@ -27,6 +28,8 @@ ASSIGNING_PROBE = Path(__file__).with_name("assigning_probe.py")
 TEXT_PROBE = Path(__file__).with_name("text_probe.py")
 #: the file of the module that finds functions by name
 NAMES_PROBE = Path(__file__).with_name("names_probe.py")
+#: the file of the module that tells lines of loaded code
+LOADED_PROBE = Path(__file__).with_name("loaded_probe.py")
 #: the file of the module that tells exceptions
 EXCEPTIONS_PROBE = Path(__file__).with_name("exceptions_probe.py")
 #: the file of the module that tells stacks of running threads

@@ -274,7 +274,7 @@ def _bound(id: int, made: Made, location: Location) -> BoundBreakpoint:
     if not made.verified:
         return BoundBreakpoint(id, False, message=made.message or "no code for it is loaded yet")
     path = location.file if _same_file(location.file, made.path) else made.path
-    return BoundBreakpoint(id, True, path, made.line, made.message)
+    return BoundBreakpoint(id, True, path, made.line, made.message, edited=made.edited)
 
 
 def _refused(id: int, message: str) -> BoundBreakpoint:

@@ -106,6 +106,8 @@ class Made:
     #: there is code for it now
     verified: bool = True
     message: str | None = None
+    #: its file has another text than the one that the program runs; None where nothing tells
+    edited: bool | None = None
 
 
 class Spelling(Travels):

@@ -241,6 +241,9 @@ class Breakpoints:
     #: the adapter's own business, made the program stop; and how its answer is read
     ask_passed: Callable[[Sequence[int]], str] | None = None
     read_passed: Callable[[str, Sequence[int]], Passed] = lambda text, ids: Passed(tuple(ids))
+    #: an expression without a frame that is true where a file has another text than the one that
+    #: the program has loaded, false where it has not, and neither where nothing tells
+    ask_edited: Callable[[str], str] | None = None
     #: the debugger's name of a function that the user means
     function_alias: Callable[[Target, str], str] = lambda target, name: name
     #: raw commands for a function in one module, where the protocol has no name for it

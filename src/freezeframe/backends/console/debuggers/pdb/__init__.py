@@ -157,7 +157,8 @@ class Pdb(Spelling):
 
         def read(text: str) -> Made:
             told = _answer(text)
-            return Made(told["number"], told.get("path"), told.get("line"))
+            place = told.get("path"), told.get("line")
+            return Made(told["number"], *place, edited=told.get("edited"))
 
         return Ask(f"ff_break {json.dumps({**place, 'condition': condition})}", read)
 

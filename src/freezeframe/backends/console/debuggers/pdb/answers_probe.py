@@ -52,7 +52,8 @@ def break_(debugger: Any, arg: str) -> str:
     if why:
         return f"*** {why}"
     number = str(debugger.get_breaks(path, line)[-1].number)
-    return json.dumps({"number": number, "path": place["path"], "line": line})
+    told = {"number": number, "path": place["path"], "line": line}
+    return json.dumps({**told, "edited": _looking.is_edited(path)})
 
 
 def unbreak(debugger: Any, arg: str) -> str:

@@ -16,6 +16,7 @@ import types
 from typing import Any
 
 _text: Any = sys.modules["_freezeframe_text"]
+_loaded: Any = sys.modules["_freezeframe_loaded"]
 _DIRECTORY = os.path.dirname(__file__)
 #: files whose frames are the debugger's
 OURS = frozenset(
@@ -119,6 +120,10 @@ def arguments(code: Any) -> list[str]:
 
 def executable(path: str, line: int) -> tuple[int | None, str | None]:
     """Return the line at or behind *line* that can be stopped at, or why there is none."""
+    loaded = _loaded.edited_lines(path)
+    if loaded is not None:
+        later = [number for number in loaded if number >= line]
+        return (later[0], None) if later else (None, f"no loaded code at or below line {line}")
     linecache.checkcache(path)
     text = "".join(linecache.getlines(path))
     if not text:
@@ -136,6 +141,12 @@ def executable(path: str, line: int) -> tuple[int | None, str | None]:
     if not later:
         return None, f"no code at or below line {line}"
     return later[0], None
+
+
+def is_edited(path: str) -> bool | None:
+    """Return whether a file has another text than what was loaded; None where nothing tells."""
+    told: bool | None = _loaded.is_edited(path)
+    return told
 
 
 def is_expression(text: str) -> bool:

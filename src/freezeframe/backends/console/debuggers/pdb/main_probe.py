@@ -49,6 +49,7 @@ for _name in ("objects", "shapes", "assigning"):
     load(_name, os.path.join(os.path.dirname(sys.argv[3]), f"{_name}_probe.py"))
 load("text", sys.argv[3])
 _names = load("names", os.path.join(os.path.dirname(sys.argv[3]), "names_probe.py"))
+load("loaded", os.path.join(os.path.dirname(sys.argv[3]), "loaded_probe.py"))
 load("exceptions", os.path.join(os.path.dirname(sys.argv[3]), "exceptions_probe.py"))
 _looking = load("looking", beside("looking_probe.py"))
 _answers = load("answers", beside("answers_probe.py"))

@@ -363,6 +363,7 @@ ADAPTER = Adapter(
         wire=_wire,
         ask_passed=_ask_passed,
         read_passed=_read_passed,
+        ask_edited=conditions.is_edited,
         check_condition=_check_condition,
         check_log=_check_log,
     ),

@@ -18,6 +18,7 @@ from typing import Any
 from freezeframe.backends.python import (
     ASSIGNING_PROBE,
     EXCEPTIONS_PROBE,
+    LOADED_PROBE,
     NAMES_PROBE,
     OBJECTS_PROBE,
     SHAPES_PROBE,
@@ -35,6 +36,7 @@ _AT_ONCE = (
     ("_freezeframe_cures", "cures_probe.py"),
     ("_freezeframe_names", str(NAMES_PROBE)),
     ("_freezeframe_functions", "functions_probe.py"),
+    ("_freezeframe_loaded", str(LOADED_PROBE)),
     ("_freezeframe_failures", "failures_probe.py"),
     ("_freezeframe", "main_probe.py"),
 )
@@ -239,6 +241,11 @@ def failure(key: str) -> str:
 def snapshot(stacks: bool) -> str:
     """Return the expression that tells the living tasks, with the stacks of threads, as JSON."""
     return f"{_CURES}.snapshot({stacks})"
+
+
+def is_edited(path: str) -> str:
+    """Return the expression that tells whether a file was edited after it was loaded."""
+    return f"__import__('sys').modules['_freezeframe_loaded'].is_edited({path!r})"
 
 
 def page(expression: str, start: int, end: int) -> str:

@@ -199,23 +199,6 @@ def slow_conditions(debugger: Any) -> None:
     debugger.handle_breakpoint_condition = handle_breakpoint_condition
 
 
-def tracker(debugger: Any) -> None:
-    # multiprocessing's resource tracker is no program of the user's; followed, it outlives the
-    # program by 0.7 s.
-    monkey = sys.modules["_pydev_bundle.pydev_monkey"]
-    patch = monkey.patch_args
-    if getattr(patch, "freezeframe", False):
-        return
-
-    def patch_args(args: Any, is_exec: bool = False) -> Any:
-        if any("multiprocessing.resource_tracker" in str(word) for word in args):
-            return args
-        return patch(args, is_exec)
-
-    patch_args.freezeframe = True  # type: ignore[attr-defined]
-    monkey.patch_args = patch_args  # type: ignore[attr-defined]
-
-
 def slow_exit(debugger: Any) -> None:
     # pydevd polls every 200 ms for the end of the program and then waits 500 ms for a thread of
     # its own that cannot end before this one does.
@@ -457,6 +440,23 @@ def functions(debugger: Any) -> None:
     sys.modules["_freezeframe_functions"].install(debugger)
 
 
+def edited_files(debugger: Any) -> None:
+    # pydevd moves breakpoints to lines of the file; what runs may have been loaded before an edit.
+    api: Any = sys.modules["_pydevd_bundle.pydevd_api"]
+    lines = api._get_code_lines
+    if hasattr(lines, "freezeframe"):
+        return
+
+    def _get_code_lines(code: Any) -> Any:
+        loaded = None
+        if type(code) is str:
+            loaded = _quietly(sys.modules["_freezeframe_loaded"].edited_lines, code)
+        return lines(code) if loaded is None else loaded
+
+    _get_code_lines.freezeframe = True  # type: ignore[attr-defined]
+    api._get_code_lines = _get_code_lines
+
+
 def coroutines(debugger: Any) -> None:
     # pydevd's steps end in the event loop where a coroutine of the user's gives control to it.
     suspend, wait = debugger.set_suspend, debugger.do_wait_suspend
@@ -491,10 +491,10 @@ CURES = (
     system_exit,
     slow_values,
     slow_conditions,
-    tracker,
     slow_exit,
     repeated_raises,
     unseen_exceptions,
+    edited_files,
     coroutines,
     untraced,  # the last: it stands before what others put there
 )

@@ -25,6 +25,7 @@ _FORK_EXEC_ENVIRONMENT = 4
 
 def install(monkey: Any) -> None:
     """Have the functions that pydevd replaces, and `os.system`, give children our directory."""
+    _leave_the_tracker(monkey)
     if sys.platform == "win32":
         return
     _tell_scripts_from_interpreters(monkey)
@@ -43,6 +44,23 @@ def install(monkey: Any) -> None:
         monkey.monkey_patch_os("system", lambda original: _system(monkey, original))
 
     monkey.patch_new_process_functions = patch_new_process_functions
+
+
+def _leave_the_tracker(monkey: Any) -> None:
+    patch = monkey.patch_args
+
+    def patch_args(args: Any, *others: Any, **named: Any) -> Any:
+        return args if _is_tracker(args) else patch(args, *others, **named)
+
+    monkey.patch_args = patch_args
+
+
+def _is_tracker(words: Any) -> bool:
+    """multiprocessing's resource tracker is no program of the user's.
+
+    Followed, it outlives the program by 0.7 s.
+    """
+    return any("multiprocessing.resource_tracker" in str(word) for word in words)
 
 
 def _tell_scripts_from_interpreters(monkey: Any) -> None:
@@ -153,8 +171,7 @@ def _needs(monkey: Any, args: Any) -> bool:
         # Those that show the environment and start nothing.
         if name == "printenv" or (name == "env" and len(words) == 1):
             return False
-        # No program of the user's, and it would outlive the one that started it.
-        if any("multiprocessing.resource_tracker" in word for word in words):
+        if _is_tracker(words):
             return False
         if monkey.is_python(words[0]):
             led = any(word.endswith("pydevd.py") for word in words)
