@@ -546,6 +546,9 @@ def held_against(module: str, test: str) -> tuple[Debugger, ...]:
         return PYTHONS if _EVERY else tuple(dict.fromkeys((PYTHONS[0], PYTHONS[-1])))
     if "python" in module:
         return _of_every_debugger(test, (PYTHONS,))
+    if "hooks" in module:
+        # Python and Ruby have programs of their own; others run no code of the program's.
+        return (*NODE[:1], *JAVA, *PERL, *PHP)
     if "ruby" in module:
         return RUBY
     if "_go" in module:

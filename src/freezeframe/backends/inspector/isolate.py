@@ -20,7 +20,7 @@ from .frames import Stack
 from .marks import Marks
 from .protocol import fits
 from .scripts import OURS, Script, Scripts
-from .values import GROUP, KEPT, Values, probe_code
+from .values import GROUP, KEPT, Values, realm_code
 from .wire import Refused, Wire
 
 #: how long a change waits for a thread that is busy elsewhere
@@ -34,6 +34,7 @@ function uncaught(error,origin){if(!told.has(error))debugger;told.clear()}
 process.on('uncaughtExceptionMonitor',uncaught);
 function tell(error){const first=!told.has(error);told.clear();told.add(error);return first}
 function off(){process.off('uncaughtExceptionMonitor',uncaught)}
+return {tell,off};
 """
 IDLE_CODE = f"(()=>{{}})()\n//# sourceURL={OURS}idle"
 
@@ -148,10 +149,9 @@ class Isolate:
         if self.prepared:
             return {}
         code = (
-            f"((load)=>{{const util=load('util'),module=load('module').prototype._compile,"
-            f"func=load('vm').compileFunction;"
-            f"{probe_code()};{_MONITOR};{more};"
-            "return {api,monitor:{tell,off},module,func,pid:process.pid,version:process.version,"
+            f"((load)=>{{const module=load('module').prototype._compile,"
+            f"func=load('vm').compileFunction;{realm_code(_MONITOR)};{more};"
+            "return {api,monitor:beside,module,func,pid:process.pid,version:process.version,"
             "tests:'NODE_TEST_CONTEXT' in process.env}})"
         )
         found = await self._with_require(code)

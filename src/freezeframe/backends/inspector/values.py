@@ -27,6 +27,7 @@ GROUP = "freezeframe-stop"
 KEPT = "freezeframe"
 _URL = f"{OURS}values"
 _PROBE = Path(__file__).with_name("values_probe.js")
+_NAMED = f"try{{{BINDING}.log=api.log;{BINDING}.api=api}}catch{{}}"
 #: characters of one value in a list, and of one that was asked for
 _SHORT, _LONG = 2_000, 40_000
 _MOST = 5_000
@@ -239,7 +240,7 @@ class Values:
                 if _PLAIN.fullmatch(name) and name not in hidden and name != BINDING
             ]
             reads = "".join(f"try{{__v.{name}={name}}}catch{{}}" for name in names)
-            made = f"const __v=Object.create(null);{reads}"
+            made = f"const __v={{__proto__:null}};{reads}"
             answer = await self._ask(
                 "Debugger.evaluateOnCallFrame",
                 callFrameId=held.call,
@@ -350,8 +351,23 @@ RETURNED = "(returned)"
 @functools.cache
 def probe_code() -> str:
     """Return code that makes the probe, `api`, of `util`; logpoints and frames find it by name."""
-    text = _PROBE.read_text("utf-8").rstrip()
-    return f"const api=(\n{text}\n)(util);try{{{BINDING}.log=api.log;{BINDING}.api=api}}catch{{}}"
+    return f"const api={_probe()};{_NAMED}"
+
+
+@functools.cache
+def realm_code(beside: str) -> str:
+    """Return code that makes the probe with what `load` loads, and `beside` of that code.
+
+    Both run in a realm of their own: a program that replaces parts of the language is not called.
+    *beside* sees `process` and returns an object.
+    """
+    code = f"(function(util,process){{return {{api:{_probe()},beside:(()=>{{{beside}}})()}}}})"
+    made = f"load('vm').runInNewContext({json.dumps(code)},{{}},{json.dumps(f'{OURS}monitor')})"
+    return f"const {{api,beside}}={made}(load('util'),process);{_NAMED}"
+
+
+def _probe() -> str:
+    return f"(\n{_PROBE.read_text('utf-8').rstrip()}\n)(util)"
 
 
 def primitive(remote: dict[str, Any]) -> str:

@@ -2,8 +2,9 @@
 // takes node's `util`, or null where there is none, and gives the questions that can be asked.
 //
 // No code of the program runs: no getter, no iterator, no toString of its own, no trap of a proxy.
-// What is called was taken from the language before the program could change it, where the
-// debugger came first. Texts are bounded whatever the value is.
+// What is called was taken from the language before the program could change it, and where `vm` is at
+// hand the probe has a realm of its own, whose parts no program changes. Texts are bounded whatever
+// the value is.
 (function (util) {
   'use strict';
   const uncurry = (f) => f && Function.prototype.call.bind(f);
@@ -17,7 +18,9 @@
   const symbolText = uncurry(Symbol.prototype.toString);
   const dateText = uncurry(Date.prototype.toISOString);
   const dateValue = uncurry(Date.prototype.getTime);
-  const regexpText = uncurry(RegExp.prototype.toString);
+  const regexpSource = getter(RegExp.prototype, 'source');
+  const FLAGS = { hasIndices: 'd', global: 'g', ignoreCase: 'i', multiline: 'm', dotAll: 's', unicode: 'u', unicodeSets: 'v', sticky: 'y' };
+  const flags = ownKeys(FLAGS).map((name) => [getter(RegExp.prototype, name), FLAGS[name]]);
   const kindText = uncurry(Object.prototype.toString);
   const slice = uncurry(String.prototype.slice);
   const mapSize = getter(Map.prototype, 'size');
@@ -191,7 +194,7 @@
       return joined(`${prefix(value, 'Set')}(${setSize(value)}) {`, '}', setSize(value), limit, (i, room) => inner(found[i], room));
     }
     if (is.date(value)) return Number.isNaN(dateValue(value)) ? 'Invalid Date' : dateText(value);
-    if (is.regexp(value)) return elided(regexpText(value), limit);
+    if (is.regexp(value)) return elided(`/${regexpSource(value)}/${flags.map(([has, letter]) => (has && has(value) ? letter : '')).join('')}`, limit);
     if (is.error(value)) return errorText(value, limit, inner);
     if (is.promise(value)) return promiseText(value, limit);
     if (types && types.isGeneratorObject(value)) return 'Generator {}';
@@ -380,7 +383,7 @@
         if (!('value' in found)) return [key, name, accessor(found), 'accessor', 0, null, 0];
       }
       const child = part(value, key);
-      const definition = typeof child === 'function' && (own(child, 'name') || {}).value === name;
+      const definition = typeof child === 'function' && !is.proxy(child) && (own(child, 'name') || {}).value === name;
       return [key, name, ...described(child, limit), definition ? 1 : hasPrivate(child) ? 4 : 0];
     } catch (error) {
       return [key, name, String(error), null, 0, null, 2];

@@ -172,6 +172,19 @@ sub ff_message {
     return defined $text && length $text ? "$text" : ff_text($error, 300);
 }
 
+# What an exception says, where nobody asked for it: nothing of the program's own runs.
+sub ff_stated {
+    my ($error) = @_;
+    return ref $error ? ff_text($error, 300) : $error if !defined Scalar::Util::blessed($error);
+    if (Scalar::Util::reftype($error) eq 'HASH' && !defined ff_tied($error)) {
+        for my $name (qw(message msg text -text error)) {
+            next if !exists $error->{$name} || defined ff_tied(\$error->{$name});
+            return $error->{$name} if defined $error->{$name} && !ref $error->{$name};
+        }
+    }
+    return ff_text($error, 300);
+}
+
 # A complaint of Perl's, without where in our own text it arose.
 sub ff_words {
     my ($error) = @_;
@@ -313,7 +326,7 @@ sub ff_element { my ($array, $index) = @_; return exists $array->[$index] ? \$ar
 sub do_exception {
     return 'null' if !$ff_error;
     my $error = $ff_error->{object};
-    my $message = ff_message($error);
+    my $message = ff_stated($error);
     $message =~ s/(?: at \S.* line \d+(?:, <\S*> (?:line|chunk) \d+)?\.?)?\s*\z//s;
     ff_frame(0);
     my @lines = map { {path => ff_path($_->{file}), line => $_->{line}, function => $_->{function}} } @ff_stack;

@@ -32,8 +32,6 @@ final class Show {
         "java.net.URI", "java.net.URL", "java.io.File", "java.lang.StringBuilder", "java.lang.StringBuffer",
         "java.util.concurrent.atomic.AtomicInteger", "java.util.concurrent.atomic.AtomicLong",
         "java.util.concurrent.atomic.AtomicBoolean", "sun.nio.fs.UnixPath", "java.util.BitSet", "java.util.Date");
-    private static final Set<String> CONCURRENT = Set.of("java.util.concurrent.ConcurrentHashMap",
-        "java.util.concurrent.CopyOnWriteArrayList", "java.util.concurrent.ConcurrentLinkedQueue");
 
     private final Stage stage;
     private final ThreadReference thread;
@@ -268,6 +266,9 @@ final class Show {
     }
 
     private String told(ObjectReference object) {
+        if (Library.isHeld(object, thread)) {
+            return null;
+        }
         try {
             Value text = call(object, "toString", "()Ljava/lang/String;");
             return text instanceof StringReference string ? string.value() : null;
@@ -281,10 +282,9 @@ final class Show {
         if (!(value instanceof ObjectReference object) || value instanceof ArrayReference) {
             return null;
         }
-        String type = object.referenceType().name();
-        boolean ours = type.startsWith("java.util.") && (!type.startsWith("java.util.concurrent.") || CONCURRENT.contains(type));
+        object = Library.unwrapped(object);
         boolean map = is(object, "java.util.Map");
-        if (!ours || !(map || is(object, "java.util.Collection"))) {
+        if (!(map || is(object, "java.util.Collection")) || !Library.tells(object, thread)) {
             return null;
         }
         try {
