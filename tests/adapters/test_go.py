@@ -499,7 +499,7 @@ def test_goroutines_are_threads_that_say_what_they_wait_for(dbg, native):
 
     threads = dbg.data("threads")["threads"]
 
-    assert {"chan receive", "lock", "sleep"} <= {thread["state"] for thread in threads}
+    assert {"chan receive", "sync.Mutex.Lock", "sleep"} <= {thread["state"] for thread in threads}
     assert all(
         thread["frame"]["path"].endswith("app.go") for thread in threads if thread["id"] > 20
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
 from freezeframe.model.answers import Stack
@@ -25,4 +26,16 @@ class TakesSnapshots(Protocol):
         """Return what is seen; without *stacks*, tasks alone. None where nothing can be.
 
         Bounded: a program that does not answer in time is not waited for.
+        """
+
+
+@runtime_checkable
+class HaltsBriefly(Protocol):
+    """A backend that sees a program only while that stands."""
+
+    def halt_briefly(self) -> AbstractAsyncContextManager[bool]:
+        """Halt a running program and let it go on afterwards, without a stop being reported.
+
+        False, and the program is left alone, where that cannot be or would change more. A stop of
+        the program's own that comes at the same time is reported as always.
         """

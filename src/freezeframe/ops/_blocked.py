@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 
-from freezeframe.backends.backend import Backend, Feature
-from freezeframe.backends.snapshots import Snapshot, TakesSnapshots
+from freezeframe.backends.backend import Backend, Feature, Stopped
+from freezeframe.backends.snapshots import HaltsBriefly, Snapshot, TakesSnapshots
 from freezeframe.errors import DebuggerError
 from freezeframe.model.answers import Stack, StopReport
-from freezeframe.model.stops import Thread
+from freezeframe.model.stops import Frame, StopReason, Thread
+from freezeframe.model.values import Value
+from freezeframe.session.handles import Handles
 from freezeframe.session.moment import Moment
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 
 _MOST_THREADS = 8
 _DEEPEST = 60
+#: Frames of the user's own whose variables are shown, of each thread that was halted briefly.
+_LOOKS = 2
+#: How long a program is kept halted to be looked at, and how many threads at most are.
+_LOOK_S = 1.0
+_MOST_LOOKED_AT = 200
 
 
 async def with_stacks(session: Session, report: StopReport, *, paused: bool = False) -> StopReport:
@@ -33,11 +42,83 @@ async def with_stacks(session: Session, report: StopReport, *, paused: bool = Fa
             seen = await backend.snapshot()
         except DebuggerError:
             seen = None
+    if seen is None and not paused and isinstance(backend, HaltsBriefly):
+        return await _with_halt(session, backend, report)
     if seen is None:
         notes = await _where_it_waits(session) if paused else ()
         return replace(report, notes=(*report.notes, *notes))
     notes = ("it stops as soon as a thread is back from what it waits for",) if paused else ()
     return replace(report, stacks=seen.stacks, tasks=seen.tasks, notes=(*report.notes, *notes))
+
+
+async def _with_halt(session: Session, backend: HaltsBriefly, report: StopReport) -> StopReport:
+    """Add the stacks of a program that is halted for that, and goes on."""
+    async with session.turn():
+        if session.phase is not Phase.RUNNING:
+            return report
+        try:
+            async with backend.halt_briefly() as halted:
+                if not halted:
+                    return report
+                stacks, missing = await _halted_stacks(session.require_backend())
+        except DebuggerError:
+            return report
+    notes = (f"{missing} more threads",) if missing else ()
+    return replace(report, stacks=stacks, notes=(*report.notes, *notes))
+
+
+async def _halted_stacks(backend: Backend) -> tuple[tuple[Stack, ...], int]:
+    """Return the stacks of threads, those that are alike once; and how many threads are not in."""
+    until = time.monotonic() + _LOOK_S
+    halt = Moment(0, Stopped(StopReason.PAUSE, None), backend, Thread(-1, ""), Handles(0))
+    found: dict[tuple[tuple[str, str | None, int | None], ...], list[Stack]] = {}
+    threads = await backend.threads()
+    for thread in threads[:_MOST_LOOKED_AT]:
+        if time.monotonic() > until:
+            break
+        frames = await halt.frames(_DEEPEST, thread=thread.id)
+        places = tuple((each.function, each.path, each.line) for each in frames)
+        found.setdefault(places, []).append(_seen(thread, frames))
+    # Threads of the runtime's own say nothing beside those that run the user's code.
+    own = [alike for alike in found.values() if not all(f.library for f in alike[0].frames)]
+    shown = (own or list(found.values()))[:_MOST_THREADS]
+    stacks = []
+    for alike in shown:
+        stack = alike[0]
+        if time.monotonic() < until:
+            _, values = await halt.look_at_thread(
+                stack.thread.id, len(stack.frames), _LOOKS, libraries=False
+            )
+            # Their handles end with the halt.
+            kept = {index: tuple(map(_without_handle, each)) for index, each in values.items()}
+            stack = replace(stack, values=kept)
+        stacks.append(_grouped(stack, len(alike) - 1))
+    foreign = sum(map(len, found.values())) - sum(map(len, own)) if own else 0
+    return tuple(stacks), len(threads) - foreign - sum(map(len, shown))
+
+
+def _seen(thread: Thread, frames: Sequence[Frame]) -> Stack:
+    thread = replace(thread, state=waiting_for(frames), frame=frames[0] if frames else None)
+    return Stack(thread, tuple(frames), None if len(frames) == _DEEPEST else 0, -1)
+
+
+def waiting_for(frames: Sequence[Frame]) -> str:
+    """Return what a thread does in the innermost frame of the user's: runs, or waits for what."""
+    own = next((frame.index for frame in frames if not frame.library), 0)
+    waits = next((frame.waits for frame in frames[:own] if frame.waits), None)
+    return waits or (f"in {frames[own - 1].function}" if own else "running")
+
+
+def _without_handle(value: Value) -> Value:
+    return replace(value, handle=None, children=tuple(map(_without_handle, value.children)))
+
+
+def _grouped(stack: Stack, alike: int) -> Stack:
+    if not alike:
+        return stack
+    words = f"and {alike} more alike"
+    name = f"{stack.thread.name}, {words}" if stack.thread.name else words
+    return replace(stack, thread=replace(stack.thread, name=name))
 
 
 async def other_stacks(moment: Moment) -> tuple[Stack, ...]:

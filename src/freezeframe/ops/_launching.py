@@ -11,6 +11,7 @@ from freezeframe.backends.backend import Feature, Launch, Target
 from freezeframe.errors import NoSession, UsageError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.stops import DEFAULT_FILTERS
+from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
@@ -76,7 +77,13 @@ async def begin(
     if got is None:
         waited = time.monotonic() - began if wait else None
         report = running_report(ctx, session, waited, notes=tuple(notes), first=True)
-        return await with_stacks(session, report)
+        report = await with_stacks(session, report)
+        if session.phase is Phase.RUNNING or report.state != Phase.RUNNING.value:
+            return report
+        # It stopped or ended while it was looked at.
+        got = await wait_for_news(session, ticket, 0)
+        if got is None:
+            return running_report(ctx, session, waited, notes=tuple(notes), first=True)
     stopped, moment = got
     return await stop_report(ctx, stopped, moment, notes=tuple(notes), first=True)
 

@@ -76,7 +76,13 @@ async def _answer(
     got = await wait_for_news(session, ticket, clock.left_s)
     if got is None:
         report = running_report(ctx, session, clock.waited_s, trail=trail)
-        return await with_stacks(session, report, paused=paused)
+        report = await with_stacks(session, report, paused=paused)
+        if session.phase is Phase.RUNNING or report.state != Phase.RUNNING.value:
+            return report
+        # It stopped or ended while it was looked at.
+        got = await wait_for_news(session, ticket, 0)
+        if got is None:
+            return running_report(ctx, session, clock.waited_s, trail=trail)
     stopped, moment = got
     ended = () if session.live or stopped is session else (f"{session.name} has ended",)
     return await stop_report(ctx, stopped, moment, trail=trail, notes=ended)

@@ -200,11 +200,12 @@ class Moment:
             await self._fill(view, index, open_values)
         except DebuggerLost:
             raise
-        except DebuggerError:
+        except DebuggerError as error:
             if self.thread.id == self.event.thread:
                 raise
             # It waits inside a call (a lock, a read) that its debugger does not interrupt.
-            self.trouble = "it has not come to a stop, so its variables cannot be read"
+            waits = "it has not come to a stop, so its variables cannot be read"
+            self.trouble = error.message if self.event.thread is None else waits
         return view
 
     async def _fill(self, view: FrameView, index: int, open_values: bool) -> None:

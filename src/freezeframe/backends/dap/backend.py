@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from itertools import takewhile
 from typing import Any
 
@@ -28,7 +29,6 @@ from freezeframe.config import Config
 from freezeframe.errors import (
     DebuggerError,
     DebuggerLost,
-    DebuggerTimeout,
     EvaluationFailed,
     Unsupported,
 )
@@ -41,13 +41,12 @@ from .jumps import jump
 from .link import Link
 from .messages import Refused
 from .optimized import Optimized
+from .snapshots import snapshot
 from .valuing import ask_value, check_failure, part, set_member
 from .watches import Watch, address_of, again_anywhere
 
 log = logging.getLogger(__name__)
 
-#: How long a program that runs may take to tell its stacks.
-_SNAPSHOT_S = 3.0
 _STEPS = {StepKind.OVER: "next", StepKind.INTO: "stepIn", StepKind.OUT: "stepOut"}
 
 
@@ -218,8 +217,9 @@ class DapBackend:
         await self.raw(words, None)
 
     async def pause(self, thread: int | None) -> None:
-        self._link.stops.pausing = True
-        await self._request("pause", {"threadId": await self._thread(thread)})
+        async with self._link.brief_halt.turn:
+            self._link.stops.pausing = True
+            await self._request("pause", {"threadId": await self._thread(thread)})
 
     async def jump(self, thread: int, path: str, line: int) -> None:
         await jump(self._link, thread, path, line)
@@ -243,23 +243,16 @@ class DapBackend:
 
     async def threads(self) -> Sequence[Thread]:
         body = await self._request("threads")
-        named = self._adapter.frames.thread_name
-        threads = [Thread(t["id"], named(t.get("name") or "")) for t in body.get("threads") or ()]
+        threads = [translate.thread(each, self._adapter) for each in body.get("threads") or ()]
         if threads:
             self._first_thread = threads[0].id
         return threads
 
     async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
-        frames = self._adapter.frames
-        if frames.ask_snapshot is None:
-            return None
-        arguments = {"expression": frames.ask_snapshot(stacks), "context": "watch"}
-        try:
-            body = await self._link.wire.request("evaluate", arguments, timeout_s=_SNAPSHOT_S)
-        except (Refused, DebuggerTimeout):
-            # Code that holds the interpreter's lock lets nobody look.
-            return None
-        return frames.read_snapshot(body.get("result") or "")
+        return await snapshot(self._link.wire, stacks=stacks)
+
+    def halt_briefly(self) -> AbstractAsyncContextManager[bool]:
+        return self._link.brief_halt.hold()
 
     async def _told_frames(
         self, thread: int, start: int, count: int

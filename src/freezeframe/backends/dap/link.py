@@ -27,6 +27,7 @@ from freezeframe.errors import DebuggerLost, NotRunning, Unsupported
 
 from . import startup
 from .adapters._descriptor import Adapter, Plan, Spawn, Surroundings
+from .brief_halt import BriefHalt
 from .ends import Ends
 from .ground import Ground
 from .kin import Kin, MakeBackend
@@ -88,6 +89,7 @@ class Link:
         self.voices = Voices(adapter)
         self.stops = Stops(self)
         self.returns = ReturnValues(self)
+        self.brief_halt = BriefHalt(self)
         #: the process goes on as another program, which will connect anew
         self.replaced = False
         #: breakpoints and filters are in place, and the program runs

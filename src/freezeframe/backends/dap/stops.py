@@ -45,6 +45,8 @@ class Stops:
         self._unfinished = False
         #: a step was begun, and no stop has said that it is over
         self.stepping = False
+        #: such a step has gone on
+        self._step_resumed = False
         #: modules were unloaded since the last stop: the process may be another program
         self.modules_went = False
 
@@ -58,6 +60,9 @@ class Stops:
 
         *first*: the adapter means this one, of several threads that stop together.
         """
+        if self._link.brief_halt.take(stopped):
+            return
+        self._step_resumed = False
         if stopped.reason is StopReason.STEP:
             self.stepping = False
         if self.modules_went and (command := self._link.adapter.raw.fresh_frames) is not None:
@@ -113,6 +118,7 @@ class Stops:
 
     def resuming(self, thread: int | None) -> None:
         """The program is let run: one *thread* of it, as far as that can be, or all."""
+        self._step_resumed = self._unfinished
         self.resumed()
         self.together.resumed(thread)
 
@@ -126,6 +132,11 @@ class Stops:
         """Take in what the debugger says about the stop that it has just told."""
         if self._link.adapter.stops.leaves_step(text):
             self._unfinished = True
+
+    @property
+    def in_step(self) -> bool:
+        """Whether the program runs to the end of a step."""
+        return self.stepping or self._step_resumed or self._link.returns.expected
 
     def check_step(self) -> None:
         """Raise when the debugger has not done with the last step."""

@@ -16,7 +16,7 @@ from freezeframe.backends.backend import (
     Target,
 )
 from freezeframe.model.answers import Instruction
-from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason, Thread
 from freezeframe.model.values import ScopeKind
 
 from .adapters._descriptor import Adapter, Wired
@@ -126,6 +126,12 @@ def stopped(body: Body, ids: Mapping[int, tuple[int, ...]]) -> Stopped:
         text=body.get("text"),
         breakpoints=hit,
         all_threads=bool(body.get("allThreadsStopped", False)),
+    )
+
+
+def thread(body: Body, adapter: Adapter) -> Thread:
+    return Thread(
+        adapter.frames.thread_id(body), adapter.frames.thread_name(body.get("name") or "")
     )
 
 

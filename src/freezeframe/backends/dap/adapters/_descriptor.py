@@ -194,6 +194,8 @@ class Stops:
     was_running: Callable[[str], bool] | None = None
     #: what it says when a stop of another thread has interrupted a step, which is not over then
     leaves_step: Callable[[str], bool] = lambda text: False
+    #: it reads stacks of a halted program only, and halts and resumes one without changing more
+    halts_unseen: bool = False
     #: the program stands behind the instruction that a watchpoint stopped, not at it
     watches_after: bool = False
 
@@ -305,6 +307,8 @@ class Frames:
     is_library: Callable[[str, Target], bool] = lambda path, target: False
     #: a thread's name without what the debugger adds to it
     thread_name: Callable[[str], str] = lambda name: name
+    #: the id that requests name a thread by, where the adapter's list has another
+    thread_id: Callable[[Mapping[str, Any]], int] = lambda thread: int(thread["id"])
     #: a frame without source is not the user's
     sourceless_is_library: bool = False
     #: a frame without source that is the user's all the same

@@ -82,8 +82,9 @@ def _remark(program: str) -> str | None:
     """Say so when less can be shown of a program than it seems: optimised, or stripped."""
     if os.path.isfile(program) and not has_debug_info(program):
         return (
-            f"{os.path.basename(program)} has no debug information (-ldflags -w or -s): goroutines,"
-            " lines and variables cannot be read; build it without these flags"
+            f"{os.path.basename(program)} has no debug information (-ldflags -w or -s): variables"
+            " and goroutines cannot be read, only the stack of the thread that stopped, where a"
+            " caller may be missing; build it without these flags"
         )
     flags = go_flags(program)
     if flags is None or "-N" in flags:
@@ -292,6 +293,8 @@ def _alias(target: Target, name: str) -> str:
 _CHATTER = re.compile(
     r"> \[Go \d+\]: $|Closing client session|Type 'dlv help'|Process \d+ has exited"
     r"|Detaching|detaching|Step interrupted by a breakpoint|\s*$"
+    # Said at the start, in our words.
+    r"|Unable to retrieve goroutines: could not find goroutine array"
 )
 
 
@@ -346,6 +349,7 @@ ADAPTER = Adapter(
     stops=Stops(
         read=_read_stop,
         was_running=places.was_running,
+        halts_unseen=True,
         leaves_step=lambda text: text.startswith("Step interrupted by a breakpoint"),
     ),
     returns=Returns(
@@ -380,6 +384,7 @@ ADAPTER = Adapter(
         read=places.read_frame,
         function_name=places.function_name,
         thread_name=places.thread_name,
+        thread_id=places.thread_id,
         is_library=places.is_library,
         sourceless_is_library=True,
         argument_names=places.argument_names,

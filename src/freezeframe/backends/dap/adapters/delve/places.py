@@ -22,9 +22,19 @@ def thread_name(name: str) -> str:
     """Return a goroutine's pprof labels, which are what it can be told by."""
     match = _THREAD.fullmatch(name)
     if match is None:
-        return name
+        return "" if name == _STAND_IN else name
     labels = match["labels"].split()
     return " ".join(label.partition(":")[2] or label for label in labels)
+
+
+#: what stands in the list of goroutines when they cannot be read, and the id that means the current
+#: thread of the system, whose stack the table of functions is enough for
+_STAND_IN, _CURRENT = "Dummy", -1
+
+
+def thread_id(thread: Mapping[str, Any]) -> int:
+    """Return the id that a goroutine is asked for by."""
+    return _CURRENT if thread.get("name") == _STAND_IN else int(thread["id"])
 
 
 def was_running(name: str) -> bool:
@@ -33,19 +43,19 @@ def was_running(name: str) -> bool:
     return match is not None and match["thread"] is not None
 
 
-#: what the runtime's functions are entered for
+#: what the runtime's functions are entered for, in the words of Go's own traces
 _WAITS = {
     "runtime.chanrecv": "chan receive",
     "runtime.chansend": "chan send",
     "runtime.selectgo": "select",
-    "runtime.block": "select without cases",
+    "runtime.block": "select (no cases)",
     "runtime.netpollblock": "IO wait",
     "time.Sleep": "sleep",
-    "sync.(*Mutex).Lock": "lock",
-    "sync.(*RWMutex).Lock": "lock",
-    "sync.(*RWMutex).RLock": "read lock",
-    "sync.(*WaitGroup).Wait": "wait group",
-    "sync.(*Cond).Wait": "condition",
+    "sync.(*Mutex).Lock": "sync.Mutex.Lock",
+    "sync.(*RWMutex).Lock": "sync.RWMutex.Lock",
+    "sync.(*RWMutex).RLock": "sync.RWMutex.RLock",
+    "sync.(*WaitGroup).Wait": "sync.WaitGroup.Wait",
+    "sync.(*Cond).Wait": "sync.Cond.Wait",
     "syscall.Syscall": "system call",
     "syscall.Syscall6": "system call",
 }
