@@ -49,6 +49,9 @@ async def configure(
     priming = _prime(link)
     try:
         await _prime_stopped(link)
+        if priming and isinstance(link.target, Attach):
+            # A program that runs has loaded its code: it is asked where the lines of that are.
+            await asyncio.wait(priming, timeout=timeouts.value_s)
         bound = await link.marks.set_all(configuration, link.target)
         if priming:
             # What they prepare must be there when the program begins; one that fails costs only

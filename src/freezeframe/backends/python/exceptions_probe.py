@@ -74,7 +74,7 @@ def _is_remote(error: BaseException) -> bool:
 def details(error: BaseException, asked: bool) -> list[str]:
     """Return the lines that belong to an exception beside its message: notes, the exceptions of a
     group, the text of a syntax error, the traceback of the process that it was raised in."""
-    told = _notes(error)
+    told = _notes(error) + _template_of(error)
     # Not isinstance, which asks an object for its `__class__`.
     if issubclass(type(error), SyntaxError):
         told += _source_of(error)
@@ -93,6 +93,14 @@ def _source_of(error: Any) -> list[str]:
     if not error.filename:
         return []
     return [f"{error.filename}:{error.lineno}: {(error.text or '').strip()}".rstrip(": ")]
+
+
+def _template_of(error: BaseException) -> list[str]:
+    """Return where in a template an exception came up; Django leaves that with the exception."""
+    found: Any = error.__dict__.get("template_debug")
+    if type(found) is not dict or not {"name", "line", "during"} <= found.keys():
+        return []
+    return [f"in template {found['name']}:{found['line']}: {_cut(str(found['during']).strip())}"]
 
 
 def _notes(error: BaseException) -> list[str]:

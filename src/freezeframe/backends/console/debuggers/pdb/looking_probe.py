@@ -131,6 +131,8 @@ def executable(path: str, line: int) -> tuple[int | None, str | None]:
     try:
         todo = [compile(text, path, "exec")]
     except (SyntaxError, ValueError) as error:
+        if not path.endswith((".py", ".pyw")):
+            return None, f"{os.path.basename(path)} is not Python, and pdb stops in Python only"
         return None, words(error)
     lines: set[int] = set()
     while todo:

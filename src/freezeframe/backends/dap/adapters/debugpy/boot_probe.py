@@ -44,7 +44,7 @@ def main() -> None:
     names = ("debugpy", "debugpy.server.cli")
     cli = _load(os.path.dirname(package), cache, package, names)
     _hurry(_keep_the_secret, _skip_descriptions, _skip_pause, _hide_this_file)
-    _hurry(_end_without_a_record)
+    _hurry(_end_without_a_record, _stop_in_templates)
     _hurry(lambda: _lead_children(package, cache))
     _leave_the_stage()
     cli.main()
@@ -86,7 +86,7 @@ def prepare_child(package: str, cache: str) -> Any:
         if not inherited:
             del os.environ[quiet]
     _hurry(_keep_the_secret, _skip_pause, _hide_from_pydevd, lambda: _lead_children(package, cache))
-    _hurry(_run_when_alone)
+    _hurry(_run_when_alone, _stop_in_templates)
     return pydevd
 
 
@@ -97,6 +97,7 @@ def prepare_running(package: str, cache: str) -> Any:
     _hurry(
         _keep_the_secret, _skip_descriptions, _skip_pause, lambda: _lead_children(package, cache)
     )
+    _hurry(_stop_in_templates)
     # Of a program that was left: its children would call the port of that time.
     sys.modules["pydevd"].SetupHolder.setup = None
     return debugpy
@@ -138,6 +139,10 @@ def _stand_in() -> list[str]:
     A third of debugpy's start goes into them.
     """
     made = []
+    if "django" not in sys.modules:
+        # It would be imported wherever it is installed, to be asked for its version.
+        sys.modules["django"] = None  # type: ignore[assignment]
+        made.append("django")
     for name, attributes in _UNUSED.items():
         if name not in sys.modules:
             module: Any = type(sys)(name)
@@ -298,13 +303,42 @@ def _lead_children(package: str, cache: str) -> None:
 
 
 def _reach_others(monkey: Any) -> None:
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "environment_probe.py")
-    names: dict[str, Any] = {"__name__": "freezeframe_environment", "__file__": path}
+    _beside("environment_probe.py")["install"](monkey)
+
+
+def _beside(name: str) -> dict[str, Any]:
+    """Return the names of a file of ours, whose frames are pydevd's own to it."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+    names: dict[str, Any] = {"__name__": f"freezeframe_{name[:-9]}", "__file__": path}
     with open(path, "rb") as file:
         exec(compile(file.read(), path, "exec"), names)
-    names["install"](monkey)
     table: Any = importlib.import_module("_pydevd_bundle.pydevd_dont_trace_files")
-    table.DONT_TRACE[os.path.basename(path)] = table.PYDEV_FILE
+    table.DONT_TRACE[name] = table.PYDEV_FILE
+    return names
+
+
+def _stop_in_templates() -> None:
+    """pydevd wants to be told beforehand whether a program uses Jinja or Django.
+
+    It is done here, because breakpoints may be set before our probe is in the process.
+    """
+    api: Any = importlib.import_module("_pydevd_bundle.pydevd_api").PyDevdAPI
+    add = api.add_breakpoint
+    if hasattr(add, "freezeframe"):
+        return
+
+    def add_breakpoint(
+        self: Any, debugger: Any, file: str, kind: str, *more: Any, **named: Any
+    ) -> Any:
+        kinds: tuple[str, ...] = ()
+        if kind == "python-line" and not file.endswith(".py"):
+            kinds = _beside("templates_probe.py")["kinds"](file)
+        for each in kinds or (kind,):
+            added = add(self, debugger, file, each, *more, **named)
+        return added
+
+    add_breakpoint.freezeframe = True  # type: ignore[attr-defined]
+    api.add_breakpoint = add_breakpoint
 
 
 def _hide_this_file() -> None:

@@ -135,6 +135,7 @@ def _tell_values(debugger: Any) -> None:
     probes["_freezeframe_changes"].stopped()
     probes["_freezeframe_async"].install()
     probes["_freezeframe_raised"].install()
+    probes["_freezeframe_templates"].install()
 
 
 def _compile(texts: dict[str, str]) -> None:
@@ -448,9 +449,8 @@ def edited_files(debugger: Any) -> None:
         return
 
     def _get_code_lines(code: Any) -> Any:
-        loaded = None
-        if type(code) is str:
-            loaded = _quietly(sys.modules["_freezeframe_loaded"].edited_lines, code)
+        probe: Any = sys.modules["_freezeframe_loaded"]
+        loaded = _quietly(probe.edited_lines, code) if type(code) is str else None
         return lines(code) if loaded is None else loaded
 
     _get_code_lines.freezeframe = True  # type: ignore[attr-defined]

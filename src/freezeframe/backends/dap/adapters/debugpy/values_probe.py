@@ -171,6 +171,8 @@ def _looked(frame: Any, shown: dict[str, Any]) -> dict[str, Any]:
 
 def _arguments(code: Any) -> list[str]:
     """Return the names of a function's arguments as its signature has them."""
+    if not hasattr(code, "co_argcount"):
+        return []  # a template's, which pydevd has made up
     plain, keyed = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
     rest = list(code.co_varnames[keyed : keyed + bool(code.co_flags & 0x04)])
     last = keyed + len(rest)
