@@ -219,3 +219,43 @@ def test_a_paused_program_stands_still_and_a_detached_one_is_as_it_was(dbg, writ
     (project / "stop").touch()
     assert untraced
     assert after == consts
+
+
+HEIR = """\
+import threading
+go, ready, all_live = threading.Event(), threading.Semaphore(0), threading.Barrier(4)
+def enter(n):
+    return n + 1  # @wait
+def wait(n):
+    enter(n)
+    ready.release()
+    go.wait()
+def fail():
+    all_live.wait()
+    n = 7
+    raise ValueError(n)  # @fail
+threads = [threading.Thread(target=wait, args=(n,)) for n in range(4)]
+for thread in threads: thread.start()
+for thread in threads: ready.acquire()
+go.set()  # @between
+for thread in threads: thread.join()
+heirs = [threading.Thread(target=fail) for _ in range(4)]
+for thread in heirs: thread.start()
+for thread in heirs: thread.join()
+"""
+
+
+def test_a_thread_that_gets_the_ident_of_an_ended_one_stops_like_any_other(dbg, write_program):
+    p = write_program("heir.py", HEIR)
+
+    report = dbg.data("start", p.name, "-b", p.at("wait"))
+    dbg.data("break", p.at("between"))
+    while place(report) == p.at("wait"):
+        report = dbg.data("continue")
+    assert place(report) == p.at("between")
+
+    report = dbg.data("continue")
+    while report["state"] == "stopped":
+        assert (place(report), texts(report)["n"]) == (p.at("fail"), "7")
+        report = dbg.data("continue")
+    assert report["exit"]["code"] == 0

@@ -136,6 +136,14 @@ def _disarm() -> None:
     _set_trace()(before)
 
 
+def _forget(ident: int) -> None:
+    """A thread has ended: the next one may get its ident, and must not get its trace function."""
+    with _hooks.lock:
+        _hooks.armed.pop(ident, None)
+    _tracers.pop(ident, None)
+    _verdicts.pop(ident, None)
+
+
 def _idle(frame: Any, event: str, arg: Any) -> Any:
     """The trace function of a thread that was to be traced and is no more."""
     if _needs_tracing(threading.get_ident()):
@@ -240,7 +248,7 @@ def _wrap(debugger: Any) -> None:
     enable, suspend = debugger.enable_tracing, debugger.set_suspend
     wait, changed = debugger.do_wait_suspend, debugger.on_breakpoints_changed
     patch, judge = debugger.patch_threads, debugger.handle_breakpoint_condition
-    created = debugger.notify_thread_created
+    created, disable = debugger.notify_thread_created, debugger.disable_tracing
 
     def is_governed() -> bool:
         return _state["debugger"] is debugger
@@ -250,12 +258,19 @@ def _wrap(debugger: Any) -> None:
             enable(thread_trace_func, apply_to_all_threads)
             return
         ident = threading.get_ident()
+        if not hasattr(debugger._local_thread_trace_func, "thread_trace_func"):
+            _tracers.pop(ident, None)
         if thread_trace_func is not None and not apply_to_all_threads:
             debugger._local_thread_trace_func.thread_trace_func = thread_trace_func
             _tracers[ident] = thread_trace_func
         if _needs_tracing(ident):
             with _hooks.lock:
                 _arm(ident)
+
+    def disable_tracing() -> None:
+        disable()
+        if is_governed():
+            _forget(threading.get_ident())
 
     def set_suspend(thread: Any, *arguments: Any, **named: Any) -> Any:
         result = suspend(thread, *arguments, **named)
@@ -296,6 +311,7 @@ def _wrap(debugger: Any) -> None:
         return created(thread_id, thread, *arguments, **named)
 
     debugger.enable_tracing = enable_tracing
+    debugger.disable_tracing = disable_tracing
     debugger.set_suspend = set_suspend
     debugger.do_wait_suspend = do_wait_suspend
     debugger.on_breakpoints_changed = on_breakpoints_changed
@@ -466,9 +482,6 @@ _AUDITED: dict[str, Callable[..., None]] = {
     "code.__new__": _is_made,
     "sys.excepthook": _is_reported,
 }
-
-
-# --- the end ------------------------------------------------------------------------------------
 
 
 def leave() -> None:
