@@ -29,6 +29,8 @@ need cargo
 install_delve
 # Ruby brings its debugger along: the debug gem is one of its own.
 need ruby
+# minitest and test-unit come with it, RSpec does not.
+need rspec ruby-rspec
 # All of Perl, which has prove in it: many systems come with a part.
 need prove perl
 need ghci ghc

@@ -52,7 +52,7 @@ from freezeframe.errors import DebuggerError, DebuggerMissing, Unsupported
 _INSTALL = "gem install debug"
 _PROBE = "DEBUGGER__::Freezeframe"
 #: the files that mend the gem, in the order in which they need one another
-_PARTS = ("values", "places", "stops", "answers", "face")
+_PARTS = ("values", "places", "stops", "failures", "answers", "face")
 _NO_GEM = "freezeframe-no-debug-gem: "
 #: What is asked of an interpreter: the version of its debug gem.
 _QUESTION = "require 'debug/version'; print DEBUGGER__::VERSION"

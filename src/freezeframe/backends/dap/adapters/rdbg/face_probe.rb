@@ -169,6 +169,7 @@ module DEBUGGER__
       # Take over a server that somebody else opened, from a thread of the program's.
       def join
         install
+        watch_runners
         ui = SESSION.instance_variable_get(:@ui)
         meet(ui)
         # This thread stands in a signal handler, where no lock can be taken.
@@ -391,6 +392,7 @@ module DEBUGGER__
         @functions.each { |_, place, _| place.disarm }
         @wanted, @lines, @calls, @functions = {}, {}, {}, []
         @walks.each_value { |each| each.trace&.disable }
+        unwatch_runners
         @raises.disable
         return unless @launched && RUBY_PLATFORM.include?("linux")
 

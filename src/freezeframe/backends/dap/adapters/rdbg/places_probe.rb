@@ -174,6 +174,7 @@ module DEBUGGER__
 
       # Code was loaded: what waited for it is bound now.
       def loaded(iseq)
+        watch_runner(iseq)
         path = iseq.absolute_path || iseq.path
         if @wanted.key?(path)
           (@lines.delete(path) || {}).each_value(&:disarm)
