@@ -32,6 +32,11 @@ def read(line: str):
         ("node_modules/.bin/jest -t x", "node_modules/.bin/jest", ("-t", "x"), {}),
         ("-m mod --cwd d --help -e", "mod", ("--help", "-e"), {"module": True, "cwd": "d"}),
         ("-m mod -m slow --no-record", "mod", ("-m", "slow"), {"module": True, "record": False}),
+        (
+            "gunicorn -b 127.0.0.1:80 -b :81 a:app -b a.py:3",
+            *("gunicorn", ("-b", "127.0.0.1:80", "-b", ":81", "a:app")),
+            {"breakpoints": ("a.py:3",)},
+        ),
         ("npm test --name web", "npm", ("test",), {"name": "web"}),
     ],
 )

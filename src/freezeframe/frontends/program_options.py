@@ -13,6 +13,8 @@ _ALIKE = 0.85
 #: what `-b` behind a command's name takes: a line of a file, or the name of a function
 _LOCATION = re.compile(r".*:\d+|[A-Za-z_~][\w.:~<>$!*]*", re.DOTALL)
 _LINE = re.compile(r".+:\d+", re.DOTALL)
+#: what `-b` of a server takes: an address to listen at
+_ADDRESS = re.compile(r"(?:[\d.]+|localhost|\[.*\]|\*)?:\d+")
 #: a command with its version: `python3.12`
 _VERSIONED = re.compile(r"[a-z]+[\d.]+")
 
@@ -56,7 +58,8 @@ def belongs_to_command(
     if token.startswith("-b") and "-b" in spec.options:
         attached = token[2:].removeprefix("=")
         given = _LINE.fullmatch(attached) if attached else _LOCATION.fullmatch(following)
-        return loose and given is None
+        is_address = _ADDRESS.fullmatch(attached or following) is not None
+        return loose and (given is None or is_address)
     return loose or token.startswith("-m") or not _is_cluster(spec, token)
 
 
