@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import facts, schemas
+from . import facts, hints, schemas
 
 REPOSITORY = Path(__file__).parent.parent.parent
 CLIENT = REPOSITORY / "scripts" / "dbg"
@@ -86,6 +86,7 @@ class Background:
             raise AssertionError(
                 f"hang: dbg {' '.join(self.command)} after {timeout_s:g} s\n{out}{err}"
             ) from None
+        hints.check(out, err)
         return Answer(self.command, out, err, self._process.returncode)
 
     def interrupt(self) -> None:
@@ -226,9 +227,11 @@ class Dbg:
             raise AssertionError(
                 f"hang: dbg {' '.join(command)} after {timeout_s:g} s\n{self.log_tail()}"
             ) from None
-        return Answer(
+        answer = Answer(
             command, out.decode(errors="replace"), err.decode(errors="replace"), process.returncode
         )
+        hints.check(answer.out, answer.err)
+        return answer
 
     def envelope(self, *words: object, **options: Any) -> dict[str, Any]:
         """Run a command with --json and return the whole envelope, success or not."""

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from harness import facts, programs
+from harness import facts, hints, programs
 from harness.client import MARKER
 
 
@@ -79,3 +79,20 @@ def test_a_traceback_and_a_file_that_was_left_are_reported(dbg):
 def test_an_environment_of_the_developer_does_not_reach_the_test(dbg):
     assert dbg.env[MARKER] == dbg.id
     assert not [name for name in dbg.env if name.startswith("DBG_")]
+
+
+@pytest.mark.parametrize(
+    ("out", "wrong"),
+    [
+        ("stopped\nnext: dbg next or dbg locals\n", 0),
+        ("next: dbg await, dbg pause or dbg break FILE:LINE -c 'n > 3'\n", 0),
+        ("not-found: x\n  next: dbg start PROGRAM  # the same command\n", 0),
+        ("  next: make -n\n| next: dbg nonsense\n", 0),
+        ("next: dbg locals or dbg nonsense\n", 1),
+        ("next: dbg break FILE:LINE --nonsense\n", 1),
+        ('{"ok": true, "next": ["nonsense", "dbg next"]}', 1),
+        ('{"ok": false, "error": {"next": "dbg print \'x"}}', 1),
+    ],
+)
+def test_a_next_step_that_dbg_does_not_read_is_a_failure(out, wrong):
+    assert len([each for each in hints.named(out, "") if hints.problem(each)]) == wrong
