@@ -76,3 +76,18 @@ def test_restart_after_stop_starts_it_again_as_it_was_started(dbg, write_program
 
     assert stopped_at(report) == p.line("print")
     assert "['x'] 1 False" in printed(dbg.data("continue"))
+
+
+def test_programs_in_a_loop_of_a_shell_are_stopped_in(dbg, write_program, project):
+    p = write_program("test_a.py", TESTS)
+    script = project / "all.sh"
+    script.write_text('#!/bin/sh\nfor f in "$@"; do python -m pytest -q $f; done\nexit 7\n')
+    script.chmod(0o755)
+
+    report = dbg.data("start", "./all.sh", "test_a.py", "-b", p.at("add"))
+    assert (stopped_at(report), report["session"]) == (p.line("add"), "all.sh/1")
+
+    report = dbg.data("continue")
+    assert report["stop"]["exception"]["mode"] == "test-failing"
+
+    assert dbg.data("continue")["exit"]["code"] == 7

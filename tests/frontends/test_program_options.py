@@ -37,6 +37,8 @@ def read(line: str):
             *("gunicorn", ("-b", "127.0.0.1:80", "-b", ":81", "a:app")),
             {"breakpoints": ("a.py:3",)},
         ),
+        ("A=./b npm test -- -t x", "A=./b", ("npm", "test", "--", "-t", "x"), {}),
+        ("env A=b pytest x -- -k y", "env", ("A=b", "pytest", "x", "-k", "y"), {}),
         ("npm test --name web", "npm", ("test",), {"name": "web"}),
     ],
 )

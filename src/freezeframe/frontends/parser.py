@@ -286,8 +286,8 @@ class _Arguments:
     def _is_commands_separator(self) -> bool:
         """Whether a `--` is the command's own: `cargo run --bin x -- a`, `npm test -- -t x`."""
         program, rest = self._program(), self.spec.rest
-        begun = rest is not None and bool(self.several.get(rest.name))
-        return program is not None and begun and keeps_separator(program)
+        begun = self.several.get(rest.name) if rest is not None else None
+        return program is not None and bool(begun) and keeps_separator((program, *(begun or ())))
 
     # --- options --------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from freezeframe.ops._guesses import nearest
 from freezeframe.ops._registry import GLOBAL_OPTIONS, OpSpec, ParamSpec
@@ -26,22 +27,33 @@ _WRAPPERS = ("gradlew", "mvnw")
 _SEPARATING = frozenset(
     (
         *("cargo", "npm", "npx", "pnpm", "yarn", "tox", "nox", "dotnet"),
-        *("uv", "poetry", "pdm", "hatch", "rye", "pipenv", "conda"),
+        *("uv", "poetry", "pdm", "hatch", "rye", "pipenv", "conda", "bun", "bunx"),
     )
 )
+#: commands that only stand before another one
+_BEFORE = frozenset(("env", "time", "exec", "command", "nohup", "sudo", "nice", "cross-env"))
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def is_command(program: str) -> bool:
     """Whether a word names a command, which has options of its own, rather than a file."""
+    if _ASSIGNMENT.match(program):
+        return True  # and a command behind it
     folder, name = os.path.split(program)
     if not folder:
         return "." not in name or _VERSIONED.fullmatch(name) is not None
     return os.path.basename(folder) in _BIN or name in _WRAPPERS
 
 
-def keeps_separator(program: str) -> bool:
-    """Whether a `--` behind words of that command is its own."""
-    return os.path.basename(program) in _SEPARATING
+def keeps_separator(words: Sequence[str]) -> bool:
+    """Whether a `--` behind these words of a command is its own."""
+    for word in words:
+        name = os.path.basename(word)
+        if name in _SEPARATING:
+            return True
+        if not (word.startswith("-") or name in _BEFORE or _ASSIGNMENT.match(word)):
+            return False
+    return False
 
 
 def belongs_to_command(

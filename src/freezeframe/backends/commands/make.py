@@ -9,26 +9,29 @@ import shlex
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.errors import NotFound, UsageError
+from freezeframe.errors import BuildFailed, NotFound, UsageError
 
 from . import shell
-from .line import CommandLine, Tools, prepare
+from .followed import followed
+from .line import CommandLine, Program, Tools, prepare
 from .options import split
+from .wrappers import finished
 
 _ENTERING = re.compile(r"^make(?:\[\d+\])?: Entering directory '(.+)'$")
 _LEAVING = re.compile(r"^make(?:\[\d+\])?: Leaving directory")
-#: commands that run tests or a program, by their names; else a program by its path
-_RUNNERS = re.compile(
-    r"(?:python|pypy)[\d.]*|pytest|py\.test|tox|nox|uv|poetry|node|npm|npx|yarn|pnpm|cargo|go|mvn"
-    r"|java|ruby|bundle|rspec|rake|php|phpunit|perl|ctest|meson|env"
-)
 #: that are given by a path and still run no program of the user's
 _TOOLS = re.compile(
     r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|ld|ar|ranlib|strip|cmake|ninja)"
 )
 
 
-async def make(line: CommandLine, tools: Tools) -> CommandLine:
+#: options of just whose value is a word of its own
+_JUST = ("-f", "--justfile", "-d", "--working-directory", "--shell", "--dotenv-path")
+#: where just runs commands, and what with
+_JUST_DUMP = "printf '%s\\0' \"$PWD\"; env -0"
+
+
+async def make(line: CommandLine, tools: Tools) -> CommandLine | Program:
     """Read `make test` as the program that its last command runs; the others are run first."""
     argv = (line.words[0], "-n", "-w", *line.words[1:])
     ran = await tools.run(argv, cwd=line.cwd, env=line.env)
@@ -36,30 +39,64 @@ async def make(line: CommandLine, tools: Tools) -> CommandLine:
     if ran.status != 0:
         said = (ran.err.strip() or "make cannot tell").splitlines()[0]
         raise NotFound(f"`{tried}` has nothing to run: {said}", next="make -n")
-    rows = _rows(ran.out, line.cwd)
+    again = f"make {shlex.join(('-n', *line.words[1:]))}"
+    return await _last(line, tools, _rows(ran.out, line.cwd), again)
+
+
+async def just(line: CommandLine, tools: Tools) -> CommandLine | Program:
+    """Read `just test` as the program that its last command runs; the others are run first."""
+    found = split(line.words[1:], _JUST)
+    argv = (line.words[0], *found.options, "--dry-run", *found.rest)
+    ran = await tools.run(argv, cwd=line.cwd, env=line.env)
+    tried = " ".join(line.words)
+    if ran.status != 0:
+        said = (ran.err.strip() or "just cannot tell").splitlines()[0]
+        raise NotFound(f"`{tried}` has nothing to run: {said}", next="just --list")
+    argv = (line.words[0], *found.options, "--command", "sh", "-c", _JUST_DUMP)
+    dumped = (await tools.run(argv, cwd=line.cwd, env=line.env)).out.split("\0")
+    if len(dumped) > 1:
+        pairs = (each.split("=", 1) for each in dumped[1:] if "=" in each)
+        line = replace(line.moved_to(dumped[0]), env={**line.env, **dict(pairs)})
+    rows = [(line.cwd, row) for row in ran.err.replace("\\\n", " ").splitlines() if row.strip()]
+    again = f"just --dry-run {shlex.join(line.words[1:])}"
+    return await _last(line, tools, rows, again)
+
+
+async def _last(
+    line: CommandLine, tools: Tools, rows: list[tuple[str, str]], again: str
+) -> CommandLine | Program:
+    """Return the last command that runs a program; run those before it.
+
+    Where one before it runs a program and fails, nothing behind that would be run: that one.
+    """
+    tried = " ".join(line.words)
     at = next((i for i in range(len(rows) - 1, -1, -1) if _is_run(rows[i][1])), None)
     if at is None:
+        program = followed(line, "\n".join(text for _, text in rows))
+        if program is not None:
+            return program
         last = rows[-1][1][:100] if rows else "nothing"
         raise UsageError(
             f"`{tried}` runs no program that a debugger can be put before; its last command is "
             f"`{last}`.",
-            next=f"make {shlex.join(('-n', *line.words[1:]))}  # then: dbg start PROGRAM",
+            next=f"{again}  # then: dbg start PROGRAM",
         )
     for cwd, text in rows[:at]:
-        there = replace(line, cwd=cwd)
-        after = await prepare(there, tools, ("/bin/sh", "-c", text), text)
+        try:
+            after = await prepare(replace(line, cwd=cwd), tools, ("/bin/sh", "-c", text), text)
+        except BuildFailed:
+            if not _is_run(text):
+                raise
+            return await _row(line, tools, cwd, text, f"`{tried}` fails at: {text[:150]}")
         line = replace(line, remarks=after.remarks)
     cwd, text = rows[at]
+    return await _row(line, tools, cwd, text, f"`{tried}` runs: {text[:150]}")
+
+
+async def _row(line: CommandLine, tools: Tools, cwd: str, text: str, said: str) -> CommandLine:
     commands = shell.read(text, line.env, cwd)
     assert commands is not None  # as `_is_run` found
-    last_one = commands[-1]
-    inner = line.moved_to(cwd)
-    for each in commands[:-1]:
-        if each.words[:1] == ("cd",) and len(each.words) == 2:
-            inner = inner.moved_to(each.words[1])
-        elif each.words:
-            inner = await prepare(inner, tools, ("/bin/sh", "-c", each.text), each.text)
-    return inner.then(*last_one.words, env=last_one.env).remarking(f"`{tried}` runs: {text[:150]}")
+    return (await finished(line.moved_to(cwd), tools, commands)).remarking(said)
 
 
 def _rows(text: str, cwd: str) -> list[tuple[str, str]]:
@@ -82,7 +119,7 @@ def _is_run(text: str) -> bool:
         return False
     word = commands[-1].words[0]
     name = os.path.basename(word)
-    if _RUNNERS.fullmatch(name) is not None:
+    if shell.is_runner(name):
         return True
     return os.sep in word and _TOOLS.fullmatch(name) is None and not word.startswith("/usr/bin/")
 
@@ -151,4 +188,11 @@ async def cmake(line: CommandLine, tools: Tools) -> CommandLine | None:
     )
 
 
-COMMANDS = {"make": make, "gmake": make, "ctest": ctest, "meson": meson, "cmake": cmake}
+COMMANDS = {
+    "make": make,
+    "gmake": make,
+    "just": just,
+    "ctest": ctest,
+    "meson": meson,
+    "cmake": cmake,
+}

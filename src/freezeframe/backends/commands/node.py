@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
 from pathlib import Path
 
 from freezeframe.errors import NotFound, UsageError
 
+from .followed import followed
 from .line import CommandLine, Program, Tools
 from .options import split
 
@@ -43,10 +45,10 @@ async def node(line: CommandLine, tools: Tools) -> Program:
     if interpreter is None:
         raise NotFound(f"there is no {line.words[0]} on PATH.", next="dbg start FILE.js")
     if found.has(*_CODE):
-        raise UsageError(
-            "the code of `node -e` is in no file, where breakpoints could stand.",
-            next="dbg start FILE.js  # with that code in it",
-        )
+        # The code itself is in no file; breakpoints in what it requires are met in a child.
+        program = followed(line, "node")
+        if program is not None:
+            return program
     if found.has("--test"):
         return _tests(line, interpreter, found.options, words)
     if not words:
@@ -179,4 +181,13 @@ async def ts_node(line: CommandLine, tools: Tools) -> CommandLine | None:
     return line.then("node", *found.rest, env=env)
 
 
-COMMANDS = {"node": node, "nodejs": node, "tsx": tsx, "ts-node": ts_node}
+async def other_runtime(line: CommandLine, tools: Tools) -> Program:
+    """Refuse deno and bun, whose debuggers are not node's; files of theirs may run in node."""
+    words = [each for each in line.words[1:] if each.endswith(_SUFFIXES)]
+    raise UsageError(
+        f"{line.name} has a debugger of its own, which is not supported; files run under node.",
+        next=f"dbg start {shlex.quote(words[0]) if words else 'FILE.js'}",
+    )
+
+
+COMMANDS = {"deno": other_runtime, "node": node, "nodejs": node, "tsx": tsx, "ts-node": ts_node}

@@ -12,6 +12,7 @@ from freezeframe.errors import NotFound, UsageError
 
 from . import shell
 from .line import CommandLine, Program, Tools, prepare
+from .node import other_runtime
 from .options import split
 from .wrappers import finished
 
@@ -180,4 +181,23 @@ def _path(folder: str, env: Mapping[str, str]) -> str:
     return os.pathsep.join((*found, env.get("PATH", os.defpath)))
 
 
-COMMANDS = {"npm": npm, "npx": npx, "yarn": npm, "pnpm": npm, "pnpx": npx}
+async def bun(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
+    """Read `bun run SCRIPT` and `bun x PROGRAM`, whose programs run in node; refuse bun's own."""
+    words = split(line.words[1:], _VALUED).rest
+    if words[:1] == ("x",):
+        return await npx(line.then("npx", *words[1:]), tools)
+    named = words[1:] if words[:1] == ("run",) else words
+    if named and named[0] != "test" and not os.path.exists(line.path(named[0])):
+        return await _script(line, tools, named[0], named[1:])
+    return await other_runtime(line, tools)
+
+
+COMMANDS = {
+    "npm": npm,
+    "npx": npx,
+    "yarn": npm,
+    "pnpm": npm,
+    "pnpx": npx,
+    "bun": bun,
+    "bunx": npx,
+}

@@ -7,6 +7,7 @@ import re
 
 from freezeframe.errors import NotFound, UsageError
 
+from .followed import followed
 from .line import CommandLine, Program, Tools
 
 #: options whose value is a word of its own unless it is attached: `-X dev`, `-Werror`
@@ -39,10 +40,10 @@ async def python(line: CommandLine, tools: Tools) -> Program:
             options += [before] if before != "-" else []
             value = ends[2] or (words.pop(0) if words else "")
             if ends[1] == "c":
-                raise UsageError(
-                    "the code of `python -c` is in no file, where breakpoints could stand.",
-                    next="dbg start FILE.py  # with that code in it",
-                )
+                # The code itself is in no file; breakpoints in what it imports are met in a child.
+                program = followed(line, line.name)
+                if program is not None:
+                    return program
             if not value:
                 raise UsageError("`python -m` needs a module.", next="dbg start python -m pytest")
             return Program(value, tuple(words), True, interpreter, tuple(options), name=value)

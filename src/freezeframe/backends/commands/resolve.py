@@ -15,7 +15,7 @@ from .line import CommandLine, Program, Resolved, Step, Tools
 _DEEPEST = 12
 
 #: commands that stand for another one, and need not be there themselves
-_LOCAL = ("tsx", "ts-node", "npx", "go", "time", "exec", "command", "env")
+_LOCAL = ("tsx", "ts-node", "npx", "go", "sudo", "bun", "deno", *wrappers.AROUND)
 _COMMANDS: Mapping[str, Step] = {
     **cargo.COMMANDS,
     **go.COMMANDS,
@@ -25,6 +25,7 @@ _COMMANDS: Mapping[str, Step] = {
     **scripting.COMMANDS,
     **node.COMMANDS,
     **npm.COMMANDS,
+    **scripts.COMMANDS,
     **wrappers.COMMANDS,
 }
 
@@ -60,6 +61,8 @@ def _file(line: CommandLine) -> Resolved:
 
 async def _once(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
     word = line.words[0]
+    if wrappers.is_assignment(word) and len(line.words) > 1:
+        return await wrappers.env(line.then("env", *line.words), tools)
     test = python.test_named(line)
     if test is not None:
         return test

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 
 from freezeframe.errors import UsageError
 
 from . import python, shell
+from .followed import followed
 from .line import CommandLine, Program, Tools
 from .wrappers import finished
 
@@ -72,6 +74,9 @@ async def _shell_script(line: CommandLine, tools: Tools, path: str) -> CommandLi
         plain = row.replace('"$@"', "").replace('"$(dirname "$0")"', folder)
         read = shell.read(plain.removeprefix("exec "), env, line.cwd)
         if read is None:
+            program = followed(line.then(path, *line.words[1:]), text)
+            if program is not None:
+                return program
             shown = os.path.relpath(path, line.cwd)
             raise UsageError(
                 f"{shown} is a shell script with more in it than commands in a row: `{row[:80]}`.",
@@ -97,3 +102,49 @@ def _shim(path: str) -> str | None:
         if inner.startswith("$basedir/") and inner.endswith((".js", ".mjs", ".cjs")):
             return os.path.normpath(os.path.join(os.path.dirname(path), inner[len("$basedir/") :]))
     return None
+
+
+_COMMAND_OPTION = re.compile(r"-[a-z]*c")
+
+
+async def shell_command(line: CommandLine, tools: Tools) -> CommandLine | Program:
+    """Read `sh -c 'commands'` and `bash script.sh`."""
+    words = list(line.words[1:])
+    while words and words[0].startswith(("-", "+")):
+        option = words.pop(0)
+        if _COMMAND_OPTION.fullmatch(option):
+            return await _commands(line, tools, words[0] if words else "", tuple(words[1:]))
+        if option in ("-o", "+o", "-O", "+O", "--rcfile", "--init-file"):
+            del words[:1]
+    path = line.path(words[0]) if words else ""
+    if not os.path.isfile(path):
+        shown = f"there is no script {words[0]} in {line.cwd}" if words else "it reads commands"
+        raise UsageError(f"`{line.name}` runs no program here: {shown}.", next="dbg start PROGRAM")
+    script = line.then(path, *words[1:])
+    return await _shell_script(script, tools, path) or Program(path, tuple(words[1:]))
+
+
+async def _commands(
+    line: CommandLine, tools: Tools, text: str, args: tuple[str, ...]
+) -> CommandLine | Program:
+    commands = shell.read(text.strip().removeprefix("exec "), line.env, line.cwd)
+    if commands and commands[-1].words and not args:
+        return await finished(line, tools, commands)
+    program = followed(line, text)
+    if program is None:
+        raise UsageError(
+            f"only a shell can run `{text[:80]}`, and no program is known in it.",
+            next="dbg start PROGRAM  # the command in it that is to be debugged",
+        )
+    return program
+
+
+async def children(line: CommandLine, tools: Tools) -> Program | None:
+    """Read a command that runs what stands behind it, more than once: xargs, parallel."""
+    return followed(line, " ".join(line.words[1:]))
+
+
+COMMANDS = {
+    **dict.fromkeys(_SHELLS, shell_command),
+    **dict.fromkeys(("xargs", "parallel", "entr"), children),
+}

@@ -14,6 +14,11 @@ _HARD = re.compile(r"\|(?!\|)|(?<!&)&(?!&)|[<>`()]|\$\(|\|\|")
 _HARD_WORDS = frozenset(("for", "while", "until", "if", "case", "function", "{", "}", "!", "[["))
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+#: commands that run tests or a program, by their names
+_RUNNERS = re.compile(
+    r"(?:python|pypy)[\d.]*|pytest|py\.test|tox|nox|uv|poetry|node|npm|npx|yarn|pnpm|cargo|go|mvn"
+    r"|java|ruby|bundle|rspec|rake|php|phpunit|perl|prove|ctest|meson|env|jest|mocha|vitest|tsx"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,11 @@ def read(text: str, env: Mapping[str, str], cwd: str) -> list[Simple] | None:
             return None
         found.append(simple)
     return found
+
+
+def is_runner(word: str) -> bool:
+    """Whether a command is known to run tests, or a program that it is given."""
+    return _RUNNERS.fullmatch(os.path.basename(word)) is not None
 
 
 def _without_quoted(text: str) -> str:

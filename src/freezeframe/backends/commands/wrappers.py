@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from freezeframe.errors import BuildFailed, UsageError
 
@@ -17,12 +20,27 @@ from .options import split
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
+def is_assignment(word: str) -> bool:
+    """Whether a word before a command sets a variable for it: `A=b`."""
+    return _ASSIGNMENT.match(word) is not None
+
+
 async def finished(
     line: CommandLine, tools: Tools, commands: list[shell.Simple], args: tuple[str, ...] = ()
 ) -> CommandLine:
-    """Run all but the last of some commands, and return the line of that one."""
+    """Run all but the last of some commands, and return the line of that one.
+
+    Where one before it runs tests or a program and fails, nothing behind that would be run: it is
+    the one that is returned.
+    """
     for each in commands[:-1]:
-        line = await _run(line, tools, each)
+        try:
+            line = await _run(line, tools, each)
+        except BuildFailed:
+            if not shell.is_runner(each.words[0]):
+                raise
+            said = f"`{each.text}` fails: it is debugged, and what follows it is not run"
+            return line.then(*each.words, env=each.env).remarking(said)
     last = commands[-1]
     return line.then(*last.words, *args, env=last.env)
 
@@ -63,10 +81,57 @@ async def env(line: CommandLine, tools: Tools) -> CommandLine | None:
     return replace(line, words=tuple(words), env=kept)
 
 
+#: commands that run another one in some other way, and their options whose value is a word
+AROUND = {
+    **dict.fromkeys(("time", "exec", "command", "nohup", "setsid", "unbuffer"), ()),
+    "nice": ("-n",),
+    "ionice": ("-c", "-n"),
+    "stdbuf": ("-i", "-o", "-e"),
+    "timeout": ("-s", "-k", "--signal", "--kill-after"),
+    "watchexec": ("-e", "--exts", "-w", "--watch", "-i", "--ignore", "-f", "--filter", "-s"),
+}
+#: that would change what happens to a program which a debugger holds
+_LEFT_OUT = ("timeout", "watchexec")
+
+
 async def plain(line: CommandLine, tools: Tools) -> CommandLine | None:
-    """Read `time command`, `exec command` as the command."""
-    words = split(line.words[1:], ()).rest
-    return line.then(*words) if words else None
+    """Read `time command`, `nice -n 5 command` as the command."""
+    words = split(line.words[1:], AROUND[line.name]).rest
+    words = words[1:] if words[:1] == ("--",) else words
+    if line.name == "timeout":
+        words = words[1:]
+    if not words:
+        return None
+    if line.name in _LEFT_OUT:
+        line = line.remarking(f"{line.name} itself is not run")
+    return line.then(*words)
+
+
+_SUDO = ("-u", "--user", "-g", "--group", "-C", "-h", "--host", "-p", "--prompt", "-r", "-t", "-D")
+
+
+async def sudo(line: CommandLine, tools: Tools) -> CommandLine:
+    """Read `sudo command` as the command, for who may do anything already."""
+    found = split(line.words[1:], _SUDO)
+    words = found.rest[1:] if found.rest[:1] == ("--",) else found.rest
+    if not words:
+        raise UsageError("`sudo` runs no program here.", next="dbg start PROGRAM")
+    if os.geteuid() != 0 or found.value("-u", "--user") not in (None, "root"):
+        user = found.value("-u", "--user")
+        begin = shlex.join(("sudo", *(("-u", user) if user else ()), "dbg", "start"))
+        raise UsageError(
+            "a program of another user is debugged by that user's own dbg.",
+            next=f"{begin} {shlex.join(words)}",
+        )
+    return line.then(*words)
+
+
+async def elsewhere(line: CommandLine, tools: Tools) -> CommandLine:
+    """Refuse what runs its program on another machine, or in a container."""
+    raise UsageError(
+        f"`{line.name}` runs its program where this debugger cannot start one.",
+        next="dbg attach HOST:PORT --map /app=.",
+    )
 
 
 async def cross_env(line: CommandLine, tools: Tools) -> CommandLine | None:
@@ -113,6 +178,8 @@ async def project_run(line: CommandLine, tools: Tools) -> CommandLine | None:
     if not words:
         tried = f"{line.name} run"
         raise UsageError(f"`{tried}` needs a command.", next=f"dbg start {tried} PROGRAM")
+    if await _is_own_script(line, tools, words[0]):
+        return None  # the tool itself is a program of Python, whose children are followed
     begin = (line.words[0], *before.options, "run", *options)
     interpreter, line = await _dumped(line, tools, (*begin, "python", "-c", _DUMP))
     if module:
@@ -120,6 +187,54 @@ async def project_run(line: CommandLine, tools: Tools) -> CommandLine | None:
     if words[0].endswith(".py"):
         return line.then(interpreter, *words)
     return line.then(*words)
+
+
+#: where the scripts of a tool's own are listed: the file, and the tables that lead there
+_SCRIPTS = {
+    "pdm": ("pyproject.toml", ("tool", "pdm", "scripts")),
+    "rye": ("pyproject.toml", ("tool", "rye", "scripts")),
+    "pipenv": ("Pipfile", ("scripts",)),
+}
+
+
+async def _is_own_script(line: CommandLine, tools: Tools, word: str) -> bool:
+    """Whether a word names a script of the project, which only the tool itself can run."""
+    if line.name == "hatch":
+        if ":" in word:
+            return True
+        argv = (line.words[0], "env", "show", "--json")
+        ran = await tools.run(argv, cwd=line.cwd, env=line.env)
+        try:
+            environments = json.loads(ran.out)
+            return any(word in (each.get("scripts") or {}) for each in environments.values())
+        except (ValueError, AttributeError):
+            return False
+    if line.name not in _SCRIPTS:
+        return False
+    name, tables = _SCRIPTS[line.name]
+    path = _above(line.cwd, name)
+    if path is None:
+        return False
+    try:
+        with open(path, "rb") as file:
+            found: Any = tomllib.load(file)
+    except (OSError, ValueError):
+        return False
+    for table in tables:
+        found = found.get(table) if isinstance(found, dict) else None
+    return isinstance(found, dict) and word in found
+
+
+def _above(folder: str, name: str) -> str | None:
+    """Return the nearest file of that name, in a folder or one above it."""
+    while True:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
 
 
 async def bundle(line: CommandLine, tools: Tools) -> CommandLine | None:
@@ -156,10 +271,9 @@ def _mapping(made: Mapping[str, str]) -> dict[str, str]:
 COMMANDS = {
     "env": env,
     "cross-env": cross_env,
-    "time": plain,
-    "exec": plain,
-    "command": plain,
-    "nohup": plain,
+    **dict.fromkeys(AROUND, plain),
+    "sudo": sudo,
+    **dict.fromkeys(("docker", "podman", "docker-compose", "ssh", "kubectl"), elsewhere),
     "bundle": bundle,
     **dict.fromkeys(("uv", "poetry", "pdm", "pipenv", "rye", "hatch", "conda"), project_run),
 }

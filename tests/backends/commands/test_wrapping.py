@@ -1,0 +1,199 @@
+"""Commands that stand before another one, or run several: what is debugged then."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from backends.aio import on_loop
+from freezeframe.backends.commands.line import CommandLine, Resolved
+from freezeframe.backends.commands.resolve import resolve
+from freezeframe.errors import BuildFailed, UsageError
+
+from .test_resolve import PATH, Tools, write
+
+
+async def found(cwd: Path, line: str, **env: str) -> Resolved:
+    given = {**os.environ, "PATH": f"{cwd / 'bin'}{os.pathsep}{PATH}", **env}
+    got = await resolve(CommandLine(tuple(shlex.split(line)), str(cwd), given), Tools())
+    assert got is not None, line
+    return got
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "A=b PYTHONPATH=. python app.py x",
+        "sh -c 'A=b python app.py x'",
+        "bash -euc 'cd .; export A=b; exec python app.py x'",
+        "timeout -k 9 5 env A=b nice -n 3 python app.py x",
+        "A=b watchexec -e py -- python app.py x",
+    ],
+)
+@on_loop
+async def test_what_stands_before_a_command_is_taken_off(tmp_path, line):
+    app = write(tmp_path / "app.py", "")
+
+    got = await found(tmp_path, line)
+
+    assert (got.program.program, got.program.args) == (app, ("x",))
+    assert got.line.env["A"] == "b"
+
+
+@on_loop
+async def test_only_root_debugs_behind_sudo(tmp_path, monkeypatch):
+    app = write(tmp_path / "app.py", "")
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert (await found(tmp_path, "sudo -E python app.py")).program.program == app
+    with pytest.raises(UsageError) as other:
+        await found(tmp_path, "sudo -u www python app.py")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(UsageError) as more:
+        await found(tmp_path, "sudo python 'app.py'")
+
+    assert other.value.next == "sudo -u www dbg start python app.py"
+    assert more.value.next == "sudo dbg start python app.py"
+
+
+@pytest.mark.parametrize(
+    ("line", "probe"),
+    [
+        ("bash -c 'for f in *.py; do python $f; done'", "follow_probe.py"),
+        ("sh loop.sh a b", "follow_probe.py"),
+        ("./loop.sh a b", "follow_probe.py"),
+        ("xargs -n 1 python app.py", "follow_probe.py"),
+        ("python -O -c 'import app'", "follow_probe.py"),
+        ("node -e 'require(\"./x\")'", "follow_probe.cjs"),
+        ("sh -c 'node x.js | cat'", "follow_probe.cjs"),
+    ],
+)
+@on_loop
+async def test_what_only_a_shell_can_run_is_run_and_its_children_are_followed(
+    tmp_path, line, probe
+):
+    write(
+        tmp_path / "loop.sh", '#!/bin/sh\nfor f in "$@"; do python app.py $f; done', executable=True
+    )
+
+    got = (await found(tmp_path, line)).program
+
+    assert os.path.basename(got.program) == probe
+    command, *words = shlex.split(line)
+    if os.path.basename(got.args[0]) != "loop.sh":
+        assert (os.path.basename(got.args[0]), list(got.args[1:])) == (command, words)
+    else:
+        assert got.args[1:] == ("a", "b")
+
+
+@on_loop
+async def test_a_shell_in_which_no_program_is_known_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="only a shell"):
+        await found(tmp_path, "sh -c 'ls | wc -l'")
+
+
+@on_loop
+async def test_of_commands_in_a_row_the_one_that_fails_is_debugged(tmp_path):
+    write(tmp_path / "bad.js", "process.exit(3)")
+    write(tmp_path / "good.js", "")
+    write(
+        tmp_path / "package.json",
+        json.dumps(
+            {
+                "scripts": {
+                    "ci": "node bad.js a && node good.js",
+                    "fine": "node good.js && node bad.js b",
+                    "build": "false && node good.js",
+                }
+            }
+        ),
+    )
+
+    first = await found(tmp_path, "npm run ci")
+    last = await found(tmp_path, "npm run fine")
+    with pytest.raises(BuildFailed):
+        await found(tmp_path, "npm run build")
+
+    assert (first.program.program, first.program.args) == (str(tmp_path / "bad.js"), ("a",))
+    assert any("what follows it is not run" in each for each in first.line.remarks)
+    assert (last.program.program, last.program.args) == (str(tmp_path / "bad.js"), ("b",))
+
+
+@on_loop
+async def test_of_a_makefile_s_commands_the_one_that_fails_is_debugged(tmp_path):
+    bad = write(tmp_path / "bad.py", "raise SystemExit(3)")
+    write(tmp_path / "good.py", "")
+    write(tmp_path / "Makefile", "test:\n\tpython bad.py\n\tpython good.py\n")
+    write(
+        tmp_path / "all" / "Makefile",
+        "test:\n\tfor f in *.py; do python $$f || exit 1; done\n",
+    )
+
+    got = await found(tmp_path, "make test")
+    looped = await found(tmp_path / "all", "make test")
+
+    assert got.program.program == bad
+    assert os.path.basename(looped.program.program) == "follow_probe.py"
+
+
+#: what `just` answers to `--dry-run` and `--command`, as version 1.40 does
+JUST = """#!/bin/sh
+case "$*" in
+*--command*) shift $(($# - 3)); A=fromjust exec "$@" ;;
+"--dry-run test -k x") echo 'python app.py -k x' >&2 ;;
+*) echo "error: Justfile does not contain recipe" >&2; exit 1 ;;
+esac
+"""
+
+
+@on_loop
+async def test_a_recipe_of_just_is_run_in_the_environment_that_just_gives(tmp_path):
+    app = write(tmp_path / "app.py", "")
+    write(tmp_path / "bin" / "just", JUST, executable=True)
+
+    got = await found(tmp_path, "just test -k x")
+
+    assert (got.program.program, got.program.args) == (app, ("-k", "x"))
+    assert got.line.env["A"] == "fromjust"
+
+
+#: what `hatch` answers where a project has a script `test`, as version 1.14 does
+HATCH = f"""#!{sys.executable}
+import json, os, sys
+if sys.argv[1:] == ["env", "show", "--json"]:
+    print(json.dumps({{"default": {{"type": "virtual", "scripts": {{"test": ["pytest"]}}}}}}))
+elif sys.argv[1] == "run":
+    os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+@on_loop
+async def test_a_script_of_the_project_s_tool_is_run_by_the_tool(tmp_path):
+    hatch = write(tmp_path / "bin" / "hatch", HATCH, executable=True)
+    app = write(tmp_path / "app.py", "")
+
+    script = (await found(tmp_path, "hatch run test -k x")).program
+    other = (await found(tmp_path, "hatch run cov:test")).program
+    plain = (await found(tmp_path, "hatch run python app.py")).program
+
+    assert (script.program, script.args) == (hatch, ("run", "test", "-k", "x"))
+    assert other.program == hatch
+    assert plain.program == app
+
+
+@on_loop
+async def test_files_of_other_runtimes_are_offered_to_node(tmp_path):
+    write(tmp_path / "bin" / "bun", "#!/bin/sh\n", executable=True)
+    app = write(tmp_path / "app.js", "")
+    write(tmp_path / "package.json", '{"scripts": {"go": "node app.js"}}')
+
+    with pytest.raises(UsageError) as refused:
+        await found(tmp_path, "bun app.js")
+
+    assert refused.value.next == "dbg start app.js"
+    assert (await found(tmp_path, "bun run go")).program.program == app
