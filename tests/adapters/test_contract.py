@@ -42,11 +42,18 @@ def test_start_answers_with_the_whole_picture_of_the_first_stop(dbg, sample, deb
     assert report["pid"] > 0
 
 
-def test_continue_answers_with_the_next_stop_and_marks_what_changed(dbg, sample):
+def test_continue_answers_with_the_next_stop_and_marks_what_changed(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("loop"))
+    for expression in ("total", "total + amount", "no_such_name"):
+        dbg.data("display", debugger.says(expression))
 
     report = dbg.data("continue")
+
+    plain, computed, wrong = report["displays"]
+    assert (plain["value"]["text"], plain["value"]["was"]) == ("6", "0")
+    assert (computed["value"]["text"], computed["value"]["was"]) == ("11", "6")
+    assert wrong["error"]
 
     assert place(report) == p.at("loop")
     seen = values(report)

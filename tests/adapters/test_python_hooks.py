@@ -44,6 +44,11 @@ def test_no_hook_of_a_python_program_runs_because_it_is_looked_at(
     assert shown["my_error"] == "MyError('boom')"
     assert shown["data"] == "Data(a=Plain(x=1), b=2)"
     assert shown["wrapped"].endswith(", Plain(x=1))")
+    paths = {"plain.x": "1", "my_list[1]": "2", "my_dict['a']": "1", "data.a": "Plain(x=1)"}
+    for path in paths:
+        dbg.data("display", path)
+    displayed = dbg.data("context")["displays"]
+    assert {each["expression"]: each["value"]["text"] for each in displayed} == paths
     look_around(dbg, 3)
     dbg.data("catch", "raised")
     report = dbg.data("continue")

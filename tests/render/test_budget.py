@@ -111,6 +111,7 @@ outputs = st.builds(
     skipped=number,
 )
 exits = st.none() | st.builds(Exit, st.none() | number, maybe, words, maybe)
+displays = some(st.builds(a.Display, number, words, st.none() | values, maybe), 4)
 reports = st.builds(
     a.StopReport,
     words,
@@ -133,8 +134,10 @@ reports = st.builds(
     via=maybe,
     next=some(words, 2),
     several=st.booleans(),
+    displays=displays,
 )
 others = st.one_of(
+    st.builds(a.DisplayList, displays, st.sampled_from([None, "added", "removed"])),
     st.builds(a.Variables, frames, some(scopes, 3)),
     st.builds(a.Evaluated, words, values, output=outputs),
     st.builds(a.Evaluated, words, values, range=st.just((0, 10))),

@@ -47,6 +47,16 @@ class StepTrail:
 
 
 @dataclass(frozen=True, slots=True)
+class Display:
+    """An expression that every stop shows, with its value there or why it has none."""
+
+    id: int
+    expression: str
+    value: Value | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StopReport:
     """The whole picture after a resume, in one answer.
 
@@ -85,6 +95,15 @@ class StopReport:
     #: of a program that runs on: where each thread is, and what it holds, as far as it can be seen
     stacks: tuple[Stack, ...] = ()
     tasks: tuple[Task, ...] = ()
+    #: the expressions of `display`
+    displays: tuple[Display, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayList:
+    displays: tuple[Display, ...]
+    done: str | None = None
+    next: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import nullcontext
 
 from freezeframe import files
 from freezeframe.backends import select
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import binary_kind, can_fork
-from freezeframe.model.answers import Instruction, StepTrail, StopReport
+from freezeframe.model.answers import Display, Instruction, StepTrail, StopReport
 from freezeframe.model.places import Location, Source
 from freezeframe.model.stops import Breakpoint, BreakpointState, Exit, Frame, StopReason
 from freezeframe.model.values import Value
 from freezeframe.session.breakpoints import describe_best
+from freezeframe.session.displays import show
 from freezeframe.session.looking import current_view, stop_of
 from freezeframe.session.moment import Moment
 from freezeframe.session.phase import Phase
@@ -43,8 +45,13 @@ async def stop_report(
     notes: tuple[str, ...] = (),
     context_lines: int | None = None,
     first: bool = False,
+    in_turn: bool = False,
 ) -> StopReport:
-    """Return the report of a stop. *first*: the reader has not seen this session before."""
+    """Return the report of a stop. *first*: the reader has not seen this session before.
+
+    *in_turn*: the caller holds the session's turn.
+    """
+    displays = await _displays(ctx, session, moment, in_turn=in_turn)
     view = await current_view(session, moment)
     shown = view.frame if view is not None else moment.thread.frame
     stop = stop_of(moment)
@@ -77,7 +84,19 @@ async def stop_report(
         several=several(ctx, session),
         selected=selected,
         threads=len(session.threads) or None,
+        displays=displays,
     )
+
+
+async def _displays(
+    ctx: Context, session: Session, moment: Moment, *, in_turn: bool
+) -> tuple[Display, ...]:
+    entries = ctx.workspace.displays.of(session.name)
+    if not entries:
+        return ()
+    async with nullcontext() if in_turn else session.turn():
+        # Another command may have let the program run meanwhile.
+        return tuple([await show(e, moment) for e in entries if session.moment is moment])
 
 
 def _stopped_too(session: Session) -> tuple[str, ...]:

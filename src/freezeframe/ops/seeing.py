@@ -87,7 +87,7 @@ async def context(
         return running_report(ctx, session, None)
     async with session.turn():
         moment = await session.require_stopped()
-        return await stop_report(ctx, session, moment, context_lines=context)
+        return await stop_report(ctx, session, moment, context_lines=context, in_turn=True)
 
 
 @op(

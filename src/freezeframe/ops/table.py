@@ -11,6 +11,7 @@ from . import breakpoints  # noqa: F401
 from . import exceptions  # noqa: F401
 from . import seeing  # noqa: F401
 from . import values  # noqa: F401
+from . import displays  # noqa: F401
 from . import output  # noqa: F401
 from . import machine  # noqa: F401
 from . import history  # noqa: F401

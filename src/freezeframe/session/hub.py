@@ -16,6 +16,7 @@ from freezeframe.model.answers import SessionInfo
 from freezeframe.model.stops import Breakpoint, ExceptionFilter
 
 from .breakpoints import Book, Wanted, describe_best
+from .displays import Displays
 from .session import MakeBackend, Session, Witness
 from .sources import Sources
 
@@ -34,6 +35,7 @@ class Workspace:
     book: Book = field(default_factory=Book)
     #: filters by name that the user chose; None: the debugger's own defaults
     filters: list[ExceptionFilter] | None = None
+    displays: Displays = field(default_factory=Displays)
     sessions: dict[str, Session] = field(default_factory=dict)
     #: name of a session, or of a child that the user chose
     current: str | None = None

@@ -293,7 +293,7 @@ DEFAULT: tuple[Tool, ...] = (
         "debug_lldb_command",
         description=(
             "Any `dbg` command line, for every debugger: `help`, `frame 2`, `watch x`, `set x 3`, "
-            "`catch raised`, `input text`, `batch next locals`, `restart`."
+            "`display x`, `catch raised`, `input text`, `batch next locals`, `restart`."
         ),
     ),
 )

@@ -21,6 +21,7 @@ from freezeframe.render.words import clip, number, one_line, place, plural, rela
 
 from ._table import headline, next_step, renders, via, wrapped_in
 from .breakpoints import breakpoint_words
+from .displays import display_sections
 from .frames import Fold, Traits, fold, stack_sections, task_sections, thread_words
 from .machine import instruction_sections
 from .output import output_sections
@@ -137,6 +138,7 @@ def _report(report: StopReport, view: View) -> list[Section]:
     sections.extend(_callers(report.callers, view))
     sections.extend(stack_sections(report.stacks, _SOURCE, view))
     sections.extend(task_sections(report.tasks, _SOURCE, view))
+    sections.extend(display_sections(report.displays, _CHANGED, view))
     sections.extend(changed_values(report.scopes, _CHANGED))
     for section in unchanged_values(report.scopes, _VALUES, view, names_only=view.repeated):
         sections.append(Capped(section, view.limit // 3))
