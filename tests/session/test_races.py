@@ -58,7 +58,7 @@ def waiting(dbg: Dbg, *words: str) -> Background:
     """Start a client that waits, and return when the daemon has it."""
     client = dbg.start_background(*words)
     wait_until(
-        lambda: "unix_stream" in _wchan(client.pid) or "recv" in _wchan(client.pid),
+        lambda: any(call in _wchan(client.pid) for call in ("unix_stream", "recv", "poll")),
         f"dbg {' '.join(words)} waits for its answer",
     )
     return client
@@ -89,15 +89,16 @@ def test_two_stops_at_once_both_have_an_answer(dbg: Dbg, endless: Program) -> No
 
 def test_a_stop_during_a_restart_ends_the_session_for_good(dbg: Dbg, endless: Program) -> None:
     for _ in range(5):
-        run_endless(dbg, endless)
+        pid = run_endless(dbg, endless)
         restarting = dbg.start_background("restart", "--timeout", "20")
+        # A restart that arrives after the stop would start the program again, and rightly so.
+        wait_for_exit(pid)
         stopped = dbg("stop")
         answer = restarting.wait()
         assert stopped.code == 0, str(stopped)
         assert answer.code in (0, 1, 3), str(answer)
         if answer.code == 1:
             assert "was ended by another command" in answer.err, str(answer)
-        # When the restart came second there was nothing left to start again.
         assert dbg.data("status")["sessions"] == []
         wait_until(
             lambda: not [c for c in dbg.processes().values() if endless.name in c],
