@@ -39,10 +39,11 @@ def tell():
     os.replace("told.new", "told.txt")
 
 
-while True:
+while not os.path.exists("stop"):
     turns += 1
     tell()  # @turn
     time.sleep(0.005)
+print("the end")
 """
 
 
@@ -95,6 +96,10 @@ def test_a_program_that_was_joined_and_left_is_as_it_was(dbg, living, project):
 
     again = dbg.data("attach", process.pid, "--pause")
     assert again["state"] == "stopped"
+    dbg.data("detach")
+    # A line that is reached for the first time when the debugger has gone.
+    (project / "stop").touch()
+    assert process.wait(facts.PATIENCE_S) == 0, (project / "stderr.txt").read_text()
 
 
 @needs_gdb

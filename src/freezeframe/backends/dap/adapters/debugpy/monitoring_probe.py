@@ -100,6 +100,8 @@ def _learn(pydevd: Any, code: Any, frame: Any) -> None:
         facts = pydevd._get_func_code_info(code, frame)
     except Exception:
         return
+    if facts is None:
+        return  # the debugger is being put away
     if facts.breakpoint_found and not facts.plugin_line_breakpoint_found:
         lines = {line: _test_of(point) for line, point in facts.bp_line_to_breakpoint.items()}
     _known[id(code)] = (code, lines)
