@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable
 
 from freezeframe import paths
-from freezeframe.backends.backend import Launch, Target
+from freezeframe.backends.backend import Attach, Launch, Target
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.transport.drain import Drain, Tail
 from freezeframe.backends.transport.feeder import Feeder
@@ -67,7 +67,8 @@ class Ground(Held):
     async def open(cls, adapter: Adapter, target: Target) -> Ground:
         ground = cls(adapter, paths.scratch())
         if adapter.start.reverse(target):
-            ground.listener = await Listener.open(ground._connected)
+            caller = target.pid if isinstance(target, Attach) else None
+            ground.listener = await Listener.open(ground._connected, caller=caller)
             token, file = os.urandom(16).hex(), os.path.join(ground.directory, "token")
             with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as secret:
                 secret.write(token)

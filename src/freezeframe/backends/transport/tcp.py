@@ -95,9 +95,15 @@ class Listener:
         self.host, self.port = server.sockets[0].getsockname()[:2]
 
     @classmethod
-    async def open(cls, on_stream: Callable[[Stream], None] | None = None) -> Listener:
-        """Listen. Each connection goes to *on_stream* (not opened yet), or waits for `accept`."""
-        acceptor = Acceptor(on_stream, _admit)
+    async def open(
+        cls, on_stream: Callable[[Stream], None] | None = None, *, caller: int | None = None
+    ) -> Listener:
+        """Listen. Each connection goes to *on_stream* (not opened yet), or waits for `accept`.
+
+        *caller* is a process whose owner may connect as well as this user: root debugs anybody's.
+        """
+        users = {os.geteuid(), *_owner(caller)}
+        acceptor = Acceptor(on_stream, lambda stream: _is_from(stream, users))
         loop = asyncio.get_running_loop()
         return cls(await loop.create_server(acceptor.protocol, LOOPBACK, 0), acceptor)
 
@@ -111,17 +117,26 @@ class Listener:
         self._acceptor.drop_waiting()
 
 
-def _admit(stream: SocketStream) -> bool:
-    return stream.raw is None or _of_this_user(stream.raw)
-
-
-def _of_this_user(raw: socket.socket) -> bool:
-    """False when the other end of a loopback connection certainly is not a process of ours.
-
-    Linux lists the owner of every socket; elsewhere nothing can be said.
-    """
+def _owner(pid: int | None) -> set[int]:
+    """Return the user of a process, where that may be seen."""
     try:
-        ours, theirs = _hex_address(raw.getsockname()), _hex_address(raw.getpeername())
+        return set() if pid is None else {os.stat(f"/proc/{pid}").st_uid}
+    except OSError:
+        return set()
+
+
+def _is_from(stream: SocketStream, users: set[int]) -> bool:
+    """False when the other end of a loopback connection may be a process of another user's.
+
+    Linux lists the owner of every socket; where ours is not listed either nothing can be said.
+    """
+    if stream.raw is None:
+        return True
+    try:
+        ours, theirs = (
+            _hex_address(stream.raw.getsockname()),
+            _hex_address(stream.raw.getpeername()),
+        )
     except OSError:
         return False
     known = False
@@ -131,8 +146,9 @@ def _of_this_user(raw: socket.socket) -> bool:
         if local.endswith(theirs) and remote.endswith(ours):
             # A socket that its process closed has no inode and counts as root's: what it
             # sent before may be anybody's.
-            return int(fields[7]) == os.geteuid() and fields[9] != "0"
-        if local.endswith(ours) and remote.endswith(theirs):
+            return int(fields[7]) in users and fields[9] != "0"
+        # The port that was called is there even when the caller has reset the connection.
+        if local.endswith(ours):
             known = True
     return not known
 
