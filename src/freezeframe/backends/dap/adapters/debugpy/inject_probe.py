@@ -13,15 +13,22 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import selectors
 import shutil
 import socket
 import sys
 import tempfile
+import threading
 from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 #: How long a process may take to reach a place where code can be brought in, and to load it.
 _PATIENCE_S = 60.0
+#: How long a verdict that was sent may take to be read.
+_ARRIVAL_S = 1.0
+#: Callers whose words are kept, and how many bytes of each.
+_MOST_CALLERS = 100
+_LONGEST_VERDICT = 10_000
 _INSTALL = {
     "apt-get": "sudo apt-get install gdb",
     "dnf": "sudo dnf install gdb",
@@ -44,21 +51,21 @@ def main() -> None:
     host, _, port = address.rpartition(":")
     token = sys.stdin.readline().strip()
     try:
-        with socket.create_server((host, 0)) as line:
-            verdict_port = line.getsockname()[1]
+        with _VerdictListener(host, token) as listener:
             boot = os.path.join(_HERE, "boot_probe.py")
-            code = _code(boot, package, cache, host, int(port), token, follow == "1", verdict_port)
+            known = _public(token, int(pid))
+            where = (host, int(port), known, follow == "1", listener.port)
+            code = _code(boot, package, cache, *where)
             if hasattr(sys, "remote_exec"):
+                words = ""
                 _run_by_interpreter(int(pid), code)
-                line.settimeout(_PATIENCE_S)
+                verdict = listener.wait(_PATIENCE_S)
             else:
                 words = _run_by_debugger(package, int(pid), code)
                 # What it ran has ended: its verdict is here, or will never be.
-                line.settimeout(0.0)
-            try:
-                verdict = _hear(line)
-            except OSError:
-                raise _unheard(int(pid), "" if hasattr(sys, "remote_exec") else words) from None
+                verdict = listener.wait(_ARRIVAL_S)
+            if verdict is None:
+                raise _unheard(int(pid), words)
             if verdict == "debugged":
                 raise Refusal(
                     f"another debugger is at work in process {pid}.", "dbg sessions --everywhere"
@@ -70,11 +77,87 @@ def main() -> None:
         sys.exit(1)
 
 
-def _hear(line: socket.socket) -> str:
-    caller, _ = line.accept()
-    with caller:
-        caller.settimeout(_PATIENCE_S)
-        return caller.makefile("r", encoding="utf-8", errors="replace").read()
+def _public(token: str, pid: int) -> str:
+    """Return the token as it may stand on gdb's command line, which every user can read.
+
+    That is the name of the file that holds it, where the process can read that file: it sees the
+    same files (a container does not) and is of the same user.
+    """
+    _, _, path = token.partition("@")
+    process = f"/proc/{pid}"
+    try:
+        same = os.stat(process).st_uid == os.geteuid()
+        same = same and os.path.samefile(path, f"{process}/root{path}")
+    except OSError:
+        same = False
+    return f"@{path}" if same else token
+
+
+class _VerdictListener:
+    """A port that the process reports to. Only a caller that begins with the token is believed.
+
+    Any user of the machine can connect to a port: strangers are heard out beside the process, and
+    neither keep it waiting nor speak for it.
+    """
+
+    def __init__(self, host: str, token: str) -> None:
+        self._token = token.partition("@")[0].encode()
+        self._server = socket.create_server((host, 0))
+        self._server.setblocking(False)
+        self.port: int = self._server.getsockname()[1]
+        self._verdict: str | None = None
+        self._heard = threading.Event()
+        self._callers: dict[socket.socket, bytes] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._server, selectors.EVENT_READ)
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def __enter__(self) -> _VerdictListener:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._heard.set()
+
+    def wait(self, timeout_s: float) -> str | None:
+        """Return what the process said, None when it says nothing in time."""
+        self._heard.wait(timeout_s)
+        return self._verdict
+
+    def _listen(self) -> None:
+        while not self._heard.is_set():
+            for key, _ in self._selector.select(_ARRIVAL_S):
+                try:
+                    if key.fileobj is self._server:
+                        self._accept()
+                    else:
+                        self._receive(key.fileobj)
+                except OSError:
+                    self._drop(key.fileobj)
+
+    def _accept(self) -> None:
+        caller, _ = self._server.accept()
+        caller.setblocking(False)
+        self._callers[caller] = b""
+        self._selector.register(caller, selectors.EVENT_READ)
+        if len(self._callers) > _MOST_CALLERS:
+            self._drop(next(iter(self._callers)))
+
+    def _receive(self, caller: Any) -> None:
+        more = caller.recv(4096)
+        text = self._callers[caller] = self._callers[caller] + more
+        start = text[: len(self._token)]
+        if not self._token.startswith(start) or len(text) > _LONGEST_VERDICT:
+            self._drop(caller)
+        elif not more:
+            if start == self._token:
+                self._verdict = text[len(self._token) :].decode("utf-8", "replace")
+                self._heard.set()
+            self._drop(caller)
+
+    def _drop(self, caller: Any) -> None:
+        if self._callers.pop(caller, None) is not None:
+            self._selector.unregister(caller)
+            caller.close()
 
 
 def _code(*arguments: str | int) -> str:

@@ -13,6 +13,9 @@ from typing import Any
 
 #: read by pydevd when it is imported; children that it follows read it too
 _VARIABLE = "PYDEVD_DISABLE_FILE_VALIDATION"
+#: how long the program waits to be heard, and how many bytes it says at most
+_TELL_S = 5.0
+_LONGEST = 4000
 #: environment variables that were not the program's
 borrowed: list[str] = []
 
@@ -37,7 +40,7 @@ def join(
     except BaseException as error:
         words = f"{type(error).__name__}: {error}"
     try:
-        _tell(host, verdict, words)
+        _tell(host, verdict, _secret(token) + words)
     except Exception:
         pass
 
@@ -58,9 +61,9 @@ def _join(
             exec(compile(file.read(), boot, "exec"), names)
         debugpy = names["prepare_running"](package, cache)
         debugpy.configure(subProcess=follow)
-        secret, _, path = token.partition("@")
+        _, _, path = token.partition("@")
         # Its children are told the file: their command lines are public. A container has none.
-        named = "@" + path if os.access(path, os.R_OK) else secret
+        named = "@" + path if os.access(path, os.R_OK) else _secret(token)
         debugpy.connect((host, port), access_token=named)
     finally:
         # debugpy adds variables of its own.
@@ -68,6 +71,15 @@ def _join(
         if not follow:
             give_back()
     return ""
+
+
+def _secret(token: str) -> str:
+    """Return what proves who we are: it stands before the name of its file, or in the file."""
+    secret, _, path = token.partition("@")
+    if secret:
+        return secret
+    with open(path, encoding="ascii") as file:
+        return file.read()
 
 
 def give_back() -> None:
@@ -100,8 +112,9 @@ def _tell(host: str, port: int, words: str) -> None:
     import _socket
 
     line = _socket.socket()
+    line.settimeout(_TELL_S)
     try:
         line.connect((host, port))
-        line.send(words.encode("utf-8", "replace"))
+        line.send(words.encode("utf-8", "replace")[:_LONGEST])
     finally:
         line.close()
