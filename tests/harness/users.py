@@ -19,8 +19,10 @@ from typing import Any
 
 from .client import REPOSITORY, Dbg
 
+#: tests that run at the same time are different users'
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 #: who owns the sessions, and who is curious about them
-OWNER, STRANGER = 61184, 61185
+OWNER, STRANGER = 61184 + 2 * _WORKER, 61185 + 2 * _WORKER
 #: processes and threads that the owner may have, and bytes that one of them may ask for
 _MAX_PROCESSES = 300
 _MAX_BYTES = 6 << 30

@@ -13,8 +13,7 @@ import com.sun.jdi.VirtualMachine;
 import com.sun.jdi.connect.AttachingConnector;
 import com.sun.jdi.connect.Connector;
 import com.sun.jdi.connect.IllegalConnectorArgumentsException;
-import com.sun.jdi.connect.ListeningConnector;
-import com.sun.jdi.connect.TransportTimeoutException;
+import com.sun.jdi.connect.spi.Connection;
 import com.sun.jdi.request.StepRequest;
 import java.io.BufferedReader;
 import java.io.File;
@@ -23,6 +22,7 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.net.SocketTimeoutException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -173,20 +173,12 @@ final class Probe {
 
     /** Run a program: its variables up to `--`, its command with `{agent}` in it, its streams' files. */
     private Object run(List<String> words) throws Complaint, IOException {
-        ListeningConnector connector = Bootstrap.virtualMachineManager().listeningConnectors().stream()
-            .filter(each -> each.name().equals("com.sun.jdi.SocketListen")).findFirst().orElseThrow();
-        Map<String, Connector.Argument> options = connector.defaultArguments();
-        options.get("localAddress").setValue("127.0.0.1");
-        options.get("port").setValue("0");
-        options.get("timeout").setValue(String.valueOf(CONNECT_MS));
-        try {
-            String address = connector.startListening(options);
-            String port = address.substring(address.lastIndexOf(':') + 1);
+        try (JdwpListener listener = new JdwpListener()) {
             int end = words.indexOf("--");
             int files = words.size() - 3;
             List<String> command = new ArrayList<>();
             for (String word : words.subList(end + 1, files)) {
-                command.add(word.replace("{agent}", "-agentlib:jdwp=transport=dt_socket,server=n,suspend=y,address=127.0.0.1:" + port));
+                command.add(word.replace("{agent}", "-agentlib:jdwp=transport=dt_socket,server=n,suspend=y,address=127.0.0.1:" + listener.port()));
             }
             ProcessBuilder builder = new ProcessBuilder(command);
             for (String variable : words.subList(0, end)) {
@@ -199,8 +191,9 @@ final class Probe {
             Process process = builder.start();
             while (machine == null) {
                 try {
-                    machine = connector.accept(options);
-                } catch (TransportTimeoutException notYet) {
+                    Connection connection = listener.accept(CONNECT_MS);
+                    machine = Bootstrap.virtualMachineManager().createVirtualMachine(connection);
+                } catch (SocketTimeoutException notYet) {
                     if (!process.isAlive()) {
                         Map<String, Object> told = Json.of("pid", process.pid());
                         told.put("exit", process.exitValue());
@@ -208,11 +201,10 @@ final class Probe {
                     }
                 }
             }
-            connector.stopListening(options);
             machine.eventQueue().remove();
             begin(process);
             return "@stop " + Json.write(Json.of("pid", process.pid(), "thread", main().uniqueID()));
-        } catch (IllegalConnectorArgumentsException | InterruptedException wrong) {
+        } catch (InterruptedException wrong) {
             throw new Complaint(words(wrong));
         }
     }
