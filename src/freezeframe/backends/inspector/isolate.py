@@ -86,6 +86,8 @@ class Isolate:
         self.filters: set[str] = set()
         #: exceptions that V8 takes for caught and that are looked at all the same
         self.patience = 0
+        #: exceptions that a step out follows, for it may be one that ends the function
+        self.throws = 0
         #: it runs tests
         self.testing = False
         self._monitor: str | None = None
@@ -232,7 +234,7 @@ class Isolate:
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
         self.filters = {filter.name for filter in filters}
         state = "all" if RAISED in self.filters else UNCAUGHT if self.filters else "none"
-        if state == UNCAUGHT and self.patience:
+        if (state == UNCAUGHT and self.patience) or self.throws:
             state = "all"
         await self.ask("Debugger.setPauseOnExceptions", state=state)
 
@@ -240,6 +242,12 @@ class Isolate:
         """Look at exceptions ourselves from now on, or no longer."""
         self.patience = patience
         await self.set_filters([ExceptionFilter(name, name) for name in self.filters])
+
+    async def watch_throws(self, count: int) -> None:
+        """Pause at so many exceptions, caught or not, that a step out may meet."""
+        before, self.throws = self.throws, count
+        if bool(before) != bool(count):
+            await self.set_filters([ExceptionFilter(name, name) for name in self.filters])
 
     async def foresee_in(self, first: Script | None) -> None:
         """Look at exceptions ourselves where V8 cannot tell in a program that begins so."""

@@ -17,13 +17,13 @@ from freezeframe.backends.backend import StepKind
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import StopReason
 
-from . import gates
+from . import exits, gates
 from .frames import Stack, find_return
 from .frames import function_of as _function
 from .isolate import IDLE_CODE, Host, Isolate
 from .nearing import RESUME, Nearings
 from .protocol import fits
-from .scripts import OURS, Spot
+from .scripts import OURS, Spot, offset_of
 from .thrown import Thrown
 
 log = logging.getLogger(__name__)
@@ -35,12 +35,12 @@ _STEPS = {
 }
 #: how long a program may take to pause before it is taken to be idle
 _IDLE_S = 0.05
+#: what V8 says of a pause that a statement or a step of its own made
+_PLAIN_REASONS = {"other", "step", "debugCommand"}
 #: pauses on the way of one step before it ends where it is
 _MOST_TRIES = 500
 #: pauses in the runtime's own code on the way into a function
 _MOST_DETOURS = 40
-#: places at which a function returns that are watched for its value
-_MOST_EXITS = 60
 
 
 @dataclass(slots=True)
@@ -58,6 +58,13 @@ class Step:
     detours: int = 0
     #: it was interrupted within a call, and is on its way back out of it
     strayed: bool = False
+    #: an exception is on its way to whoever catches it
+    unwinding: bool = False
+
+    def holds(self, stack: Stack) -> bool:
+        """Whether the function that the step began in is still on the stack."""
+        above = stack.depth - self.depth
+        return 0 <= above < len(stack.calls) and _function(stack.calls[above]) == self.function
 
 
 #: prepares an isolate that is about to begin; returns what to tell of it, if anything
@@ -113,11 +120,13 @@ class Motion:
         call = stack.calls[0]
         step = Step(kind, stack.depth, isolate.scripts.spot(call["location"]), _function(call))
         if kind is StepKind.OUT:
-            step.exits = await self._watch_exits(isolate, call)
+            step.exits = await exits.watch(isolate, call)
             if stack.returning:
                 # `return m;` is one place to V8: it will not stop there a second time.
-                step.returned = await self._keep(isolate, call["returnValue"])
-        if isolate.patience:
+                step.returned = await exits.keep(isolate, call["returnValue"])
+        if kind is StepKind.OUT:
+            await isolate.watch_throws(exits.MOST_THROWS)
+        elif isolate.patience:
             # A pause at an exception on the way would end the step: V8's foresight has to do.
             self._muted[isolate] = isolate.patience
             await isolate.foresee(0)
@@ -141,6 +150,9 @@ class Motion:
         for isolate, patience in [] if stepping is not None else list(self._muted.items()):
             del self._muted[isolate]
             await isolate.foresee(patience)
+        for isolate in self._owner.isolates.values():
+            if isolate.throws and isolate not in self._steps:
+                await isolate.watch_throws(0)
         # The main thread comes last: it hands on what is said to the others, and cannot any more
         # when it waits for one of them to end.
         for isolate in reversed(list(self._owner.isolates.values())):
@@ -241,6 +253,8 @@ class Motion:
             return None
         if reasons & {"exception", "promiseRejection"}:
             met = await self.thrown.met(isolate, params, reasons)
+            if met is None and await self._unwinds(isolate):
+                return None
             return await self._or_go_on(isolate, met)
         ids += await self._nearings.arrived(isolate)
         if ids:
@@ -305,6 +319,9 @@ class Motion:
             return None
         if self._pausing or (isolate.stack is not None and isolate.stack.idle):
             return events.Stopped(StopReason.PAUSE, isolate.id)
+        if reasons <= _PLAIN_REASONS and not await _is_debugger(isolate):
+            await self._go_on(isolate)  # the rest of a step that a breakpoint ended
+            return None
         return events.Stopped(StopReason.OTHER, isolate.id, "debugger statement")
 
     @staticmethod
@@ -403,12 +420,34 @@ class Motion:
             call["returnValue"] = step.returned
         return events.Stopped(StopReason.STEP, isolate.id)
 
+    async def _unwinds(self, isolate: Isolate) -> bool:
+        """Go on to whoever catches an exception; False where no step out is under way.
+
+        V8's own step out passes by a handler in the very function that it is to arrive in.
+        """
+        step, stack = self._steps.get(isolate), isolate.stack
+        if step is None or stack is None or step.kind is not StepKind.OUT or not isolate.throws:
+            return False
+        if self._nearings.way(isolate) != RESUME:
+            return False
+        await isolate.watch_throws(isolate.throws - 1)
+        step.unwinding = True
+        # A step into goes to whoever awaits an asynchronous function, too.
+        await isolate.go("Debugger.stepInto")
+        return True
+
     async def _stepped_out(
         self, isolate: Isolate, stack: Stack, step: Step, hits: list[str]
     ) -> events.Stopped | None:
+        if step.unwinding:
+            step.unwinding = False
+            if step.holds(stack):
+                await isolate.go("Debugger.stepOut")  # it was caught further in
+                return None
+            await self._forget_exits(isolate)
         at_exit = bool(step.exits & set(hits)) and "returnValue" in stack.calls[0]
         if at_exit and stack.depth == step.depth:
-            step.returned = await self._keep(isolate, stack.calls[0]["returnValue"])
+            step.returned = await exits.keep(isolate, stack.calls[0]["returnValue"])
             await self._forget_exits(isolate)
         elif not at_exit and stack.depth < step.depth:
             await self._forget_exits(isolate)
@@ -436,47 +475,22 @@ class Motion:
         script = isolate.scripts.get(str(stack.calls[0]["location"]["scriptId"]))
         return script is not None and script.internal
 
-    @staticmethod
-    async def _keep(isolate: Isolate, remote: dict[str, Any]) -> dict[str, Any]:
-        """Return a value that outlives the stop at which it was handed out."""
-        if "objectId" not in remote:
-            return remote
-        answer = await isolate.ask(
-            "Runtime.callFunctionOn",
-            functionDeclaration="function(){return this}",
-            objectId=remote["objectId"],
-            objectGroup="freezeframe-returned",
-            silent=True,
-        )
-        return dict(answer["result"])
-
-    async def _watch_exits(self, isolate: Isolate, call: dict[str, Any]) -> set[str]:
-        """Stop where a function returns, to see with what."""
-        isolate.send("Runtime.releaseObjectGroup", objectGroup="freezeframe-returned")
-        scopes = [each for each in call.get("scopeChain") or () if each["type"] == "local"]
-        if not scopes or "startLocation" not in scopes[0]:
-            return set()
-        found: set[str] = set()
-        with contextlib.suppress(DebuggerError):
-            answer = await isolate.ask(
-                "Debugger.getPossibleBreakpoints",
-                start=scopes[0]["startLocation"],
-                end=scopes[0].get("endLocation"),
-                restrictToFunction=True,
-            )
-            exits = [e for e in answer.get("locations") or () if e.get("type") == "return"]
-            for location in exits if len(exits) <= _MOST_EXITS else ():
-                place = {k: location[k] for k in ("scriptId", "lineNumber", "columnNumber")}
-                with contextlib.suppress(DebuggerError):
-                    made = await isolate.ask("Debugger.setBreakpoint", location=place)
-                    found.add(str(made["breakpointId"]))
-        return found
-
     async def _forget_exits(self, isolate: Isolate) -> None:
         step = self._steps.get(isolate)
-        exits, ids = step, set()
-        if exits is not None:
-            ids, exits.exits = exits.exits, set()
+        ids: set[str] = set()
+        if step is not None:
+            ids, step.exits = step.exits, set()
         for id in ids:
             with contextlib.suppress(DebuggerError):
                 await isolate.ask("Debugger.removeBreakpoint", breakpointId=id)
+
+
+async def _is_debugger(isolate: Isolate) -> bool:
+    """Whether an isolate stands at a `debugger` statement."""
+    location = isolate.stack.calls[0]["location"] if isolate.stack is not None else {}
+    script = isolate.scripts.get(str(location.get("scriptId")))
+    if script is None:
+        return True
+    text = await isolate.scripts.text_of(script)
+    at = offset_of(text, int(location["lineNumber"]), int(location.get("columnNumber") or 0))
+    return text.startswith("debugger", at)
