@@ -200,3 +200,15 @@ def test_what_is_thrown_in_a_fiber_may_be_caught_by_who_resumes_it(dbg, project)
     assert printed(report) == "caught"
     assert place(report) == p.at("start")
     assert report["stop"]["exception"]["message"] == "again"
+
+
+def test_finish_of_a_function_that_throws_claims_no_value(dbg, project):
+    text = (
+        "<?php\nfunction bad($n) {\n    $n += 1; // @bad\n    throw new Exception('no');\n}\n"
+        "function t() {\n    try {\n        return bad(1);\n    } catch (Exception $e) {\n"
+        "        echo 'handled';\n    }\n    return 5;\n}\nt();\n"
+    )
+    p = write("throws.php", text, project)
+    dbg.data("start", p.name, "-b", p.at("bad"))
+
+    assert dbg.data("finish").get("returned") is None

@@ -189,7 +189,8 @@ class Xdebug(Looking, Spelling):
             return Halt(StopReason.EXCEPTION, path, line, numbers=(), description=words)
         returned = dbgp.child(answered, "return_value")
         held = dbgp.child(returned, "property") if returned is not None else None
-        if held is not None:
+        # Of a function that an exception leaves it says `uninitialized`.
+        if held is not None and held.get("type") != "uninitialized":
             self.returned()
             value = value_of(held, None, "return value")
             return Halt(None, path, line, numbers=(), returned=value)
