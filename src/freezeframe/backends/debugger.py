@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from freezeframe.config import AdapterConfig, Config
 
@@ -27,6 +28,9 @@ class Missing:
     """Why it cannot be used."""
 
     reason: str
+
+
+Prepare = Callable[[Found, Mapping[str, str], float], Coroutine[Any, Any, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,9 @@ class Debugger:
     holds: bool = False
     #: other names that users know it by
     aliases: tuple[str, ...] = ()
+    #: makes what it needs once on a machine, within a limit in seconds; returns what to say of it,
+    #: None where it was there. Raises LaunchFailed
+    prepare: Prepare | None = None
     #: it was run against the real thing in our tests
     tested: bool = True
     #: config.toml describes it

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from freezeframe.backends import select
 from freezeframe.backends.backend import Feature, Launch, Target
-from freezeframe.errors import NoSession, UsageError
+from freezeframe.errors import NoSession, UsageError, UserError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.stops import DEFAULT_FILTERS
 from freezeframe.session.phase import Phase
@@ -19,6 +19,7 @@ from freezeframe.session.waiting import wait as wait_for_news
 from . import _programs
 from ._blocked import with_stacks
 from ._context import Context
+from ._lasting import lasting
 from ._reports import running_report, stop_report
 from .breakpoints import follow_edits
 
@@ -40,7 +41,8 @@ async def begin(
         raise UsageError(
             f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
         )
-    notes = [*remarks, *choice.remarks, *follow_edits(ctx, name)]
+    notes = [*remarks, *choice.remarks, *await _prepared(ctx, target, choice)]
+    notes += follow_edits(ctx, name)
     # Again after each wait: another command may have taken the name meanwhile.
     while (earlier := ctx.workspace.sessions.get(name)) is not None:
         if earlier.tree_live:
@@ -105,6 +107,33 @@ async def start_again(ctx: Context, *, wait: bool, timeout: float | None) -> Sto
         target = replace(target, program=made.program)
         notes = (made.note(ctx.caller.cwd),) if made.new else ()
     return await begin(ctx, name, target, choice, wait=wait, timeout=timeout, remarks=notes)
+
+
+async def _prepared(ctx: Context, target: Target, choice: select.Choice) -> list[str]:
+    """Make what a debugger needs once on a machine: it takes nothing off the limit of a start.
+
+    A caller whose patience ends first is told so, and finds it under way, or done.
+    """
+    prepare, name = choice.debugger.prepare, choice.debugger.name
+    if prepare is None:
+        return []
+
+    def late(waited_s: float) -> UserError:
+        return UserError(
+            f"what {name} needs once is still being made after {waited_s:.0f} s; that goes on, and "
+            "the same command waits for it.",
+            code="building",
+            next=f"dbg start {target.program}" if isinstance(target, Launch) else "dbg attach PID",
+        )
+
+    limit_s = ctx.config.timeouts.build_s
+    said = await lasting(
+        ctx,
+        ("prepare", name, choice.found.path),
+        lambda: prepare(choice.found, target.env, limit_s),
+        late=late,
+    )
+    return [said] if said else []
 
 
 def _unknown_filters(ctx: Context, session: Session) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from urllib.parse import quote
@@ -286,10 +287,24 @@ class JdbBackend(PromptBackend):
     async def start(
         self, target: Target, configuration: Configuration, sink: Sink
     ) -> Sequence[BoundBreakpoint]:
-        javac = os.path.join(os.path.dirname(self._found.path), "javac")
+        javac = _javac(self._found)
         limit_s = self._config.timeouts.build_s
         self._java.classes = await probe.compiled(javac, env=target.env, timeout_s=limit_s)
         return await super().start(target, configuration, sink)
+
+
+async def _prepare(found: Found, env: Mapping[str, str], timeout_s: float) -> str | None:
+    """Compile the probe, which takes seconds, before a session's time begins."""
+    if os.path.isdir(probe.folder_for(_javac(found))):
+        return None
+    began = time.monotonic()
+    await probe.compiled(_javac(found), env=env, timeout_s=timeout_s)
+    took_s = time.monotonic() - began
+    return f"compiled dbg's own part for Java {found.version or ''}, once: {took_s:.1f} s"
+
+
+def _javac(found: Found) -> str:
+    return os.path.join(os.path.dirname(found.path), "javac")
 
 
 def _command(verb: str, *words: str) -> str:
@@ -393,4 +408,5 @@ DEBUGGER = Debugger(
     has_module=programs.has_class,
     rank=60,
     servers=("java",),
+    prepare=_prepare,
 )

@@ -25,18 +25,23 @@ def without_options(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name not in MEANT_FOR_PROGRAMS}
 
 
+def folder_for(javac: str) -> str:
+    """Return the folder of the probe's classes for a JDK, made or not."""
+    digest = hashlib.sha256(os.path.realpath(javac).encode())
+    for file in sorted(SOURCES.glob("*.java")):
+        digest.update(file.read_bytes())
+    return os.path.join(paths.cache_dir(), "probes", f"java-{digest.hexdigest()[:16]}")
+
+
 async def compiled(javac: str, *, env: Mapping[str, str], timeout_s: float) -> str:
     """Return the folder of the probe's classes, which are made when they are not there yet.
 
     Raises LaunchFailed with what the compiler says.
     """
-    files = sorted(SOURCES.glob("*.java"))
-    digest = hashlib.sha256(os.path.realpath(javac).encode())
-    for file in files:
-        digest.update(file.read_bytes())
-    folder = os.path.join(paths.cache_dir(), "probes", f"java-{digest.hexdigest()[:16]}")
+    folder = folder_for(javac)
     if os.path.isdir(folder):
         return folder
+    files = sorted(SOURCES.glob("*.java"))
     parent = os.path.dirname(folder)
     os.makedirs(parent, mode=0o700, exist_ok=True)
     # Two daemons may be here at the same time: each compiles on its own, one of them stays.
