@@ -17,6 +17,7 @@ from freezeframe.model.stops import (
     StopReason,
     Thread,
     TracebackLine,
+    WatchHit,
 )
 from freezeframe.model.values import Value
 from freezeframe.render.budget import tokens
@@ -236,7 +237,10 @@ def test_threads_that_run_on_are_told():
         ({"reason": StopReason.STEP}, "step at"),
         ({"reason": StopReason.ENTRY}, "entry at"),
         ({"reason": StopReason.PAUSE}, "pause at"),
-        ({"reason": StopReason.WATCHPOINT, "breakpoints": (2,)}, "watchpoint 2 at"),
+        (
+            {"reason": StopReason.WATCHPOINT, "breakpoints": (1,), "watch": WatchHit(2, "x")},
+            "watchpoint 2, breakpoint 1 at",
+        ),
         ({"reason": StopReason.OTHER, "description": "fork"}, "fork at"),
         ({"reason": StopReason.OTHER}, "no reason given at"),
     ],

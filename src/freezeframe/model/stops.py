@@ -125,7 +125,7 @@ class WatchHit:
     line: int | None = None
     #: what it watched has gone out of scope, and the watchpoint with it
     ended: bool = False
-    #: watchpoints that have ended at the same moment
+    #: watchpoints that saw the same access, or have ended at the same moment
     also: tuple[WatchHit, ...] = ()
 
 

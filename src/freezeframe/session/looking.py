@@ -132,6 +132,7 @@ def stop_of(moment: Moment) -> Stop:
     """Return the reader's form of a stop."""
     event = moment.event
     reached = event.breakpoints and all(id < 0 for id in event.breakpoints)
+    reached = reached and event.watch is None
     return Stop(
         number=moment.number,
         # A breakpoint of `until` is how it got there, not why it stopped.

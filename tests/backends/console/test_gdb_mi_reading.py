@@ -59,12 +59,20 @@ def test_conditions_that_failed_are_read_of_every_version():
                 "value": {"old": "1", "new": "2"},
             },
             ["2"],
-            ("1", "2"),
+            [("1", "2")],
         ),
-        ({"hw-rwpt": {"number": "3"}, "value": {"value": "7"}}, ["3"], (None, "7")),
-        ({"hw-awpt": {"number": "4"}, "value": {"new": "7"}}, ["4"], (None, "7")),
-        ({"reason": "watchpoint-scope", "wpnum": "5"}, ["5"], (None, None)),
-        ({"reason": "breakpoint-hit", "bkptno": "1"}, [], (None, None)),
+        ({"hw-rwpt": {"number": "3"}, "value": {"value": "7"}}, ["3"], [(None, "7")]),
+        ({"hw-awpt": {"number": "4"}, "value": {"new": "7"}}, ["4"], [(None, "7")]),
+        (
+            {
+                "wpt": [{"number": "2"}, {"number": "3"}],
+                "value": [{"old": "1", "new": "2"}, {"old": "1", "new": "2"}],
+            },
+            ["2", "3"],
+            [("1", "2"), ("1", "2")],
+        ),
+        ({"reason": "watchpoint-scope", "wpnum": "5"}, ["5"], []),
+        ({"reason": "breakpoint-hit", "bkptno": "1"}, [], []),
     ],
 )
 def test_what_a_watchpoint_saw_is_read(fields, numbers, values):

@@ -441,7 +441,8 @@ class DapBackend:
         again = address = None
         if adapter.breakpoints.watch_by_address:
             how["name"] = f"&({expression})"
-            address = value.address or await address_of(wire, expression, frame)
+            # Of a pointer some adapters tell the address that it holds (codelldb 1.11).
+            address = await address_of(wire, expression, frame) or value.address
             if address is None:
                 raise DebuggerError(f"{expression} has no address, so it cannot be watched.")
             if wire.capabilities.get("supportsDataBreakpointBytes"):

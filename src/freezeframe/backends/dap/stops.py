@@ -273,12 +273,10 @@ class Stops:
         stopped = replace(stopped, breakpoints=breakpoints)
         watch = stopped.watch
         if left and (only_left or (watch is not None and watch.id in [hit.id for hit in left])):
-            stopped = replace(
-                stopped, reason=StopReason.WATCHPOINT, breakpoints=tuple(hit.id for hit in left)
-            )
+            stopped = replace(stopped, reason=StopReason.WATCHPOINT)
             watch = None
         if left and watch is not None:
-            watch = replace(watch, also=tuple(left))
+            watch = replace(watch, also=(*watch.also, *left))
         elif left:
             watch = replace(left[0], also=tuple(left[1:]))
         stopped = replace(stopped, watch=watch)
@@ -298,12 +296,17 @@ class Stops:
         return "\n".join(ground.words.lines(100)) if ground is not None else ""
 
     async def _on_watched(self, stopped: events.Stopped, id: int) -> None:
-        watch = await self._link.watches.seen(id, stopped.thread)
+        hits = await self._link.watches.seen(id, stopped.thread)
+        if not hits:
+            # Such an access is nothing that one of them waits for.
+            await self._go_on(stopped.thread if stopped.thread is not None else 0)
+            return
         if self._link.adapter.stops.watches_after:
             place = await line_before(self._link.wire, stopped.thread)
-            watch = replace(watch, path=place[0], line=place[1]) if place else watch
-        stopped = replace(stopped, watch=watch, breakpoints=(watch.id,), description=None)
-        await self._tell(stopped)
+            if place is not None:
+                hits = [replace(hit, path=place[0], line=place[1]) for hit in hits]
+        watch = replace(hits[0], also=tuple(hits[1:]))
+        await self._tell(replace(stopped, watch=watch, breakpoints=(), description=None))
 
     def _signal_question(self, stopped: events.Stopped) -> str | None:
         return self._link.adapter.stops.ask_signal(stopped.description or "")

@@ -23,6 +23,8 @@ from .wire import Wire
 
 #: How far below its stack pointer a function that calls no other may keep variables.
 _RED_ZONE = 128
+#: what a condition that does not hold is
+_FALSE = frozenset({"0", "false"})
 
 
 @dataclass(slots=True)
@@ -35,6 +37,7 @@ class Watch:
     again: str | None = None
     #: its value when it was seen last
     text: str | None = None
+    condition: str | None = None
     #: of a variable that goes with its function: the thread, and where its stack ends then
     scope: tuple[int, int] | None = None
 
@@ -61,7 +64,7 @@ class Watches:
         self._watches: dict[int, Watch] = {}
         self._made = 0
         #: the adapter's ids → ours
-        self._ids: dict[int, int] = {}
+        self._ids: dict[int, tuple[int, ...]] = {}
 
     async def add(
         self, watch: Watch, how: Mapping[str, Any], condition: str | None
@@ -74,8 +77,7 @@ class Watches:
         if info.get("dataId") is None:
             raise self._refused(watch.expression, str(info.get("description") or ""))
         watch.entry["dataId"] = info["dataId"]
-        if condition is not None:
-            watch.entry["condition"] = condition
+        watch.condition = condition
         self._made += 1
         id = self._made
         self._watches[id] = watch
@@ -145,23 +147,38 @@ class Watches:
         await self._set()
 
     async def _set(self) -> dict[int, BoundBreakpoint]:
-        ids = list(self._watches)
-        entries = [self._watches[id].entry for id in ids]
+        # Of two with one `dataId` an adapter forgets the first: they are one to it.
+        groups: dict[str, list[int]] = {}
+        for id, watch in self._watches.items():
+            groups.setdefault(str(watch.entry["dataId"]), []).append(id)
+        entries = [self._entry(ids) for ids in groups.values()]
         body = await self._wire.request("setDataBreakpoints", {"breakpoints": entries})
-        answers = body.get("breakpoints") or []
-        self._ids = {a["id"]: id for id, a in zip(ids, answers, strict=False) if "id" in a}
+        answered = list(zip(groups.values(), body.get("breakpoints") or [], strict=False))
+        self._ids = {a["id"]: tuple(ids) for ids, a in answered if "id" in a}
         await self._set_conditions()
-        bound = [translate.bound_one(id, a) for id, a in zip(ids, answers, strict=False)]
+        bound = [translate.bound_one(id, a) for ids, a in answered for id in ids]
         # What is said of one in place is only that.
         return {b.id: replace(b, message=None) if b.verified else b for b in bound}
+
+    def _entry(self, ids: Sequence[int]) -> dict[str, Any]:
+        """Return one watchpoint that sees whatever those of *ids* are to see."""
+        watches = [self._watches[id] for id in ids]
+        accesses = {watch.entry.get("accessType") for watch in watches}
+        entry = dict(watches[0].entry)
+        if len(accesses) > 1:
+            entry["accessType"] = "readWrite"
+        conditions = {watch.condition for watch in watches}
+        if conditions != {None} and len(conditions) == 1 and len(accesses) == 1:
+            entry["condition"] = watches[0].condition
+        return entry
 
     async def _set_conditions(self) -> None:
         """Say the conditions again, in the debugger's own words, to one that heeds only those."""
         raw = self._wire.adapter.raw
         if raw.watch_condition is None:
             return
-        for adapters_id, id in self._ids.items():
-            condition = self._watches[id].entry.get("condition")
+        for adapters_id, ids in self._ids.items():
+            condition = self._entry(ids).get("condition")
             if condition is not None:
                 command = raw.prefix + raw.watch_condition(adapters_id, condition)
                 arguments = {"expression": command, "context": raw.context}
@@ -170,22 +187,46 @@ class Watches:
     def hit(self, body: Mapping[str, Any]) -> int | None:
         """Return our id of the watchpoint that a `stopped` event names."""
         for adapters_id in body.get("hitBreakpointIds") or ():
-            id = self._ids.get(adapters_id)
-            if id in self._watches:
-                return id
+            for id in self._ids.get(adapters_id, ()):
+                if id in self._watches:
+                    return id
         # Some name none: of one there is no doubt.
         words = f"{body.get('reason')} {body.get('description')}"
         watched = re.search(r"data breakpoint|\bwatchpoint \d", words) is not None
-        return next(iter(self._watches)) if watched and len(self._watches) == 1 else None
+        places = {str(watch.entry["dataId"]) for watch in self._watches.values()}
+        return next(iter(self._watches)) if watched and len(places) == 1 else None
 
-    async def seen(self, id: int, thread: int | None) -> WatchHit:
-        """Return what a watchpoint saw: its value then and now."""
-        watch = self._watches[id]
-        if watch.again is None or watch.text is None:
-            return WatchHit(id, watch.expression)
-        old, now = watch.text, await self._now(watch.again, thread)
-        watch.text = now or old
-        return WatchHit(id, watch.expression, old, now)
+    async def seen(self, id: int, thread: int | None) -> list[WatchHit]:
+        """Return what the watchpoints on one place saw: the value then and now.
+
+        Nothing where none of them waits for such an access.
+        """
+        place = self._watches[id].entry["dataId"]
+        ids = [each for each, watch in self._watches.items() if watch.entry["dataId"] == place]
+        entry = self._entry(ids)
+        mixed = entry.get("accessType") == "readWrite"
+        reads_see_writes = self._wire.adapter.breakpoints.reads_see_writes
+        hits = []
+        for each in ids:
+            watch = self._watches[each]
+            if watch.again is None or watch.text is None:
+                hits.append(WatchHit(each, watch.expression))
+                continue
+            old, now = watch.text, await self._now(watch.again, thread)
+            watch.text = now or old
+            access, changed = watch.entry.get("accessType"), now != old
+            if access == "read" and changed and (mixed or reads_see_writes):
+                continue
+            if access == "write" and not changed and mixed:
+                continue
+            if watch.condition is not None and "condition" not in entry:
+                frame = await innermost(self._wire, thread)
+                held = await evaluated(self._wire, watch.condition, frame["id"] if frame else None)
+                if held in _FALSE:
+                    continue
+            # What was only read is what it was.
+            hits.append(WatchHit(each, watch.expression, old if changed else None, now))
+        return hits
 
     async def _now(self, expression: str, thread: int | None) -> str | None:
         arguments: dict[str, Any] = {

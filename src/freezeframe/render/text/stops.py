@@ -187,10 +187,12 @@ def _reason(stop: Stop, report: StopReport, prefix: str, view: View) -> list[Sec
 
 
 def _why(stop: Stop) -> str:
-    ids = ", ".join(str(id) for id in stop.breakpoints)
-    if stop.reason in (StopReason.BREAKPOINT, StopReason.WATCHPOINT) and ids:
-        word = stop.reason.value
-        return f"{word}s {ids}" if len(stop.breakpoints) > 1 else f"{word} {ids}"
+    watches = (stop.watch, *stop.watch.also) if stop.watch is not None else ()
+    if stop.reason is StopReason.WATCHPOINT and watches:
+        here = [_numbered("breakpoint", stop.breakpoints)] if stop.breakpoints else []
+        return ", ".join([_numbered("watchpoint", [hit.id for hit in watches]), *here])
+    if stop.reason is StopReason.BREAKPOINT and stop.breakpoints:
+        return _numbered("breakpoint", stop.breakpoints)
     if stop.reason is StopReason.EXCEPTION and stop.exception and stop.exception.mode:
         mode = stop.exception.mode
         return f"{_MODES.get(mode, one_line(mode))} exception".lstrip()
@@ -200,6 +202,10 @@ def _why(stop: Stop) -> str:
     if stop.reason is StopReason.OTHER:
         return clip(stop.description, 60) if stop.description else "no reason given"
     return stop.reason.value
+
+
+def _numbered(word: str, ids: Sequence[int]) -> str:
+    return f"{word}{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
 
 
 def _watched(stop: Stop, view: View) -> list[Section]:

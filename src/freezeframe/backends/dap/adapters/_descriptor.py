@@ -257,6 +257,8 @@ class Breakpoints:
     once_a_pass: Callable[[Target, Mapping[int, Sequence[WantedBreakpoint]]], str | None] = (
         lambda target, wanted: None
     )
+    #: a watchpoint on reads stops for writes too
+    reads_see_writes: bool = False
     #: watchpoints are set on an address and a size
     watch_by_address: bool = False
     #: an expression for the address of what an expression names

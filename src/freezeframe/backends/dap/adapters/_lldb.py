@@ -349,6 +349,7 @@ BREAKPOINTS = Breakpoints(
     searches=searches,
     # A hook that writes takes the place of `once_a_pass`.
     logs=lambda target: not searches(target),
+    reads_see_writes=True,
     watch_by_address=True,
     value_at=value_at,
 )

@@ -122,7 +122,7 @@ class GdbMi(GdbLife):
     ) -> BoundBreakpoint:
         place = self._place(frame)
         thread, level = (place.thread, place.level) if place is not None else (None, 0)
-        return await self._watches.add(expression, access, condition, thread, level)
+        return await self._watches.add(expression, access, condition, thread, level, self._rust)
 
     async def unwatch(self, id: int) -> None:
         async with self._motion.standing(self._config.timeouts.request_s):

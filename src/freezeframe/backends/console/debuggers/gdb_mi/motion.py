@@ -383,9 +383,9 @@ class Motion:
             reason = StopReason.PAUSE if pausing and mine else self._kind(fields, ids)
         description = None if reason is StopReason.PAUSE else await self.describe(fields)
         watch = await self._watches.seen(fields, thread, self._values.rust)
+        if watch is not None and reason is StopReason.BREAKPOINT:
+            reason = StopReason.WATCHPOINT
         self._drain()
-        if watch is not None:
-            ids = (watch.id, *(hit.id for hit in watch.also))
         self._emit(Stopped(reason, thread, description, None, ids, watch=watch))
 
     def _kind(self, fields: Fields, ids: tuple[int, ...]) -> StopReason:

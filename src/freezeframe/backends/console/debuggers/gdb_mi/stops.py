@@ -84,14 +84,14 @@ def describe(fields: Fields) -> str | None:
 
 def watch_numbers(fields: Fields) -> list[str]:
     """Return gdb's numbers of the watchpoints that a stop is due to: several may end together."""
-    watch: Fields = next((v for key, v in fields.items() if key.endswith("wpt")), {})
-    return [str(number) for number in rows(watch.get("number", fields.get("wpnum")))]
+    seen = [watch for key, all in fields.items() if key.endswith("wpt") for watch in rows(all)]
+    return [str(watch["number"]) for watch in seen] or [str(n) for n in rows(fields.get("wpnum"))]
 
 
-def watch_values(fields: Fields) -> tuple[str | None, str | None]:
-    """Return what the expression was and is; what was only read is what it is."""
-    value: Fields = fields.get("value") or {}
-    return value.get("old"), value.get("new", value.get("value"))
+def watch_values(fields: Fields) -> list[tuple[str | None, str | None]]:
+    """Return what each expression was and is; what was only read is what it is."""
+    values = rows(fields.get("value"))
+    return [(value.get("old"), value.get("new", value.get("value"))) for value in values]
 
 
 def failed_conditions(complaint: str) -> dict[str, str]:

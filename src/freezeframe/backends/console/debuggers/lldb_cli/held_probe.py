@@ -27,7 +27,8 @@ class State:
     waiting: list[int] = []
     #: threads that were told of, and where they stood then
     told: set[tuple[int, int, int]] = set()
-    #: by number
+    #: watchpoints by the numbers that they are told by, and the last one of those
+    last_watch = 0
     watched: dict[int, Any] = {}
 
 

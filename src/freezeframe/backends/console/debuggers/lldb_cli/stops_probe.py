@@ -179,7 +179,7 @@ def _at_watchpoint(thread: Any, told: _Told) -> None:
     told["reason"] = "watchpoint"
     seen = watches.seen(thread.GetStopReasonDataAtIndex(0), thread.GetFrameAtIndex(0))
     told["watch"] = seen
-    told["unwanted"] = seen is not None and seen["same"]
+    told["unwanted"] = seen is None
 
 
 def _signalled(thread: Any, told: _Told) -> None:

@@ -19,14 +19,16 @@ _DEEPEST = 200
 class Watched:
     """One watchpoint: what it is on, and how it ends."""
 
-    def __init__(self, value: Any, thread: Any) -> None:
+    def __init__(self, value: Any, thread: Any, access: str, condition: Any) -> None:
+        self.access, self.condition = access, condition
+        #: LLDB's own, which those on one place share
+        self.id = 0
         self.address = value.GetLoadAddress()
         self.kind = value.GetType()
         self.text = values.text_of(value)
         self.thread = thread.GetThreadID()
         #: a number or the like, which a write may leave as it was
         self.plain = value.GetValue() is not None
-        self.writes = False
         #: where the stack ends when its frame has gone, and the number of our breakpoint there
         self.end: Any = None
         self.guard: Any = None
@@ -42,17 +44,40 @@ def watch(thread: int, level: int, expression: str, access: str, condition: Any)
     value = values.evaluate(frame, expression)
     if value.GetLoadAddress() == lldb.LLDB_INVALID_ADDRESS:
         raise held.Refused(f"`{expression}` has no address: it cannot be watched")
-    watched = Watched(value, frame.GetThread())
-    error = lldb.SBError()
-    reads, writes = access != "write", access != "read"
-    made = value.Watch(True, reads, writes, error)
-    held.check(error)
-    if condition:
-        made.SetCondition(condition)
-    watched.writes = not reads
+    watched = Watched(value, frame.GetThread(), access, condition)
+    _set([*_sharing(watched), watched])
     _guard(watched, frame.GetThread())
-    held.State.watched[made.GetID()] = watched
-    return {"number": str(made.GetID())}
+    number = held.State.last_watch = held.State.last_watch + 1
+    held.State.watched[number] = watched
+    return {"number": str(number)}
+
+
+def _sharing(watched: Any) -> list[Any]:
+    """Return the others on the same place: of two there LLDB forgets the first."""
+    here = watched.address, watched.kind.GetByteSize()
+    return [
+        each
+        for each in held.State.watched.values()
+        if each is not watched and (each.address, each.kind.GetByteSize()) == here
+    ]
+
+
+def _set(together: list[Any]) -> None:
+    """Make one watchpoint of LLDB's that sees what all of *together* are to see."""
+    for id in {each.id for each in together if each.id}:
+        held.target().DeleteWatchpoint(id)
+    accesses = {each.access for each in together}
+    conditions = {each.condition for each in together}
+    error = lldb.SBError()
+    reads, writes = accesses != {"write"}, accesses != {"read"}
+    first = together[0]
+    size = first.kind.GetByteSize()
+    made = held.target().WatchAddress(first.address, size, reads, writes, error)
+    held.check(error)
+    if len(conditions) == len(accesses) == 1 and together[0].condition:
+        made.SetCondition(together[0].condition)
+    for each in together:
+        each.id = made.GetID()
 
 
 def _guard(watched: Any, thread: Any) -> None:
@@ -88,19 +113,38 @@ def left(thread: Any) -> list[int]:
     return gone
 
 
-def seen(number: int, frame: Any) -> Any:
-    """Tell the value before and now, and the line that wrote it where the program has gone on."""
-    watched = held.State.watched.get(number)
-    if watched is None:
-        return None
-    before, watched.text = watched.text, watched.now()
-    told = {"number": number, "old": before, "new": watched.text}
-    # Before LLDB 17, of what is watched for writes, those that change nothing are told as well.
-    told["same"] = watched.writes and watched.plain and before == watched.text
+def seen(id: int, frame: Any) -> Any:
+    """Tell the value before and now, and the line that wrote it where the program has gone on.
+
+    None where no watchpoint there waits for such an access.
+    """
+    here = {number: each for number, each in held.State.watched.items() if each.id == id}
     entry = _before(frame)
-    if entry is not None and entry.GetLine() != frame.GetLineEntry().GetLine():
-        told.update(path=entry.GetFileSpec().fullpath, line=entry.GetLine())
-    return told
+    told = []
+    for number, watched in here.items():
+        before, watched.text = watched.text, watched.now()
+        if not _wants(watched, before != watched.text, list(here.values()), frame):
+            continue
+        hit = {"number": number, "old": before, "new": watched.text}
+        if entry is not None and entry.GetLine() != frame.GetLineEntry().GetLine():
+            hit.update(path=entry.GetFileSpec().fullpath, line=entry.GetLine())
+        told.append(hit)
+    return {**told[0], "also": told[1:]} if told else None
+
+
+def _wants(watched: Any, changed: bool, together: list[Any], frame: Any) -> bool:
+    # One on reads stops for writes too. Before LLDB 17 one on writes stops for those that change
+    # nothing.
+    if watched.access == "read" and changed:
+        return False
+    if watched.access == "write" and not changed and watched.plain:
+        return False
+    checked = {(each.access, each.condition) for each in together} == {
+        (watched.access, watched.condition)
+    }
+    if checked or not watched.condition:
+        return True
+    return bool(values.is_true(values.evaluate(frame, watched.condition)))
 
 
 def _before(frame: Any) -> Any:
@@ -119,6 +163,10 @@ def _before(frame: Any) -> Any:
 
 def unwatch(number: int) -> None:
     watched = held.State.watched.pop(number, None)
-    if watched is not None and watched.guard is not None:
+    if watched is None:
+        return
+    if watched.guard is not None:
         held.target().BreakpointDelete(watched.guard)
-    held.target().DeleteWatchpoint(number)
+    held.target().DeleteWatchpoint(watched.id)
+    if others := _sharing(watched):
+        _set(others)

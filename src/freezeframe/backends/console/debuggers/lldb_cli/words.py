@@ -89,11 +89,13 @@ def made(told: Mapping[str, Any]) -> Made:
 
 
 def _watch_hit(told: Mapping[str, Any]) -> WatchHit:
+    also = tuple(map(_watch_hit, told.get("also", ())))
     if told.get("ended"):
-        also = tuple(map(_watch_hit, told.get("also", ())))
         return WatchHit(told["number"], "", ended=True, also=also)
-    old, new = _plain(told["old"]), _plain(told["new"])
-    return WatchHit(told["number"], "", old, new, told.get("path"), told.get("line"))
+    new = _plain(told["new"])
+    # What was only read is what it was.
+    old = _plain(told["old"]) if told["old"] != told["new"] else None
+    return WatchHit(told["number"], "", old, new, told.get("path"), told.get("line"), also=also)
 
 
 def _plain(text: str) -> str:
