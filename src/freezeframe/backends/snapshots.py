@@ -16,6 +16,8 @@ class Snapshot:
 
     stacks: tuple[Stack, ...] = ()
     tasks: tuple[Task, ...] = ()
+    #: what it means
+    notes: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -48,7 +48,8 @@ async def with_stacks(session: Session, report: StopReport, *, paused: bool = Fa
         notes = await _where_it_waits(session) if paused else ()
         return replace(report, notes=(*report.notes, *notes))
     notes = ("it stops as soon as a thread is back from what it waits for",) if paused else ()
-    return replace(report, stacks=seen.stacks, tasks=seen.tasks, notes=(*report.notes, *notes))
+    notes = (*report.notes, *seen.notes, *notes)
+    return replace(report, stacks=seen.stacks, tasks=seen.tasks, notes=notes)
 
 
 async def _with_halt(session: Session, backend: HaltsBriefly, report: StopReport) -> StopReport:

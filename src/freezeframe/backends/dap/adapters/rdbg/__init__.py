@@ -49,10 +49,13 @@ from freezeframe.backends.transport.ask import version
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, DebuggerMissing, Unsupported
 
+from . import snapshots
+from .snapshots import is_library
+
 _INSTALL = "gem install debug"
 _PROBE = "DEBUGGER__::Freezeframe"
 #: the files that mend the gem, in the order in which they need one another
-_PARTS = ("values", "places", "stops", "failures", "answers", "face")
+_PARTS = ("values", "places", "stops", "failures", "threads", "answers", "face")
 _NO_GEM = "freezeframe-no-debug-gem: "
 #: What is asked of an interpreter: the version of its debug gem.
 _QUESTION = "require 'debug/version'; print DEBUGGER__::VERSION"
@@ -198,10 +201,6 @@ def _is_opaque(text: str, type: str | None) -> bool:
     return re.fullmatch(r"#<[\w:]+>", text) is not None
 
 
-def _is_library(path: str, target: Target) -> bool:
-    return "/gems/" in path or "/lib/ruby/" in path or path.startswith("<internal:")
-
-
 ADAPTER = Adapter(
     name="rdbg",
     adapter_id="rdbg",
@@ -228,7 +227,11 @@ ADAPTER = Adapter(
     },
     start=Start(prime_stopped=_prime_stopped, read_failure=_failure),
     breakpoints=Breakpoints(wire=_wire, ask_passed=_ask_passed, read_passed=_read_passed),
-    frames=Frames(is_library=_is_library),
+    frames=Frames(
+        is_library=is_library,
+        ask_snapshot=lambda stacks: f"{_PROBE}.snapshot",
+        read_snapshot=snapshots.read,
+    ),
     values=Values(is_opaque=_is_opaque, returned_prefixes=("(return) ",)),
     expressions=Expressions(
         slice=lambda expression, start, end: f"({expression}).to_a[{start}...{end}]",

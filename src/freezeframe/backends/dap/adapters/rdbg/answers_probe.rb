@@ -202,6 +202,8 @@ module DEBUGGER__
 
         code = arguments["expression"].to_s
         value = binding.eval(code, "(freezeframe)")
+        return { result: value, variablesReference: 0 } if Told === value
+
         Values.asked { body_of(client, value, code, :result) }
       end
 

@@ -30,7 +30,7 @@ if (socket = ENV.delete("FREEZEFRAME_RUBY_SOCKET"))
   end
   # Under its directory: frames of files there are the debugger's own, and are left out.
   library = $LOADED_FEATURES.grep(%r{/debug/session\.rb\z}).last
-  %w[values places stops failures answers face].each do |part|
+  %w[values places stops failures threads answers face].each do |part|
     file = File.join(__dir__, "#{part}_probe.rb")
     name = File.join(File.dirname(library), "freezeframe_#{part}.rb")
     eval(File.read(file, encoding: "UTF-8"), TOPLEVEL_BINDING.dup, name)

@@ -315,8 +315,7 @@ module DEBUGGER__
 
       def on_threads(ui, request, _arguments)
         threads = SESSION.managed_thread_clients.map do |client|
-          name = client.thread.name || (client.thread == Thread.main ? "main" : "thread #{client.id}")
-          { id: client.id, name: name }
+          { id: client.id, name: name_of_thread(client) }
         end
         ui.send_response(request, threads: threads)
       end
@@ -346,8 +345,9 @@ module DEBUGGER__
           return frames.drop_while { |frame| native?(frame) }
         end
         # It waits for something outside: its place can be seen, not its variables.
-        (client.thread.backtrace_locations || []).filter_map do |at|
-          FrameInfo.new(at, nil, nil, nil, nil, 0) unless at.path.start_with?(LIBRARY, "<internal:")
+        all = places(client.thread)
+        all.each_with_index.map do |at, index|
+          FrameInfo.new(at, nil, nil, nil, in_c?(at, all[index + 1]) ? Object : nil, 0)
         end
       end
 

@@ -1,0 +1,51 @@
+"""What `threads_probe.rb` tells of the threads of a running program, read."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from freezeframe.backends.backend import Target
+from freezeframe.backends.snapshots import Snapshot
+from freezeframe.model.answers import Stack
+from freezeframe.model.stops import Frame, Thread
+
+_DEADLOCK = (
+    "every thread waits for another one: without a debugger Ruby ends here with"
+    ' "No live threads left. Deadlock?"'
+)
+
+#: They only call blocks.
+_ITERATORS = frozenset({"each", "each_with_index", "loop", "map", "times", "tap", "then"})
+
+
+def is_library(path: str, target: Target | None) -> bool:
+    return "/gems/" in path or "/lib/ruby/" in path or path.startswith("<internal:")
+
+
+def read(text: str) -> Snapshot:
+    """Return the snapshot; an empty one where the text cannot be read."""
+    try:
+        told = json.loads(base64.b64decode(text.strip('"')))
+        stacks = tuple(map(_stack, told["threads"]))
+        return Snapshot(stacks, notes=(_DEADLOCK,) if told["deadlock"] and stacks else ())
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Snapshot()
+
+
+def _stack(told: Mapping[str, Any]) -> Stack:
+    frames = tuple(_frame(index, each) for index, each in enumerate(told["frames"]))
+    inner = frames[: next((f.index for f in frames if not f.library), 0)]
+    calls = [f.function for f in inner if f.function not in _ITERATORS]
+    waits = f"in {calls[-1]}" if calls else ""
+    state = "running" if told["status"] == "run" else waits or "waiting"
+    thread = Thread(int(told["id"]), str(told["name"]), state, frames[0] if frames else None)
+    return Stack(thread, frames, selected=-1)
+
+
+def _frame(index: int, told: Mapping[str, Any]) -> Frame:
+    path = str(told["path"])
+    library = bool(told["c"]) or is_library(path, None)
+    return Frame(index, str(told["function"]), path, int(told["line"]), library=library)

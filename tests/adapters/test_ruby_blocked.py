@@ -1,0 +1,60 @@
+"""Ruby programs that do not come to a stop: where their threads are."""
+
+from __future__ import annotations
+
+from harness import facts
+from harness.reports import Data
+
+DEADLOCK = """\
+def transfer(from, to, ready)
+  from.synchronize do
+    ready << true
+    Thread.pass until ready.size == 2
+    to.synchronize { puts "done" } # @locks
+  end
+end
+
+a, b, ready = Mutex.new, Mutex.new, Queue.new
+threads = [[a, b], [b, a]].map { |from, to| Thread.new { transfer(from, to, ready) } }
+threads.first.name = "first"
+$stdin.gets # @reads
+threads.each(&:join) # @joins
+"""
+
+
+def own(stack: Data) -> Data:
+    return next(frame for frame in stack["frames"] if not frame["library"])
+
+
+def test_a_hang_shows_where_each_thread_waits_while_it_runs(dbg, write_program, debugger):
+    p = write_program("stuck.rb", DEADLOCK)
+    dbg("start", p.name, "--no-wait")
+
+    def seen() -> Data:
+        report = dbg.data("await", "--timeout", "0.1")
+        assert report["state"] == "running"
+        return report
+
+    def stands(marker: str, report: Data) -> list[Data]:
+        return [s for s in report["stacks"] if f"stuck.rb:{own(s)['line']}" == p.at(marker)]
+
+    def waiting() -> bool:
+        report = seen()
+        return len(stands("locks", report)) == 2 and len(stands("reads", report)) == 1
+
+    facts.wait_until(waiting, "every thread waits")
+    report = seen()
+    first, second = (stack["thread"] for stack in stands("locks", report))
+    assert (first["name"], first["state"]) == ("first", "in synchronize")
+    assert own(stands("locks", report)[1])["function"] == "block in transfer"
+    assert second["state"] == "in synchronize"
+    [main] = stands("reads", report)
+    assert (main["thread"]["name"], main["thread"]["state"]) == ("main", "in gets")
+    assert not report["notes"]
+
+    # Now nobody is left who could go on, and the debugger alone keeps Ruby from saying so.
+    dbg("input", "")
+    facts.wait_until(lambda: stands("joins", seen()), "the program goes on")
+    facts.wait_until(lambda: seen()["notes"], "every thread waits for another one")
+    assert "No live threads left. Deadlock?" in seen()["notes"][0]
+    assert "thread 1 (main), in join:" in dbg("await", "--timeout", "0.1").out
