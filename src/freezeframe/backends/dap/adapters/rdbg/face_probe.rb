@@ -116,6 +116,7 @@ module DEBUGGER__
 
       def wait_next_action
         @freezeframe_quiet = false
+        Freezeframe.walk(self).fiber = Fiber.current
         @target_frames = Freezeframe.without_ours(@target_frames) if @target_frames
         @freezeframe_still = true
         super

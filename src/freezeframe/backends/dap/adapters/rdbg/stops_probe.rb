@@ -9,10 +9,12 @@ module DEBUGGER__
     Walk = Struct.new(
       :goal, # a step: into, over, out
       :depth, # of the frame that it began in
+      :fiber, # that it stood in last
       :path, :line, :next_line, # where it began, and the next line of that frame
       :label, :calls, # what it began in, and how many calls of that there were
       :trace, # sees every line while it steps
       :returns, :returned, # sees what is returned; its name and value, and whether it is none
+      :return_lines, # where that frame's code returns
       :raised, # something was raised since the step began, or stopped it
       :ids, :entry, # breakpoints of a call that has not come to its first line, and its depth
       :info, # why it stopped
@@ -107,11 +109,25 @@ module DEBUGGER__
       def came_back(client, tp, depth)
         walk = walk(client)
         return walk.raised = true if tp.event == :raise
-        return unless depth == walk.depth
+        return unless depth == walk.depth && walk.fiber.equal?(Fiber.current)
 
-        # Ruby gives nil for a call that an exception leaves.
-        walk.returned = [tp.method_id.to_s, tp.return_value, walk.raised && tp.return_value.nil?]
+        walk.returned = [tp.method_id.to_s, tp.return_value, tp.return_value.nil? && left?(walk, tp)]
         walk.returns.disable
+      end
+
+      # Whether a call may have been left by an exception, `throw` or `break`: Ruby gives nil then.
+      def left?(walk, tp)
+        return true if walk.raised || walk.return_lines.nil?
+
+        !walk.return_lines.include?(tp.lineno)
+      end
+
+      # Whether the step began in a fiber that is not under way any more: it has ended, or yielded.
+      # Any other fiber was resumed by it, and has a depth of its own.
+      def away?(walk)
+        return false if walk.fiber.equal?(Fiber.current)
+
+        Fiber.instance_method(:inspect).bind_call(walk.fiber).end_with?("(suspended)>", "(terminated)>")
       end
 
       def walked(client, tp, depth)
@@ -142,6 +158,7 @@ module DEBUGGER__
 
       def arrived?(walk, tp, depth)
         return false if tp.path.start_with?("<internal:") || skipped?(tp.path)
+        return walk.goal == :into || away?(walk) unless walk.fiber.equal?(Fiber.current)
 
         case walk.goal
         when :into then true
@@ -177,12 +194,19 @@ module DEBUGGER__
         walk.raised = walk.info&.dig(:reason) == "exception"
         frames = client.instance_variable_get(:@target_frames)
         frame = frames&.first
+        walk.return_lines = frame && goal == :out ? return_lines(frame.iseq) : nil
         if frame && goal == :over
           walk.path, walk.line, walk.label = frame.path, frame.location.lineno, frame.location.label
           walk.calls = calls(frames.map(&:location), walk)
           walk.next_line = frame.iseq ? line_after(frame.iseq, walk.line) : walk.line
         end
         go(client, goal, walk.at || (frame ? frame.frame_depth + 1 : 0))
+      end
+
+      # Of a method in one line nothing can be told by lines.
+      def return_lines(iseq)
+        points = iseq&.trace_points&.select { |_, event| %i[return b_return].include?(event) }
+        points&.map(&:first)&.reject { |line| line == iseq.first_lineno }
       end
 
       def line_after(iseq, line)

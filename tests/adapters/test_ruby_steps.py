@@ -1,0 +1,64 @@
+"""Steps in Ruby where calls are left in other ways than by returning, and through fibers."""
+
+from __future__ import annotations
+
+from harness.reports import place
+
+PROGRAM = """\
+def thrower
+  throw :done, 42 # @throws
+end
+
+def nothing
+  z = 1 # @nothing
+  nil
+end
+
+def uses
+  numbers = Enumerator.new { |y| y << 10; y << 20 } # @uses
+  sum = numbers.next
+  sum += numbers.next # @second
+  sum # @sum
+end
+
+catch(:done) do
+  thrower
+end
+nothing # @after
+uses
+fiber = Fiber.new do |first|
+  b = first
+  c = Fiber.yield(b + 1) # @yields
+  b + c # @resumed
+end
+fiber.resume(10)
+fiber.resume(20) # @again
+puts "end" # @end
+"""
+
+
+def test_throws_and_fibers_are_no_returns(dbg, write_program, debugger):
+    p = write_program("steps.rb", PROGRAM)
+    marks = ("throws", "nothing", "uses")
+
+    dbg.data("start", p.name, *(word for mark in marks for word in ("-b", p.at(mark))))
+
+    thrown = dbg.data("finish")
+    assert (place(thrown), thrown["returned"]) == (p.at("after"), None)
+    assert place(dbg.data("continue")) == p.at("nothing")
+    assert dbg.data("finish")["returned"]["text"] == "nil"
+    # The enumerator's own fiber begins at a depth of its own.
+    assert place(dbg.data("continue")) == p.at("uses")
+    places = [place(dbg.data("next")) for _ in range(3)]
+    assert places[1:] == [p.at("second"), p.at("sum")]
+    assert dbg.data("finish")["returned"]["text"] == "30"
+    # The program's own call is not over when a fiber ends that it has resumed.
+    dbg.data("break", p.at("yields"))
+    assert place(dbg.data("continue")) == p.at("yields")
+    left = dbg.data("next")
+    assert place(left) == p.at("again")
+    dbg.data("break", p.at("resumed"))
+    assert place(dbg.data("finish")) == p.at("resumed")
+    ended = dbg.data("finish")
+    assert (place(ended), ended["returned"]["text"]) == (p.at("end"), "30")
+    assert dbg.data("finish")["exit"]["code"] == 0
