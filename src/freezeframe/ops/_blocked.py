@@ -136,6 +136,8 @@ async def other_stacks(moment: Moment) -> tuple[Stack, ...]:
             stacks.append(Stack(thread, (), error=error.message, selected=-1))
             continue
         more = None if len(frames) == _DEEPEST else 0
+        if any(frame.waits for frame in frames):
+            thread = replace(thread, state=waiting_for(frames))
         stacks.append(Stack(thread, tuple(frames), more, selected=-1))
     return tuple(stacks)
 

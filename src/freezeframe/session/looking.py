@@ -49,6 +49,9 @@ async def _ask(session: Session, moment: Moment) -> None:
         frame=frames[0] if frames else None,
         current=True,
     )
+    if event.reason is StopReason.PAUSE:
+        waits = next((frame.waits for frame in frames if frame.waits), None)
+        moment.remarks += (f"the thread waits: {waits}",) if waits else ()
     if event.reason in (StopReason.EXCEPTION, StopReason.SIGNAL):
         moment.exception = await moment.backend.exception(moment.thread.id)
     for hit in (event.watch, *event.watch.also) if event.watch is not None else ():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 
 from freezeframe.backends.backend import (
@@ -19,6 +20,7 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.backends.console.reader import Fields, quote
+from freezeframe.backends.transport.system_calls import is_disturbed_by_a_halt
 from freezeframe.errors import (
     EvaluationFailed,
     Stale,
@@ -26,7 +28,7 @@ from freezeframe.errors import (
 from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
 
-from . import machine, names
+from . import machine, names, waits
 from .life import GdbLife
 from .line import Answered, GdbRefused, at, rows
 from .marks import FILTERS
@@ -150,6 +152,17 @@ class GdbMi(GdbLife):
         self._alive()
         await self._motion.pause()
 
+    @contextlib.asynccontextmanager
+    async def halt_briefly(self) -> AsyncIterator[bool]:
+        pid = self._motion.pid
+        free = self._motion.running and self._motion.free
+        if not free or pid is None or is_disturbed_by_a_halt(pid):
+            yield False
+            return
+        async with self._motion.standing(self._config.timeouts.request_s):
+            yield True
+        self._frames.clear()
+
     async def jump(self, thread: int, path: str, line: int) -> None:
         self._alive()
         self._frames.clear()
@@ -203,7 +216,7 @@ class GdbMi(GdbLife):
             arguments = told.get(each["level"])
             frame = names.frame(each, self._last_frame, arguments, self._debug)
             frames.append(replace(frame, optimized=int(each["level"]) in levels))
-        return frames, total
+        return await waits.told(self._line, thread, start, frames), total
 
     def _ask_optimized(self, thread: int, first: int, last: int) -> list[str]:
         if not self._values.python:

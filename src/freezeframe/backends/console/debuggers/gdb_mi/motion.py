@@ -102,12 +102,15 @@ class Motion:
         #: thread, function, file and line of the last stop
         self._here: _Spot | None = None
         #: a step that is under way, where it began, and the stack pointer there
+        #: the program runs until something happens: no step is under way that a halt would end
+        self.free = True
         self._step: tuple[str, _Spot | None, asyncio.Future[Answered]] | None = None
         self._repeats = 0
 
     # --- resuming
 
     async def resume(self, thread: int | None, *, only: bool = False) -> None:
+        self.free = not only
         if only:
             self._locked = True
             await self._line.ask("-gdb-set scheduler-locking on")
@@ -120,7 +123,7 @@ class Motion:
             word += "-instruction"
         frame = " --frame 0" if kind is StepKind.OUT else ""
         command = f"-exec-{word} --thread {thread}{frame}"
-        self._step = None
+        self._step, self.free = None, False
         if kind is not StepKind.OUT and not instruction:
             self._repeats = 0
             here = self._here if self._here is not None and self._here[0] == thread else None
@@ -138,7 +141,7 @@ class Motion:
         word = "continue" if kind is None else _STEPS[kind]
         where = "" if kind is None else f" --thread {thread}"
         frame = " --frame 0" if kind is StepKind.OUT else ""
-        self._step = None
+        self._step, self.free = None, False
         self._went_back = True
         await self._go(f"-exec-{word}{where}{frame} --reverse")
 

@@ -1,0 +1,69 @@
+"""Native programs that hang: where their threads wait, for what, and who holds it."""
+
+from __future__ import annotations
+
+DEADLOCK = r"""
+#include <pthread.h>
+#include <unistd.h>
+
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+
+static void transfer(pthread_mutex_t *first, pthread_mutex_t *second, int amount) {
+    pthread_mutex_lock(first);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(second);  // @waits
+    write(1, "never\n", amount);
+}
+
+static void *worker(void *arg) {
+    transfer(&b, &a, 7);
+    return arg;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_barrier_init(&both, NULL, 2);
+    pthread_create(&thread, NULL, worker, NULL);
+    transfer(&a, &b, 5);
+    return 0;
+}
+"""
+
+EVENTS = r"""
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+
+int main(void) {
+    struct epoll_event event;
+    int got = epoll_wait(epoll_create1(0), &event, 1, 4000);
+    printf(got < 0 && errno == EINTR ? "interrupted\n" : "quiet\n");  // @end
+    return 0;
+}
+"""
+
+
+def test_a_deadlock_is_told_with_who_holds_what_and_the_program_runs_on(dbg, native, debugger):
+    p = native(DEADLOCK, "-pthread", name="deadlock")
+
+    told = dbg("start", p.name, "--timeout", "4").out
+
+    assert told.startswith("running: "), told
+    assert dbg.data("status")["sessions"][0]["state"] == "running"
+    paused = dbg("pause").out
+    for words in ("amount=5", "amount=7"):
+        assert words in paused, paused
+    if debugger.name == "gdb-mi":  # LLDB's adapters may leave a program halted
+        for words in ("held by thread 1", "held by thread 2", "amount = 5", "amount = 7"):
+            assert words in told, told
+        assert "the thread waits: in pthread_mutex_lock, held by thread" in paused, paused
+
+
+def test_a_wait_that_a_halt_would_interrupt_is_left_alone(dbg, native):
+    p = native(EVENTS, name="events")
+
+    told = dbg("start", p.name, "--timeout", "2").out
+
+    assert told.startswith("running: "), told
+    assert "quiet" in dbg("await").out
