@@ -38,6 +38,7 @@ _AT_ONCE = (
     ("_freezeframe_functions", "functions_probe.py"),
     ("_freezeframe_loaded", str(LOADED_PROBE)),
     ("_freezeframe_failures", "failures_probe.py"),
+    ("_freezeframe_recursion", "recursion_probe.py"),
     ("_freezeframe", "main_probe.py"),
 )
 _LATER = (

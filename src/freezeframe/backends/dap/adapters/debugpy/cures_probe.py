@@ -51,8 +51,7 @@ def leave() -> None:
 
 
 def delay(debugger: Any) -> None:
-    # pydevd sends a header and its body apart; Nagle then holds the body back for 40 ms.
-    import socket
+    import socket  # pydevd sends a header and its body apart; Nagle holds the body back for 40 ms
 
     debugger.writer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -340,7 +339,7 @@ def unseen_exceptions(debugger: Any) -> None:
 
     def do_stop_on_unhandled_exception(thread: Any, frame: Any, frames: Any, arg: Any) -> Any:
         _marks.seen = arg[1]
-        step = trace = _without_debugger(arg[2])
+        step = trace = _without_debugger(arg[2], arg[1])
         shown = []
         while step is not None:
             shown.append(step.tb_frame)
@@ -379,7 +378,7 @@ def _hooked(
 ) -> Callable[..., Any]:
     def excepthook(*arguments: Any) -> Any:
         kind, value, trace = exception_of(*arguments)
-        shown = _quietly(_without_debugger, trace)
+        shown = _quietly(_without_debugger, trace, value)
         _quietly(_stop_for, kind, value, shown)
         if len(arguments) == 3 and value is not None:
             value.__traceback__ = shown
@@ -404,8 +403,9 @@ def _pause_tracing() -> Callable[[], Any] | None:
     return monitoring.resume_current_thread_tracing if paused else None
 
 
-def _without_debugger(trace: Any) -> Any:
-    """Cut the debugger's own frames off both ends of a traceback: the program's is what remains."""
+def _without_debugger(trace: Any, error: Any) -> Any:
+    """Cut the debugger's own frames off both ends of a traceback, and its errors off *error*."""
+    _quietly(sys.modules["_freezeframe_recursion"].cut_context, error, _is_debugger_s)
     while trace is not None and _is_debugger_s(trace.tb_frame):
         trace = trace.tb_next
     step = trace
@@ -423,14 +423,14 @@ def _is_debugger_s(frame: Any) -> bool:
 
 
 def _traces(frame: Any) -> bool:
-    # By name: pydevd does not know its own compiled files.
-    return os.path.basename(str(frame.f_code.co_filename)).startswith("pydevd_")
+    # By name: pydevd does not know its own compiled files, nor ours.
+    name = os.path.basename(str(frame.f_code.co_filename))
+    return name.startswith(("pydevd_", "_pydevd_", "<frozen freezeframe"))
 
 
 def _stop_for(kind: Any, value: Any, trace: Any) -> None:
     seen = getattr(_marks, "seen", None)
-    _marks.seen = None
-    debugger = current()
+    _marks.seen, debugger = None, current()
     if seen is value or debugger is None or trace is None or debugger.pydb_disposed:
         return
     debugger.trigger_exception_handler((kind, value, trace))

@@ -61,8 +61,11 @@ def install(session: str) -> str:
     debugger = sys.modules["_freezeframe_cures"].current()
     if debugger is not None and debugger is not _state["debugger"]:
         _state["debugger"] = debugger
-        failures = sys.modules["_freezeframe_failures"]
-        for cure in (failures.failing_tests, *sys.modules["_freezeframe_cures"].CURES):
+        failures: Any = sys.modules["_freezeframe_failures"]
+        room: Any = sys.modules["_freezeframe_recursion"].make_room
+        # The last cure stands before what others put there.
+        *cures, last = sys.modules["_freezeframe_cures"].CURES
+        for cure in (failures.failing_tests, *cures, room, last):
             try:
                 cure(debugger)
                 done.append(cure.__name__)

@@ -60,6 +60,8 @@ def _stop(hook: Any, frame: Any) -> None:
     thread: Any = threading.current_thread()
     if getattr(thread, "is_pydev_daemon_thread", False) or _info(thread).is_tracing:
         return
+    # The trace function that comes next may find no room on the stack.
+    sys.modules["_freezeframe_recursion"].enlarge(frame)
     _verdicts[ident] = (frame, hook.line)
     if type(frame.f_trace) is not Once:
         frame.f_trace = Once()
@@ -90,10 +92,11 @@ class Once:
             self._inner = trace(frame, event, arg)
         finally:
             _verdicts.pop(ident, None)
+        frame.f_trace = self
         if not _needs_tracing(ident):
             self._inner = None
             _disarm()
-        frame.f_trace = self
+            sys.modules["_freezeframe_recursion"].give_back()
         return self
 
 

@@ -1,0 +1,39 @@
+"""Programs that use up their stack."""
+
+from __future__ import annotations
+
+_DEPTH = """\
+import sys
+
+def depth(n):
+    try:
+        return depth(n + 1)
+    except RecursionError:
+        return n
+
+
+for i in range(2):
+    print(depth(0) > 100, sys.getrecursionlimit())
+
+def endless(n):
+    return endless(n + 1)
+
+endless(0)
+"""
+
+
+def test_a_breakpoint_where_the_stack_has_ended_stops_and_is_gone_on_from(dbg, write_program):
+    write_program("depth.py", _DEPTH)
+
+    for command in (("start", "depth.py", "-b", "depth.py:7"), ("continue",)):
+        stop = dbg.data(*command)["stop"]
+        assert (stop["frame"]["line"], stop["breakpoints"]) == (7, [1])
+        assert int(dbg.data("print", "n")["value"]["text"]) > 100
+
+    dbg.data("breakpoint", "remove", "1")
+    uncaught = dbg("continue").out
+    assert "| True 1000\n" in uncaught, "the program has the limit that it had"
+    assert "uncaught exception at depth.py:14 in endless" in uncaught
+    assert "exception: RecursionError" in uncaught
+    assert "more frames of endless" in uncaught
+    assert "while handling" not in uncaught, "the debugger's own errors are not the program's"
