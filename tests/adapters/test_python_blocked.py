@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from harness import facts
 from harness.reports import Data
 
@@ -63,3 +65,46 @@ def test_an_idle_event_loop_shows_its_tasks_and_what_each_awaits(dbg, write_prog
         assert task["awaited_by"] == "Task-1"
         assert f"idle.py:{task['frame']['line']}" == p.at("waits")
     assert "worker-1  awaits asyncio.Queue.get" in dbg("threads").out
+
+
+_STUCK = """\
+import threading
+
+lock = threading.Lock()
+lock.acquire()
+
+
+class Stuck:
+    def __repr__(self):
+        lock.acquire()
+        return "free"
+
+
+def work():
+    stuck = Stuck()
+    n = 5
+    return n
+
+
+work()
+worker = threading.Thread(target=work, name="worker")
+worker.start()
+worker.join()
+"""
+
+
+@pytest.mark.own_daemon
+def test_a_repr_that_is_blocked_in_c_keeps_no_other_value_from_being_shown(dbg, write_program):
+    dbg.configure("[timeouts]\nvalue_s = 1\n")
+    write_program("stuck.py", _STUCK)
+    dbg.data("start", "stuck.py", "-b", "stuck.py:16")
+
+    # The main thread can be woken.
+    assert "KeyboardInterrupt" in dbg.data("print", "stuck")["value"]["text"]
+    assert dbg.data("print", "n")["value"]["text"] == "5"
+
+    dbg.data("continue")
+    error = dbg.error("print", "stuck")
+    assert "worker at stuck.py:9 in Stuck.__repr__ is blocked in C" in error["message"]
+    assert dbg.data("print", "n + 1")["value"]["text"] == "6"
+    assert "blocked as well" in dbg.error("print", "stuck")["message"]

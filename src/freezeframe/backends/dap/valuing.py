@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from freezeframe.errors import DebuggerTimeout, EvaluationFailed
+from freezeframe.errors import DebuggerError, DebuggerTimeout, EvaluationFailed
 
 from .messages import Refused
 from .wire import Wire
@@ -37,6 +37,8 @@ async def ask_value(
     unstick = expressions.unstick
     if unstick is None:
         return await wire.request(command, arguments, timeout_s=timeouts.request_s)
+    if wire.blocked and await _blocked_at(wire):
+        arguments = _beside(wire, command, arguments)
     waiting = wire.send(command, arguments)
     done, _ = await asyncio.wait({waiting}, timeout=limit_s)
     if not done:
@@ -52,13 +54,43 @@ async def ask_value(
         done, _ = await asyncio.wait({waiting}, timeout=limit_s)
     if not done:
         waiting.cancel()
+        at = await _blocked_at(wire)
+        wire.blocked = bool(at)
         raise DebuggerTimeout(
-            f"showing it took longer than {limit_s:g} s and could not be interrupted.",
-            next="dbg stop",
+            f"showing it took longer than {limit_s:g} s and could not be interrupted"
+            + (f": {at} is blocked in C. Other expressions can still be printed." if at else "."),
+            next="dbg print EXPR" if at else "dbg stop",
         )
     body = waiting.result()
     wire.sizes.note(body)
     return body
+
+
+async def _blocked_at(wire: Wire) -> str:
+    """Return which thread is stuck where; empty where none is, or nothing tells."""
+    ask = wire.adapter.expressions.ask_blocked
+    if ask is None:
+        return ""
+    asked = {"expression": ask(), "context": wire.adapter.expressions.context}
+    try:
+        body = await wire.request("evaluate", asked, timeout_s=wire.config.timeouts.value_s)
+    except DebuggerError:
+        return ""
+    return str(body.get("result") or "").strip("'")
+
+
+def _beside(wire: Wire, command: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a request for a value in a frame of a stuck thread that another one answers."""
+    beside, frame = wire.adapter.expressions.beside, arguments.get("frameId")
+    context = wire.adapter.expressions.context
+    if command != "evaluate" or beside is None or frame is None:
+        return arguments
+    if arguments.get("context") != context:
+        raise DebuggerTimeout(
+            "a thread is blocked while it shows a value, so that no statement can be run there.",
+            next="dbg print EXPR",
+        )
+    return {"expression": beside(int(frame), str(arguments["expression"])), "context": context}
 
 
 async def check_failure(wire: Wire, body: Mapping[str, Any]) -> None:

@@ -38,6 +38,8 @@ class Wire:
         self.on_lost: Callable[[DebuggerLost], None] = lambda error: None
         #: it was told to disconnect: whatever is asked after that, it may never answer
         self.leaving = False
+        #: a thread was stuck while it showed a value
+        self.blocked = False
         #: how many variables are behind each reference
         self.sizes = Sizes()
         self._channel: Channel | None = None

@@ -377,6 +377,10 @@ class Expressions:
     slice: Callable[[str, int, int], str] | None = None
     #: evaluated without a frame when a value request hangs, to interrupt it
     unstick: Callable[[], str] | None = None
+    #: evaluated without a frame when that did not help: which thread is stuck where, in a text
+    ask_blocked: Callable[[], str] | None = None
+    #: an expression without a frame for another one in a frame of such a thread
+    beside: Callable[[int, str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ _AT_ONCE = (
     ("_freezeframe_loaded", str(LOADED_PROBE)),
     ("_freezeframe_failures", "failures_probe.py"),
     ("_freezeframe_recursion", "recursion_probe.py"),
+    ("_freezeframe_blocked", "blocked_probe.py"),
     ("_freezeframe", "main_probe.py"),
 )
 _LATER = (
@@ -217,6 +218,16 @@ def install(session: str) -> str:
 def unstick() -> str:
     """Return the expression that interrupts threads which hang while they show a value."""
     return f"{_PROBE}.unstick()"
+
+
+def blocked() -> str:
+    """Return the expression that tells which thread is stuck in a request; '' when none is."""
+    return f"{_PROBE}.blocked()"
+
+
+def beside(frame: int, expression: str) -> str:
+    """Return the expression that evaluates another in a frame of a thread that is stuck."""
+    return f"{_PROBE}.beside({frame}, {expression!r})"
 
 
 def leave() -> str:

@@ -375,8 +375,24 @@ def unstick(patience_s: float = 1.0) -> int:
         if not busy:
             break
         reached.update(busy)
+        if attempt == 15:
+            for ident in busy:
+                _quietly(sys.modules["_freezeframe_blocked"].wake, ident)
+            pause.wait(0.2)
         pause.wait(0.05)
     return len(reached)
+
+
+def blocked() -> str:
+    """Return which thread is stuck in a request, and where; empty when none is."""
+    hidden = sys.modules["_freezeframe_cures"]._is_debugger_s
+    return str(sys.modules["_freezeframe_blocked"].where(_answers_a_request, hidden))
+
+
+def beside(frame: int, expression: str) -> Any:
+    """Return the value of an *expression* in a frame of a thread that is stuck in a request."""
+    debugger = sys.modules["_freezeframe_cures"].current()
+    return sys.modules["_freezeframe_blocked"].beside(debugger, frame, expression)
 
 
 def _throw(kind: type) -> list[int]:
