@@ -60,8 +60,7 @@ def _stop(hook: Any, frame: Any) -> None:
     thread: Any = threading.current_thread()
     if getattr(thread, "is_pydev_daemon_thread", False) or _info(thread).is_tracing:
         return
-    # The trace function that comes next may find no room on the stack.
-    sys.modules["_freezeframe_recursion"].enlarge(frame)
+    sys.modules["_freezeframe_recursion"].enlarge(frame)  # for the trace function
     _verdicts[ident] = (frame, hook.line)
     if type(frame.f_trace) is not Once:
         frame.f_trace = Once()
