@@ -61,6 +61,7 @@ def fork(lock_fd: int, socket_path: str, also_close: tuple[int, ...] = ()) -> Wa
     The supervisor removes *socket_path* if the daemon could not. *also_close* are descriptors
     that only the daemon needs.
     """
+    _forget_family()
     ours, theirs = sockets.socketpair()
     # A client that misses the socket sends SIGHUP as soon as it can know our pid.
     if signals.knows_senders():
@@ -189,6 +190,19 @@ class _Supervisor:
     def _pass_on(self, number: int) -> None:
         with suppress(ProcessLookupError):
             os.kill(self._daemon, number)
+
+
+def _forget_family() -> None:
+    """Be no descendant of a program that somebody debugs and that ran `dbg`: others need us too.
+
+    The transport knows descendants by the soft limit of file locks, which has no other use.
+    """
+    if sys.platform == "linux":
+        import resource
+
+        locks = 10  # RLIMIT_LOCKS
+        _, hard = resource.getrlimit(locks)
+        resource.setrlimit(locks, (hard, hard))
 
 
 def _become_subreaper() -> bool:

@@ -53,6 +53,8 @@ class ConsoleBackend:
         self._sink: Sink = lambda event: None
         self._command: tuple[str, ...] = found.command
         self._killing = False
+        #: the program was ended before it was done: what it made into daemons ends too
+        self._takes_daemons = False
         self._detached = False
         self._disposed = False
         self._chores = Chores(name)
@@ -186,10 +188,11 @@ class ConsoleBackend:
         self._killing = True
         if self.process is not None and not self._detached:
             self.process.note_descendants()
+            self._takes_daemons = not self.ended
             if not self.ended:
                 with contextlib.suppress(DebuggerError):
                     await self._end_program()
-            await self.process.kill_tree(KILL_S)
+            await self.process.kill_tree(KILL_S, daemons=self._takes_daemons)
         self.finish(Exit(how="killed"))
 
     async def detach(self) -> None:

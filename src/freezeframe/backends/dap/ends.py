@@ -42,6 +42,8 @@ class Ends:
         self._exit: Exit | None = None
         self._exit_known = asyncio.Event()
         self._killing = False
+        #: the program was ended before it was done: what it made into daemons ends too
+        self._takes_daemons = False
         self._disposing: asyncio.Task[None] | None = None
         #: waits for the end of a program that was left to itself
         self._lingering: asyncio.Task[None] | None = None
@@ -151,9 +153,10 @@ class Ends:
             await self.detach()
             return
         self._killing = True
+        self._takes_daemons = not self.told
         ground = link.ground
         if self._owns_program and ground is not None and ground.process is not None:
-            await ground.process.kill_tree(_KILL_S)
+            await ground.process.kill_tree(_KILL_S, daemons=self._takes_daemons)
         elif link.parent is not None and link.pid is not None and link.wire.alive:
             # While it is connected to us its pid is its own.
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -234,7 +237,9 @@ class Ends:
             died = not alive and not self.left and not self._owns_program and not ended
             if died or (alive and not (self.left and self._owns_program)):
                 spare = {link.pid} if self.left and link.pid is not None else set()
-                await ground.process.kill_tree(_KILL_S, spare=spare | link.kin.living)
+                spare |= link.kin.living
+                taken = not spare and (self._takes_daemons or self._lost)
+                await ground.process.kill_tree(_KILL_S, spare=spare, daemons=taken)
         link.wire.close()
         if ground is not None and not self.lingering:
             ground.release()

@@ -448,7 +448,7 @@ class Life:
                     os.kill(self.pid, signal.SIGKILL)
         elif process is not None:
             process.note_descendants()
-            await process.kill_tree(_KILL_S)
+            await process.kill_tree(_KILL_S, daemons=not self.ended)
         self._finish(Exit(how="killed"))
 
     async def detach(self) -> None:

@@ -69,7 +69,9 @@ class Process:
     #: None while it runs; negative: the signal that ended it
     returncode: int | None
 
-    def __init__(self, popen: subprocess.Popen[bytes], argv: tuple[str, ...]) -> None:
+    def __init__(
+        self, popen: subprocess.Popen[bytes], argv: tuple[str, ...], mark: int | None = None
+    ) -> None:
         """Use `spawn`."""
         self._loop = asyncio.get_running_loop()
         self.pid = popen.pid
@@ -83,7 +85,7 @@ class Process:
         self._on_exit: list[Callable[[int], None]] = []
         self._ended: asyncio.Event = asyncio.Event()
         self._pidfd: int | None = None
-        self._family = tree.Family(self.pid)
+        self._family = tree.Family(self.pid, mark)
         self.gave(fd for fd in (self.stdin, self.stdout, self.stderr) if fd is not None)
         self._watch()
 
@@ -112,6 +114,7 @@ class Process:
         """
         if not argv:
             raise LaunchFailed("the command to start is empty.")
+        mark = tree.new_mark() if tree.CAN_MARK else None
         try:
             popen = subprocess.Popen(
                 list(argv),
@@ -123,12 +126,12 @@ class Process:
                 pass_fds=tuple(pass_fds),
                 close_fds=True,
                 start_new_session=True,
-                preexec_fn=_prepare(os.getpid(), controlling_tty, die_with_parent),
+                preexec_fn=_prepare(os.getpid(), controlling_tty, die_with_parent, mark),
                 bufsize=0,
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise _launch_failed(error, argv, cwd, env) from None
-        return cls(popen, tuple(argv))
+        return cls(popen, tuple(argv), mark)
 
     @property
     def name(self) -> str:
@@ -191,14 +194,18 @@ class Process:
         await self.kill_tree()
         return self.returncode if self.returncode is not None else -signal.SIGKILL
 
-    async def kill_tree(self, timeout_s: float = 3.0, *, spare: Collection[int] = ()) -> bool:
+    async def kill_tree(
+        self, timeout_s: float = 3.0, *, spare: Collection[int] = (), daemons: bool = False
+    ) -> bool:
         """Kill the program and every descendant, those with sessions of their own included.
 
+        With *daemons* those too that have left the tree, as a daemon does: a program that is ended
+        by us takes them with it, one that has ended by itself has left them on purpose.
         Processes in *spare* (a program that was detached) go free, with all they started.
         True when none is left; False when some still were after *timeout_s* (a process in
         uninterruptible sleep). Never raises.
         """
-        gone = await self._family.kill_all(timeout_s, spare)
+        gone = await self._family.kill_all(timeout_s, spare, daemons=daemons)
         if gone and self.returncode is None and self.pid not in spare:
             try:
                 await self.wait(1.0)
@@ -329,13 +336,17 @@ def signal_name(number: int) -> str:
     return f"signal {number}"
 
 
-def _prepare(parent: int, controlling_tty: int | None, die_with_parent: bool) -> Callable[[], None]:
+def _prepare(
+    parent: int, controlling_tty: int | None, die_with_parent: bool, mark: int | None
+) -> Callable[[], None]:
     """Return what runs in the child between fork and exec: system calls only, no imports."""
 
     def prepare() -> None:
         for number in _RESET:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if mark is not None:
+            tree.mark(mark)
         if controlling_tty is not None:
             fcntl.ioctl(controlling_tty, termios.TIOCSCTTY, 0)
         if die_with_parent and _prctl is not None:

@@ -1,7 +1,9 @@
 """A process with all its descendants: find them, kill them.
 
 Descendants are found by parent and by session: a process whose parent is gone still carries its
-session, and one that made a session of its own still has its parent.
+session, and one that made a session of its own still has its parent. One that has neither, as a
+daemon, is found by a mark that it inherits: the soft limit of file locks, which Linux keeps, hands
+on to children and programs, and has not looked at since 2.4.
 """
 
 from __future__ import annotations
@@ -9,12 +11,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+if sys.platform != "win32":
+    import resource
+
+#: Whether processes can be marked.
+CAN_MARK = sys.platform == "linux"
+#: The resource module has no name for it; its number is the same on every architecture.
+_RLIMIT_LOCKS = 10
 # Births in /proc are in ticks since boot, suspension included; those of ps are dates.
 _BOOT_CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 _LOOK_AGAIN_S = 0.005
@@ -62,9 +73,10 @@ class Family:
     born before we last knew it to be ours.
     """
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, mark: int | None = None) -> None:
         entry = _read(root)
         self._root = root
+        self._mark = mark
         self._members: dict[int, float] = {} if entry is None else {root: entry.born}
         self._sessions: dict[int, float] = {root: clock()}
         self._born = clock() if entry is None else entry.born
@@ -92,13 +104,22 @@ class Family:
             and not self._files.isdisjoint(_open_files(entry.pid))
         ]
 
+    def _daemons(self, entries: list[Entry]) -> list[Entry]:
+        if self._mark is None:
+            return []
+        late = (entry for entry in entries if entry.born >= self._born and not entry.zombie)
+        return [entry for entry in late if _mark_of(entry.pid) == self._mark]
+
     def root_ended(self) -> None:
         """Its pid is about to be free, or has just become so."""
         self._members.pop(self._root, None)
         self._sessions[self._root] = clock()
 
-    def look(self, spare: Collection[int] = ()) -> list[int]:
-        """Return the pids of all living members, parents before children, without *spare*."""
+    def look(self, spare: Collection[int] = (), *, daemons: bool = False) -> list[int]:
+        """Return the pids of all living members, parents before children, without *spare*.
+
+        With *daemons* also those that have left both their parents and their session.
+        """
         entries = table()
         ours = [
             entry
@@ -109,6 +130,7 @@ class Family:
         sessions = {entry.session for entry in ours if entry.session in self._sessions}
         ours += [entry for entry in entries if entry.session in sessions]
         ours += self._orphans(entries)
+        ours += self._daemons(entries) if daemons else []
         now = clock()
         found = _reach(ours, entries)
         self._members = {entry.pid: entry.born for entry in found}
@@ -120,7 +142,7 @@ class Family:
         spared = {entry.pid for entry in _reach([e for e in found if e.pid in spare], entries)}
         return [entry.pid for entry in found if not entry.zombie and entry.pid not in spared]
 
-    def kill(self, spare: Collection[int] = ()) -> bool:
+    def kill(self, spare: Collection[int] = (), *, daemons: bool = False) -> bool:
         """Kill everybody who is found; True when there was somebody, so that a look must follow.
 
         Those in *spare* go free, with all that descends from them.
@@ -128,7 +150,7 @@ class Family:
         # Whoever is stopped cannot fork: freeze until a look finds nobody new, then kill them all.
         frozen: set[int] = set()
         for _ in range(8):
-            new = [pid for pid in self.look(spare) if pid not in frozen]
+            new = [pid for pid in self.look(spare, daemons=daemons) if pid not in frozen]
             if not new:
                 break
             _send(new, signal.SIGSTOP)
@@ -136,10 +158,12 @@ class Family:
         _send(frozen, signal.SIGKILL)
         return bool(frozen)
 
-    async def kill_all(self, timeout_s: float, spare: Collection[int] = ()) -> bool:
+    async def kill_all(
+        self, timeout_s: float, spare: Collection[int] = (), *, daemons: bool = False
+    ) -> bool:
         """Kill until nobody is found; False when somebody still was after *timeout_s*."""
         deadline = time.monotonic() + timeout_s
-        while self.kill(spare):
+        while self.kill(spare, daemons=daemons):
             if time.monotonic() > deadline:
                 return False
             await asyncio.sleep(_LOOK_AGAIN_S)
@@ -166,6 +190,26 @@ def _reach(roots: list[Entry], entries: list[Entry]) -> list[Entry]:
             seen[entry.pid] = entry
             queue.extend(children.get(entry.pid, ()))
     return list(seen.values())
+
+
+def new_mark() -> int:
+    """Return a mark that no other family of this machine has."""
+    return secrets.randbits(60)
+
+
+def mark(number: int) -> None:
+    """Mark this process and all that will descend from it. Does nothing where that is not known."""
+    _, hard = resource.getrlimit(_RLIMIT_LOCKS)
+    if hard == resource.RLIM_INFINITY:
+        resource.setrlimit(_RLIMIT_LOCKS, (number, hard))
+
+
+def _mark_of(pid: int) -> int | None:
+    with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/limits") as file:
+        for line in file:
+            if line.startswith("Max file locks "):
+                return int(line.split()[3])
+    return None
 
 
 def _open_files(pid: int) -> set[str]:

@@ -413,7 +413,7 @@ class PromptLife(ConsoleBackend):
     async def _end_beside(self) -> None:
         program = self._ground.program
         if program is not None and not self._detached:
-            await program.kill_tree()
+            await program.kill_tree(daemons=self._takes_daemons)
         if self._copies is not None and not self._detached:
             await self._copies.kill_all(KILL_S)
 
