@@ -105,9 +105,9 @@ def _seen(thread: Thread, frames: Sequence[Frame]) -> Stack:
 
 def waiting_for(frames: Sequence[Frame]) -> str:
     """Return what a thread does in the innermost frame of the user's: runs, or waits for what."""
-    own = next((frame.index for frame in frames if not frame.library), 0)
-    waits = next((frame.waits for frame in frames[:own] if frame.waits), None)
-    return waits or (f"in {frames[own - 1].function}" if own else "running")
+    found = next((frame.index for frame in frames if not frame.library), None)
+    waits = next((frame.waits for frame in frames[:found] if frame.waits), None)
+    return waits or (f"in {frames[found - 1].function}" if found else "running")
 
 
 def _without_handle(value: Value) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, NoReturn
 
 from freezeframe.backends.backend import (
@@ -35,6 +36,7 @@ from freezeframe.model.stops import DEFAULT_FILTERS, ExceptionFilter, ExceptionI
 from . import conditions, frames, names
 from .agent import Caller
 from .exceptions import FILTERS
+from .glancing import glance
 from .isolate import Isolate
 from .life import Life
 from .protocol import LOCATION, fits
@@ -231,6 +233,9 @@ class InspectorBackend(Life):
             Thread(each.id, each.name, "stopped" if each.stack is not None else "running")
             for each in self.isolates.values()
         ]
+
+    def halt_briefly(self) -> AbstractAsyncContextManager[bool]:
+        return glance(self.motion, self.isolates)
 
     async def frames(
         self, thread: int, start: int, count: int

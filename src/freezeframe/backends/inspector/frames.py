@@ -44,6 +44,8 @@ class Stack:
     ids: list[int] = field(default_factory=list)
     #: the user's code does not run at all
     idle: bool = False
+    #: of an idle one: what its event loop waits for
+    waits: str | None = None
     #: frames that are gone, and that only an error's stack tells of
     told: Sequence[Line] = ()
     #: the innermost function is about to return
@@ -76,7 +78,7 @@ class Stack:
 def raw_frames(stack: Stack, scripts: Scripts) -> list[RawFrame]:
     """Return every frame, innermost first."""
     if stack.idle:
-        return [RawFrame(stack.ids[0], IDLE, module="idle", library=True)]
+        return [RawFrame(stack.ids[0], IDLE, module="idle", library=True, waits=stack.waits)]
     if stack.told:
         return [
             RawFrame(id, each.function, each.path, each.line, each.column, library=each.library)
@@ -160,6 +162,17 @@ async def find_return(stack: Stack, scripts: Scripts) -> None:
     ends = text[offset - 1 : offset] == ";" and text[offset : offset + 1] != "}"
     if ends or return_before(text, offset) is not None:
         stack.calls[0]["location"] = {**location, "columnNumber": column - 1}
+
+
+async def is_debugger(stack: Stack | None, scripts: Scripts) -> bool:
+    """Whether a stack stands at a `debugger` statement; True where its text is not there."""
+    location = stack.calls[0]["location"] if stack is not None and stack.calls else {}
+    script = scripts.get(str(location.get("scriptId")))
+    if script is None:
+        return True
+    text = await scripts.text_of(script)
+    at = offset_of(text, int(location["lineNumber"]), int(location.get("columnNumber") or 0))
+    return text.startswith("debugger", at)
 
 
 def raw_scopes(call: dict[str, Any], values: Values, names: Mapping[str, str]) -> list[RawScope]:

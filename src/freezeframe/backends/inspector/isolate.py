@@ -34,7 +34,9 @@ function uncaught(error,origin){if(!told.has(error))debugger;told.clear()}
 process.on('uncaughtExceptionMonitor',uncaught);
 function tell(error){const first=!told.has(error);told.clear();told.add(error);return first}
 function off(){process.off('uncaughtExceptionMonitor',uncaught)}
-return {tell,off};
+const active=process.getActiveResourcesInfo;
+function resources(){return active?active.call(process):[]}
+return {tell,off,resources};
 """
 IDLE_CODE = f"(()=>{{}})()\n//# sourceURL={OURS}idle"
 
@@ -356,6 +358,20 @@ class Isolate:
         except DebuggerError:
             return True  # at worst it is told twice
         return bool(answer.get("result", {}).get("value", True))
+
+    async def resources(self) -> list[str]:
+        """Return what keeps the event loop alive, by the runtime's names; [] where unknown."""
+        if self._monitor is None:
+            return []
+        answer = await self.ask(
+            "Runtime.callFunctionOn",
+            functionDeclaration="function(){return this.resources()}",
+            objectId=self._monitor,
+            returnByValue=True,
+            silent=True,
+        )
+        told = answer.get("result", {}).get("value")
+        return told if fits(told, [str]) else []
 
     async def leave(self) -> None:
         """Take out of the program what was put into it."""

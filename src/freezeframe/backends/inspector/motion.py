@@ -6,6 +6,7 @@ for the user the others are paused too, as far as they run any code; when it goe
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
@@ -18,12 +19,12 @@ from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import StopReason
 
 from . import exits, gates
-from .frames import Stack, find_return
+from .frames import Stack, find_return, is_debugger
 from .frames import function_of as _function
 from .isolate import IDLE_CODE, Host, Isolate
 from .nearing import RESUME, Nearings
 from .protocol import fits
-from .scripts import OURS, Spot, offset_of
+from .scripts import OURS, Spot
 from .thrown import Thrown
 
 log = logging.getLogger(__name__)
@@ -93,7 +94,9 @@ class Motion:
         self._untold: list[tuple[Isolate, events.Stopped]] = []
         self._pausing = False
         #: isolates that were asked to pause because another one stands
-        self._asked: set[Isolate] = set()
+        self.asked: set[Isolate] = set()
+        #: isolates that are to stand only to be looked at, and whether they do
+        self.glanced: dict[Isolate, asyncio.Event] = {}
         self.thrown = Thrown()
         self._nearings = Nearings()
         #: code of libraries is stepped over
@@ -175,10 +178,15 @@ class Motion:
         if not await main.stands(_IDLE_S) and self._pausing:
             main.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
 
+    @property
+    def moving(self) -> bool:
+        """Whether the user has asked for a step or a pause that has not ended."""
+        return self._pausing or bool(self._steps)
+
     def ended(self, isolate: Isolate) -> None:
         """A worker is gone, with whatever was to be told of it."""
         self._steps.pop(isolate, None)
-        self._asked.discard(isolate)
+        self.asked.discard(isolate)
         self._muted.pop(isolate, None)
         self._nearings.forget(isolate)
         self._untold = [each for each in self._untold if each[0] is not isolate]
@@ -201,11 +209,12 @@ class Motion:
             log.exception("a pause of %s was not understood", isolate.name)
             stopped = events.Stopped(StopReason.OTHER, isolate.id)
         if stopped is not None:
-            self._report(isolate, stopped)
+            self.report(isolate, stopped)
 
-    def _report(self, isolate: Isolate, stopped: events.Stopped) -> None:
+    def report(self, isolate: Isolate, stopped: events.Stopped) -> None:
+        """Tell of a stop; of a second one later."""
         self._steps.pop(isolate, None)
-        self._asked.discard(isolate)
+        self.asked.discard(isolate)
         self._pausing = False
         # What was printed before the stop belongs to it.
         self._owner.drain()
@@ -215,7 +224,7 @@ class Motion:
         self.standing = isolate
         for other in list(self._owner.isolates.values()):
             if other is not isolate and other.stack is None:
-                self._asked.add(other)
+                self.asked.add(other)
                 other.send("Debugger.pause")
         self._owner.emit(stopped)
 
@@ -301,9 +310,12 @@ class Motion:
         if url == f"{OURS}idle":
             assert isolate.stack is not None
             isolate.stack.idle = True
+        if isolate in self.glanced and not self.moving:
+            self.glanced[isolate].set()
+            return None
         if (
             not self._pausing
-            and isolate not in self._asked
+            and isolate not in self.asked
             and self._nearings.is_on_the_way(isolate)
         ):
             assert isolate.stack is not None
@@ -312,14 +324,14 @@ class Motion:
                 return None
         if step is not None and not self._pausing and url != f"{OURS}idle":
             return await self._stepped(isolate, step, hits)
-        if isolate in self._asked and not self._pausing:
-            self._asked.discard(isolate)
+        if isolate in self.asked and not self._pausing:
+            self.asked.discard(isolate)
             if self.standing is None:
                 await isolate.go()  # it is late: the program goes on already
             return None
         if self._pausing or (isolate.stack is not None and isolate.stack.idle):
             return events.Stopped(StopReason.PAUSE, isolate.id)
-        if reasons <= _PLAIN_REASONS and not await _is_debugger(isolate):
+        if reasons <= _PLAIN_REASONS and not await is_debugger(isolate.stack, isolate.scripts):
             await self._go_on(isolate)  # the rest of a step that a breakpoint ended
             return None
         return events.Stopped(StopReason.OTHER, isolate.id, "debugger statement")
@@ -483,14 +495,3 @@ class Motion:
         for id in ids:
             with contextlib.suppress(DebuggerError):
                 await isolate.ask("Debugger.removeBreakpoint", breakpointId=id)
-
-
-async def _is_debugger(isolate: Isolate) -> bool:
-    """Whether an isolate stands at a `debugger` statement."""
-    location = isolate.stack.calls[0]["location"] if isolate.stack is not None else {}
-    script = isolate.scripts.get(str(location.get("scriptId")))
-    if script is None:
-        return True
-    text = await isolate.scripts.text_of(script)
-    at = offset_of(text, int(location["lineNumber"]), int(location.get("columnNumber") or 0))
-    return text.startswith("debugger", at)
