@@ -118,6 +118,7 @@ ALLOWED_IN_BACKENDS = {
         "panics",
         "php",
         "python",
+        "snapshots",
         "transport",
     },
     "inspector": {"backend", "chores", "debugger", "discovery", "forks", "transport"},

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness import programs
+from harness import facts, programs
 from harness.reports import place
 
 
@@ -21,3 +21,64 @@ def test_the_debugger_s_own_part_is_compiled_once_outside_a_start_s_limit(dbg, p
     assert place(first) == place(again) == p.at("loop")
     assert any("once" in note for note in first["notes"])
     assert not any("once" in note for note in again["notes"])
+
+
+_DEADLOCK = """\
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.ReentrantLock;
+
+class Deadlock {
+    static final ReentrantLock LOCK = new ReentrantLock();
+    static final CountDownLatch BOTH = new CountDownLatch(2);
+
+    static void take(Object first, Object second, int number) {
+        synchronized (first) {
+            BOTH.countDown();
+            try { BOTH.await(); } catch (InterruptedException gone) { return; }
+            synchronized (second) { // @blocked
+                System.out.println(number);
+            }
+        }
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        LOCK.lock();
+        Object red = new Object();
+        StringBuilder blue = new StringBuilder();
+        Thread one = new Thread(() -> take(red, blue, 1), "one");
+        Thread two = new Thread(() -> take(blue, red, 2), "two");
+        Thread three = new Thread(() -> LOCK.lock(), "three");
+        one.start();
+        two.start();
+        three.start();
+        one.join(); // @joins
+    }
+}
+"""
+
+
+def test_a_deadlock_is_told_with_who_holds_what_and_the_program_runs_on(dbg, project):
+    p = programs.write("Deadlock.java", _DEADLOCK, project)
+    dbg.data("start", p.name, "-b", p.at("joins"))
+
+    def told():
+        dbg.data("pause")
+        report = dbg.data("continue", "-t", 1)
+        held = [each for each in report["stacks"] if "held by" in each["thread"]["state"]]
+        return report if len(held) == 3 else None
+
+    dbg.data("continue", "-t", 1)
+    running = facts.wait_until(told, "three threads wait for what others hold")
+
+    stacks = {each["thread"]["name"]: each for each in running["stacks"]}
+    assert "the monitor of StringBuilder" in stacks["one"]["thread"]["state"]
+    assert stacks["one"]["thread"]["state"].endswith("held by thread two")
+    assert stacks["two"]["thread"]["state"].endswith("held by thread one")
+    assert "ReentrantLock" in stacks["three"]["thread"]["state"]
+    assert ("number", "1") in [
+        (each["name"], each["text"]) for each in stacks["one"]["values"]["0"]
+    ]
+    assert dbg.data("status")["sessions"][0]["state"] == "running"
+    dbg.data("pause")
+    listed = {each["name"]: each["state"] for each in dbg.data("threads")["threads"]}
+    assert listed["two"].endswith("held by thread one")

@@ -392,6 +392,9 @@ async def threads(ctx: Context) -> Threads:
         if thread.id == moment.thread.id or moment.event.all_threads:
             with contextlib.suppress(DebuggerError):
                 place, state = _standing(await moment.frames(_LOOKED_AT, thread=thread.id))
+        if thread.state not in _PLAIN_STATES:
+            # The debugger knows what it waits for, and who holds that.
+            state = thread.state if state in _PLAIN_STATES else f"{thread.state}, {state}"
         current = thread.id == moment.thread.id
         listed.append(replace(thread, frame=place, current=current, state=state))
     seen = None
@@ -399,6 +402,10 @@ async def threads(ctx: Context) -> Threads:
         with contextlib.suppress(DebuggerError):
             seen = await backend.snapshot(stacks=False)
     return Threads(tuple(listed), seen.tasks if seen is not None else ())
+
+
+#: what is said of a thread that waits for nothing in particular
+_PLAIN_STATES = ("stopped", "running")
 
 
 def _standing(frames: Sequence[Frame]) -> tuple[Frame | None, str]:

@@ -43,6 +43,7 @@ from freezeframe.backends.console.prompt.spelling import (
     nothing,
 )
 from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.snapshots import Snapshot
 from freezeframe.backends.transport import processes
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import EvaluationFailed, Unsupported
@@ -50,7 +51,7 @@ from freezeframe.model.places import Location
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, Thread
 from freezeframe.model.values import ScopeKind
 
-from . import probe, programs
+from . import probe, programs, snapshots
 
 #: of the debugger's own JDK; the program may run on any
 _OLDEST = 17
@@ -291,6 +292,11 @@ class JdbBackend(PromptBackend):
         limit_s = self._config.timeouts.build_s
         self._java.classes = await probe.compiled(javac, env=target.env, timeout_s=limit_s)
         return await super().start(target, configuration, sink)
+
+    async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
+        if not stacks or not self._motion.running:
+            return None
+        return await self._talk.ask(Ask("ff_snapshot", lambda text: snapshots.read(_answer(text))))
 
 
 async def _prepare(found: Found, env: Mapping[str, str], timeout_s: float) -> str | None:

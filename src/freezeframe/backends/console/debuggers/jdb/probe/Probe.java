@@ -2,7 +2,6 @@ import com.sun.jdi.AbsentInformationException;
 import com.sun.jdi.Bootstrap;
 import com.sun.jdi.IncompatibleThreadStateException;
 import com.sun.jdi.LocalVariable;
-import com.sun.jdi.Location;
 import com.sun.jdi.ObjectReference;
 import com.sun.jdi.ReferenceType;
 import com.sun.jdi.StackFrame;
@@ -148,6 +147,8 @@ final class Probe {
                 return "";
             case "ff_pause":
                 return "@stop " + Json.write(stage.pause());
+            case "ff_snapshot":
+                return stage.snapshot(new Threads(stage, sources));
             case "ff_detach":
                 stage.detach();
                 return "";
@@ -157,8 +158,8 @@ final class Probe {
             throw new Complaint("the program is running");
         }
         return switch (command) {
-            case "ff_threads" -> threads();
-            case "ff_frames" -> frames(thread(words.get(0)), Integer.parseInt(words.get(1)), Integer.parseInt(words.get(2)));
+            case "ff_threads" -> new Threads(stage, sources).listed();
+            case "ff_frames" -> new Threads(stage, sources).frames(thread(words.get(0)), Integer.parseInt(words.get(1)), Integer.parseInt(words.get(2)));
             case "ff_scope" -> scope(thread(words.get(0)), Integer.parseInt(words.get(1)));
             case "ff_children" -> children(words);
             case "ff_eval" -> evaluated(words);
@@ -249,50 +250,6 @@ final class Probe {
             }
         }
         throw new Complaint("that thread has ended");
-    }
-
-    private List<Object> threads() {
-        List<Object> told = new ArrayList<>();
-        for (ThreadReference each : stage.vm.allThreads()) {
-            String group = each.threadGroup() == null ? "" : each.threadGroup().name();
-            boolean ours = group.equals("system") || group.equals("InnocuousThreadGroup");
-            if (!ours || each.equals(stage.current)) {
-                told.add(Json.of("id", each.uniqueID(), "name", each.name(), "state", state(each)));
-            }
-        }
-        return told;
-    }
-
-    static String state(ThreadReference thread) {
-        return switch (thread.status()) {
-            case ThreadReference.THREAD_STATUS_SLEEPING -> "sleeping";
-            case ThreadReference.THREAD_STATUS_MONITOR -> "blocked";
-            case ThreadReference.THREAD_STATUS_WAIT -> "waiting";
-            default -> "stopped";
-        };
-    }
-
-    private List<Object> frames(ThreadReference thread, int start, int count) throws IncompatibleThreadStateException {
-        List<Object> told = new ArrayList<>();
-        int end = Math.min(thread.frameCount(), start + count);
-        for (StackFrame frame : start < end ? thread.frames(start, end - start) : List.<StackFrame>of()) {
-            Location location = frame.location();
-            int line = location.lineNumber();
-            String type = location.declaringType().name();
-            told.add(Json.of("function", Show.function(location.method()), "path", path(location), "line", line > 0 ? line : null,
-                "module", type.contains(".") ? type.substring(0, type.lastIndexOf('.')) : null,
-                "library", Marks.isLibrary(type)));
-        }
-        return told;
-    }
-
-    private String path(Location location) {
-        String found = sources.path(location);
-        try {
-            return found != null ? found : Sources.relative(location.declaringType());
-        } catch (AbsentInformationException none) {
-            return null;
-        }
     }
 
     private Object scope(ThreadReference thread, int level) throws Complaint {

@@ -24,7 +24,7 @@ final class Raw {
                 for (ThreadReference thread : stage.vm.allThreads()) {
                     boolean wanted = command.equals("threads") || words.contains("all") || thread.equals(stage.current);
                     if (wanted) {
-                        lines.add(thread.name() + ": " + Probe.state(thread));
+                        lines.add(thread.name() + ": " + Threads.state(thread, "stopped"));
                         stack(thread, command, lines);
                     }
                 }

@@ -145,6 +145,19 @@ final class Stage {
         return place(Json.of("reason", "pause"));
     }
 
+    /** Return where the threads of a running program are; it stands for that moment, and goes on. */
+    synchronized Object snapshot(Threads threads) throws Complaint {
+        if (standing) {
+            throw new Complaint("the program stands");
+        }
+        vm.suspend();
+        try {
+            return threads.snapshot();
+        } finally {
+            vm.resume();
+        }
+    }
+
     /** Return the thread that a user means who asks what the program does. */
     private ThreadReference busiest() {
         ThreadReference best = current;
