@@ -11,6 +11,8 @@ const { path, hello, gate } = workerData;
 const state = new Int32Array(gate);
 const socket = net.connect(path);
 const session = new Session();
+//: how long the thread outlives its session, in milliseconds
+const LINGER_MS = 1000;
 let over = false;
 
 // States of the gate: 0 nobody has answered yet, 1 the debugger is there, 2 the program may run.
@@ -22,9 +24,21 @@ function set(value) {
 function end() {
   if (over) return;
   over = true;
-  try { session.disconnect(); } catch { /* it was not connected */ }
   set(2);
   socket.destroy();
+  disconnect();
+}
+
+// Node 20 aborts the process when the main thread puts a session away while the thread that had it
+// ends: so this one ends when the main thread is known to answer, and has had time to do so.
+function disconnect() {
+  const waiting = setInterval(() => {}, LINGER_MS);
+  const leave = () => {
+    clearInterval(waiting);
+    try { session.disconnect(); } catch { /* it was not connected */ }
+    setTimeout(() => {}, LINGER_MS);
+  };
+  try { session.post('Debugger.disable', leave); } catch { leave(); }
 }
 
 function send(message) {
