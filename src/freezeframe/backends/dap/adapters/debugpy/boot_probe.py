@@ -44,7 +44,7 @@ def main() -> None:
     names = ("debugpy", "debugpy.server.cli")
     cli = _load(os.path.dirname(package), cache, package, names)
     _hurry(_keep_the_secret, _skip_descriptions, _skip_pause, _hide_this_file)
-    _hurry(_end_without_a_record, _stop_in_templates)
+    _hurry(_end_without_a_record, _stop_in_templates, _fork_when_refused)
     _hurry(lambda: _lead_children(package, cache))
     _leave_the_stage()
     cli.main()
@@ -58,13 +58,17 @@ def _leave_the_stage() -> None:
     sys.modules["__main__"] = stage
 
 
-def run_child(words: list[str]) -> None:
-    """Be what debugpy's pydevd.py is in a child process, until the child's own program ends."""
+def run_child(words: list[str], run_alone: Callable[[], None]) -> None:
+    """Be what debugpy's pydevd.py is in a child process, until the child's own program ends.
+
+    *run_alone* makes the process what it was to be, where the debugger has left before it came.
+    """
     package = next(word for word in words if word.startswith(_PACKAGE))
     cache = next(word for word in words if word.startswith(_CACHE))
     words.remove(package)
     words.remove(cache)
     pydevd = prepare_child(package[len(_PACKAGE) :], cache[len(_CACHE) :])
+    _hurry(lambda: _when_refused(pydevd, "start_client", run_alone))
     words[0] = pydevd.__file__
     # The directory of the script, which is debugpy's where it runs its own.
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
@@ -86,7 +90,9 @@ def prepare_child(package: str, cache: str) -> Any:
         if not inherited:
             del os.environ[quiet]
     _hurry(_keep_the_secret, _skip_pause, _hide_from_pydevd, lambda: _lead_children(package, cache))
-    _hurry(_run_when_alone, _stop_in_templates)
+    _hurry(_run_when_alone, _stop_in_templates, _fork_when_refused)
+    # What `python -c` was to run follows it.
+    _hurry(lambda: _when_refused(pydevd, "settrace", _forget))
     return pydevd
 
 
@@ -97,7 +103,7 @@ def prepare_running(package: str, cache: str) -> Any:
     _hurry(
         _keep_the_secret, _skip_descriptions, _skip_pause, lambda: _lead_children(package, cache)
     )
-    _hurry(_stop_in_templates)
+    _hurry(_stop_in_templates, _fork_when_refused)
     # Of a program that was left: its children would call the port of that time.
     sys.modules["pydevd"].SetupHolder.setup = None
     return debugpy
@@ -260,6 +266,35 @@ def _run_when_alone() -> None:
             self.ready_to_run = True
 
     pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
+
+
+def _fork_when_refused() -> None:
+    """A process that is forked while the debugger leaves goes on without it, and so does fork."""
+    pydevd: Any = sys.modules["pydevd"]
+    _when_refused(pydevd, "settrace_forked", _forget)
+
+
+def _forget() -> None:
+    sys.modules["_pydevd_bundle.pydevd_constants"].GlobalDebuggerHolder.global_dbg = None
+
+
+def _when_refused(pydevd: Any, name: str, instead: Callable[[], None]) -> None:
+    """Have pydevd's function *name* do something else, without a word, where nobody listens."""
+    function = getattr(pydevd, name)
+    log = pydevd.pydev_log
+    if os.path.basename(function.__code__.co_filename) == os.path.basename(__file__):
+        return  # a program that is joined again
+
+    def connect(*arguments: Any, **named: Any) -> Any:
+        tell, log.exception = log.exception, lambda *_, **__: None
+        try:
+            return function(*arguments, **named)
+        except OSError:
+            instead()
+        finally:
+            log.exception = tell
+
+    setattr(pydevd, name, connect)
 
 
 def _lead_children(package: str, cache: str) -> None:

@@ -8,6 +8,8 @@ does not run in (before 3.8) runs its program as it was to be run, so this file 
 import os
 import sys
 
+_GIVEN = list(sys.argv)
+
 
 def _run():  # type: ignore[no-untyped-def]
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -15,16 +17,18 @@ def _run():  # type: ignore[no-untyped-def]
     names = {"__name__": "freezeframe_boot", "__file__": boot}
     with open(boot, "rb") as file:
         eval(compile(file.read(), boot, "exec"), names)
-    names["run_child"](sys.argv)  # type: ignore[operator]
+    names["run_child"](sys.argv, _run_alone)  # type: ignore[operator]
 
 
 def _run_alone():  # type: ignore[no-untyped-def]
     """Become the process that was to be started."""
-    start = sys.argv.index("--file")
-    words = sys.argv[start + 1 :]
-    if "--module" in sys.argv[:start]:
+    start = _GIVEN.index("--file")
+    words = _GIVEN[start + 1 :]
+    if "--module" in _GIVEN[:start]:
         words.insert(0, "-m")
-    os.execv(sys.executable, [sys.executable] + _options() + words)  # type: ignore[no-untyped-call]  # noqa: RUF005
+    # Not by way of `os`, whose functions pydevd replaces.
+    execute = __import__(os.name).execv
+    execute(sys.executable, [sys.executable] + _options() + words)  # type: ignore[no-untyped-call]  # noqa: RUF005
 
 
 def _options():  # type: ignore[no-untyped-def]
@@ -32,7 +36,7 @@ def _options():  # type: ignore[no-untyped-def]
     try:
         with open("/proc/self/cmdline", "rb") as file:
             given = file.read().decode("utf-8", "surrogateescape").split("\0")
-        return given[1 : given.index(sys.argv[0])]
+        return given[1 : given.index(_GIVEN[0])]
     except Exception:
         import subprocess
 
