@@ -652,7 +652,7 @@ def test_values_are_shown_as_go_has_them(dbg, native):
     assert seen["nothing"] == "error nil"
     assert seen["failed"] == 'error(*errors.errorString) *{s: "it broke"}'
     assert seen["anything"] == "interface {}(main.Point) {X: 1, Y: 2}"
-    assert seen["when"].startswith("time.Time(2024-01-02T03:04:05Z)")
+    assert seen["when"] == "time.Time 2024-01-02T03:04:05Z"
     assert not [name for name in seen if name.startswith(("~", "."))]
 
 

@@ -393,8 +393,7 @@ ADAPTER = Adapter(
         enrich=values.enrich,
         hides=values.hides,
         pages=True,
-        # What a pointer points to.
-        nameless=lambda variable: variable.get("name") == "",
+        nameless=values.is_nameless,
     ),
     expressions=Expressions(
         context="repl",

@@ -11,6 +11,7 @@ from typing import Any
 from freezeframe.backends.backend import RawValue
 
 from .places import PACKAGE_PATH
+from .readable import duration, is_cut_error, readable
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _QUOTED_TYPE = re.compile(r'\((\**)"([^"]+)"\)')
@@ -24,8 +25,21 @@ def enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
     kind = PACKAGE_PATH.sub("", value.type) if value.type else None
     # Beside its elements a container has its length for a child.
     count = variable.get("indexedVariables") or value.count
+    text = _text(value.text)
+    if kind == "time.Duration" and re.fullmatch(r"-?\d+", text):
+        text = f"{duration(int(text))} ({text})"
+    # The error that another one wraps is what matters: it is opened.
+    opaque = value.opaque or (bool(value.ref) and is_cut_error(text))
     # Registers stand right-aligned.
-    return replace(value, name=value.name.strip(), text=_text(value.text), type=kind, count=count)
+    return replace(value, name=value.name.strip(), text=text, type=kind, count=count, opaque=opaque)
+
+
+def is_nameless(variable: Mapping[str, Any]) -> bool:
+    """Whether it is what a pointer points to, or what an interface holds."""
+    if variable.get("name") == "":
+        return True
+    path = str(variable.get("evaluateName") or "")
+    return variable.get("name") == "data" and path.endswith(".(data)")
 
 
 def hides(variable: Mapping[str, Any]) -> bool:
@@ -36,11 +50,14 @@ def hides(variable: Mapping[str, Any]) -> bool:
 def _text(text: str) -> str:
     """Return a value as it is shown, with short types and numbers once; strings as they are."""
     text = _QUOTED_TYPE.sub(lambda m: f"({m[1]}{PACKAGE_PATH.sub('', m[2])})", text)
-    strings = _STRING.findall(text)
-    text = _tidy(_STRING.sub("\0", text))
-    for string in strings:
-        text = text.replace("\0", string, 1)
-    return text
+    strings: list[str] = []
+
+    def kept(found: re.Match[str]) -> str:
+        strings.append(found[0])
+        return f"\0{len(strings) - 1}\0"
+
+    text = readable(_tidy(_STRING.sub(kept, text)))
+    return re.sub(r"\0(\d+)\0", lambda found: strings[int(found[1])], text)
 
 
 def _tidy(text: str) -> str:

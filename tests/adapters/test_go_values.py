@@ -1,0 +1,90 @@
+"""Values of Go's own packages, shown as what they mean; nothing of the program's runs for it."""
+
+from __future__ import annotations
+
+from harness.reports import texts
+
+PROGRAM = """package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var calls int
+
+type Noisy struct{ n int }
+
+func (n Noisy) String() string { calls++; return "noisy" }
+
+type Failure struct {
+	Code int
+	Err  error
+}
+
+func (f *Failure) Error() string { calls++; return "failed" }
+func (f *Failure) Unwrap() error { return f.Err }
+
+type Node struct {
+	Val  int
+	Next *Node
+}
+
+type Account struct {
+	mu    sync.Mutex
+	Since time.Time
+	Name  string
+}
+
+func main() {
+	noisy := Noisy{3}
+	wrapped := fmt.Errorf("outer: %w", fmt.Errorf("mid: %w", &Failure{5, fs.ErrNotExist}))
+	joined := errors.Join(errors.New("first"), errors.New("second"))
+	calls = 0
+	list := &Node{1, &Node{2, &Node{3, &Node{4, nil}}}}
+	var mu sync.Mutex
+	mu.Lock()
+	var group sync.WaitGroup
+	group.Add(2)
+	var count atomic.Int64
+	count.Store(9)
+	at := time.Date(2024, 3, 1, 12, 30, 0, 5000, time.UTC)
+	account := Account{Since: at, Name: "a {b}"}
+	wait := 90*time.Minute + 1500*time.Millisecond
+	brief := 1500 * time.Microsecond
+	fmt.Println(len(joined.Error()), list.Val, &group, &count, &account, wait, brief) // @here
+	mu.Unlock()
+	fmt.Println(noisy, wrapped)
+}
+"""
+
+
+def test_values_say_what_they_mean_and_run_nothing(dbg, native):
+    p = native(PROGRAM)
+
+    report = dbg.data("start", p.name, "-b", p.at("here"))
+
+    found = texts(report)
+    assert found["noisy"] == "main.Noisy {n: 3}"
+    assert found["mu"] == "sync.Mutex locked"
+    assert found["group"] == "sync.WaitGroup 2 to be done"
+    assert found["count"] == "atomic.Int64 9"
+    assert found["at"] == "time.Time 2024-03-01T12:30:00.000005Z"
+    assert found["wait"] == "1h30m1.5s (5401500000000)"
+    assert found["brief"] == "1.5ms (1500000)"
+    assert found["account"] == (
+        "main.Account {mu: sync.Mutex …, Since: time.Time 2024-03-01T12:30:00.000005Z,"
+        ' Name: "a {b}"}'
+    )
+    assert "0x" not in found["list"]
+    # What an error wraps is what went wrong.
+    answer = dbg("print", "wrapped").out
+    assert "(*main.Failure)" in answer
+    assert '"file does not exist"' in answer
+    assert '"second"' in dbg("print", "joined").out
+    dbg("locals")
+    assert dbg.data("print", "calls")["value"]["text"] == "0"
