@@ -115,7 +115,8 @@ module DEBUGGER__
         at = method ? line : lines.map(&:first).select { |each| each >= line }.min
         unless at
           why = "there is no code at or after line #{line}"
-          why = "#{File.basename(path)} cannot be read as Ruby" if outline.empty? && !loaded
+          return not_ruby(path, point, line) if outline.empty? && !loaded
+
           return { id: point.id, verified: false, reason: "failed", message: why }
         end
         unless loaded
@@ -133,6 +134,17 @@ module DEBUGGER__
           place.points << point
         end
         { id: point.id, verified: true, line: at }
+      end
+
+      # A template is made into Ruby while the program runs, with the lines that it has.
+      def not_ruby(path, point, line)
+        name = File.basename(path)
+        if name.end_with?(".rb")
+          return { id: point.id, verified: false, reason: "failed", message: "#{name} cannot be read as Ruby" }
+        end
+
+        why = "#{name} is bound when the program makes Ruby of it"
+        { id: point.id, verified: false, line: line, message: why }
       end
 
       # A block on the line of its call has a place of its own there: the outer one is meant. The
