@@ -259,3 +259,34 @@ def test_a_thread_that_gets_the_ident_of_an_ended_one_stops_like_any_other(dbg, 
         assert (place(report), texts(report)["n"]) == (p.at("fail"), "7")
         report = dbg.data("continue")
     assert report["exit"]["code"] == 0
+
+
+def test_threads_that_reach_a_breakpoint_together_stop_one_after_the_other(dbg, write_program):
+    p = write_program(
+        "together.py",
+        "import threading\n"
+        "gate = threading.Barrier(4)\n"
+        "def work(n):\n"
+        "    for i in range(2):\n"
+        "        gate.wait()\n"
+        "        n += 0  # @line\n"
+        "        i += 0  # @next\n"
+        "threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n",
+    )
+
+    report = dbg.data("start", p.name, "-b", p.at("line"))
+    seen = []
+    while report["state"] == "stopped":
+        assert place(report) == p.at("line")
+        seen.append((texts(report)["n"], texts(report)["i"]))
+        if len(seen) == 1:
+            # The others wait at the line until the step has ended.
+            stepped = dbg.data("next")
+            assert place(stepped) == p.at("next")
+            assert stepped["stop"]["thread"]["name"] == report["stop"]["thread"]["name"]
+        report = dbg.data("continue")
+
+    assert sorted(seen) == [(str(n), str(i)) for n in range(4) for i in range(2)]
+    assert [each["hits"] for each in dbg.data("breakpoint", "list")["breakpoints"]] == [8]

@@ -40,6 +40,7 @@ _AT_ONCE = (
     ("_freezeframe_failures", "failures_probe.py"),
     ("_freezeframe_recursion", "recursion_probe.py"),
     ("_freezeframe_blocked", "blocked_probe.py"),
+    ("_freezeframe_threads", "threads_probe.py"),
     ("_freezeframe", "main_probe.py"),
 )
 _LATER = (

@@ -496,5 +496,4 @@ CURES = (
     unseen_exceptions,
     edited_files,
     coroutines,
-    untraced,  # the last: it stands before what others put there
 )

@@ -61,11 +61,14 @@ def install(session: str) -> str:
     debugger = sys.modules["_freezeframe_cures"].current()
     if debugger is not None and debugger is not _state["debugger"]:
         _state["debugger"] = debugger
-        failures: Any = sys.modules["_freezeframe_failures"]
-        room: Any = sys.modules["_freezeframe_recursion"].make_room
-        # The last cure stands before what others put there.
-        *cures, last = sys.modules["_freezeframe_cures"].CURES
-        for cure in (failures.failing_tests, *cures, room, last):
+        cures: Any = sys.modules["_freezeframe_cures"]
+        for cure in (
+            sys.modules["_freezeframe_failures"].failing_tests,
+            *cures.CURES,
+            sys.modules["_freezeframe_threads"].simultaneous_hits,
+            sys.modules["_freezeframe_recursion"].make_room,
+            cures.untraced,  # the last: it stands before what others put there
+        ):
             try:
                 cure(debugger)
                 done.append(cure.__name__)
