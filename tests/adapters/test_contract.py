@@ -453,6 +453,9 @@ def test_a_variable_can_be_set_and_the_program_uses_it(dbg, sample, debugger):
     if "set total 100" in debugger.refuses:
         assert dbg.error("set", "total", "100")["code"] == "unsupported"
         return
+    misspelt = debugger.says("toatl")
+    assert dbg.error("set", misspelt, "1", code=1)["code"] == "evaluation"
+    assert "toatl" not in texts(dbg.data("locals")), "a name is made by the program alone"
     answer = dbg.data("set", debugger.says("total"), "100")
 
     assert answer["value"]["text"] == "100"

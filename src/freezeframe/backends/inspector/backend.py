@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NoReturn
@@ -73,6 +74,9 @@ _HINTS = {
 }
 #: how long another thread may take to stand still before it is said to run
 _STANDS_S = 0.3
+
+
+_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 
 
 class InspectorBackend(Life):
@@ -317,6 +321,14 @@ class InspectorBackend(Life):
         return RawValue(expression, told.text.strip("'"), "number"), ()
 
     async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
+        if _NAME.fullmatch(target.strip()):
+            # In code that is not strict any name would be made a global variable.
+            try:
+                await self.evaluate(target, frame)
+            except EvaluationFailed as error:
+                if "is not defined" in error.message:
+                    why = f"there is no variable {target.strip()} to assign to."
+                    raise EvaluationFailed(why) from None
         await self.evaluate(f"{target} = (\n{value}\n)", frame, statement=True)
         return await self.evaluate(target, frame)
 

@@ -363,6 +363,10 @@ class Spelling(Travels):
     def assign(self, target: str, value: str, at: At) -> Ask[None] | None:
         return None
 
+    def has_variable(self, name: str, at: At) -> Ask[bool] | None:
+        """Ask whether a frame sees a variable, where an assignment to any name would make one."""
+        return None
+
     def exception(self, thread: int) -> Ask[ExceptionInfo | None] | None:
         return None
 

@@ -127,6 +127,9 @@ class Values:
         if asked is None:
             raise Unsupported(f"{self._spelling.name} sets no variables.", next="dbg tool")
         try:
+            named = self._spelling.has_variable(target.strip(), at)
+            if named is not None and not await self._talk.ask(named, at):
+                raise EvaluationFailed(f"there is no variable {target.strip()} to assign to.")
             await self._talk.ask(asked, at)
         except EvaluationFailed:
             raise

@@ -52,6 +52,10 @@ _KINDS = {ScopeKind.LOCALS: "locals", ScopeKind.GLOBALS: "globals"}
 _TAINT = re.compile(rb"#!.*\bperl\b.*?\s-\w*([tT])")
 
 
+#: of the package that a frame is in, and of the main one
+_TABLES = ("__PACKAGE__ . '::'", "'main::'")
+
+
 class Perl(Spelling):
     """The words of the probe."""
 
@@ -196,6 +200,20 @@ class Perl(Spelling):
     def assign(self, target: str, value: str, at: At) -> Ask[None]:
         asked = self.evaluate(f"{target} = {value}", at)
         return Ask(asked.command, lambda text: nothing(asked.read(text).text))
+
+    def has_variable(self, name: str, at: At) -> Ask[bool] | None:
+        if not re.fullmatch(r"[$@%](?![ab]\b|_\b)[A-Za-z_]\w*", name):
+            return None
+        asked = self.scope(ScopeKind.LOCALS, at)
+        # Looked for in the symbol tables by its text: to name a variable would make it.
+        tables = " || ".join(f"exists ${{{table}}}{{'{name[1:]}'}}" for table in _TABLES)
+        known = _evaluation(f"do {{ no strict 'refs'; ({tables}) ? 1 : 0 }}", at, "truth")
+
+        def unless_local(text: str) -> Ask[bool] | None:
+            names = [each.name for each in asked.read(text)]
+            return None if name in names else Ask(known, lambda answer: _answer(answer) == 1)
+
+        return Ask(asked.command, lambda text: True, then=unless_local)
 
     def watch(
         self, expression: str, access: str, condition: str | None, at: At

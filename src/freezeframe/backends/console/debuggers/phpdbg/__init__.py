@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from freezeframe import files
 from freezeframe.backends.backend import Feature, Launch, RawFrame, RawValue, StepKind, Target
 from freezeframe.backends.console.prompt import probes
 from freezeframe.backends.console.prompt.backend import PromptBackend
@@ -365,6 +366,26 @@ class Phpdbg(Spelling):
     def assign(self, target: str, value: str, at: At) -> Ask[None]:
         asked = self.execute(f"{target} = {value}", at)
         return Ask(asked.command, lambda text: nothing(asked.read(text).text))
+
+    def has_variable(self, name: str, at: At) -> Ask[bool] | None:
+        if not re.fullmatch(r"\$\w+", name) or name.startswith(("$_", "$GLOBALS")):
+            return None
+        asked = self.scope(ScopeKind.LOCALS, at)
+
+        def read(text: str) -> bool:
+            # One that has no value yet stands in the text alone.
+            return name in [each.name for each in asked.read(text)] or self._names(name, at)
+
+        return Ask(asked.command, read)
+
+    def _names(self, name: str, at: At) -> bool:
+        """Whether the source of a frame has a variable of that name."""
+        path = self._shown[at.level].path if at.level < len(self._shown) else self._halt.path
+        try:
+            text = files.read_text(path) if path else ""
+        except OSError:
+            return True
+        return re.search(re.escape(name) + r"\b", text) is not None
 
     def _evaluation(self, expression: str, how: str, at: At, *more: str) -> str:
         path, line = self._halt.path, self._halt.line

@@ -209,6 +209,17 @@ class Looking:
             return Ask(dbgp.command("property_set", "-d", level, "-n", target, data=value), read)
         return Ask(self._evaluation(f"{target} = {value}", level, statement=True), read)
 
+    def has_variable(self, name: str, at: At) -> Ask[bool] | None:
+        if not re.fullmatch(r"\$\w+", name) or php.EVERYWHERE.fullmatch(name):
+            return None
+
+        def read(answered: str) -> bool:
+            # One that has no value yet is among them.
+            told = dbgp.children(_accepted(dbgp.response(answered)), "property")
+            return name in [name_of(each) for each in told]
+
+        return Ask(dbgp.command("context_get", "-d", self._level(at)), read)
+
     def _ask(self, expression: str, at: At, make: Callable[[Element], T]) -> Ask[T]:
         """Ask for a value: by its name where it has one, for that shows what is private too."""
         level = self._level(at)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 #: the one variable of ours, gone again after each evaluation
 VARIABLE = "$__freezeframe"
+#: variables that every function sees
+EVERYWHERE = re.compile(r"\$(?:GLOBALS|_SERVER|_GET|_POST|_FILES|_COOKIE|_SESSION|_REQUEST|_ENV)")
 #: what a statement without a value comes to, behind the nonce
 DONE = "done"
 #: A warning in the expression itself is its failure; in what it calls it stays a warning.
