@@ -390,3 +390,88 @@ def test_an_assertion_that_fails_a_test_stops_and_those_that_are_expected_do_not
     # The assertion's own frames are the runtime's: the user's is selected.
     assert texts(report)["got"] == "2"
     assert dbg.data("continue")["exit"]["code"] == 1
+
+
+def test_an_error_that_a_test_s_runner_catches_stops_where_it_is_thrown(dbg, script):
+    p = script(
+        "const test = require('node:test');\n"
+        "const assert = require('assert');\n"
+        "const own = (text) => { try { return JSON.parse(text); } catch { return null; } };\n"
+        "test('expected', () => assert.throws(() => null.x));\n"
+        "test('caught', () => assert.equal(own('{'), null));\n"
+        "test('handled', async () => {\n"
+        "  const f = async () => { throw new Error('handled'); };\n"
+        "  await f().catch(() => {});\n"
+        "});\n"
+        "test('errs', () => {\n"
+        "  const cart = { a: 1 };\n"
+        "  cart.b.c; // @error\n"
+        "});\n"
+        "test('errs later', async () => {\n"
+        "  const cart = await null;\n"
+        "  cart.d; // @later\n"
+        "});\n",
+        "cart.test.js",
+    )
+
+    for marker, value in (("error", "{a: 1}"), ("later", "null")):
+        report = dbg.data("start", p.name) if marker == "error" else dbg.data("continue")
+        assert report["stop"]["exception"]["mode"] == "test-failing"
+        assert (place(report), texts(report)["cart"]) == (p.at(marker), value)
+
+    assert dbg.data("continue")["exit"]["code"] == 1
+
+
+#: a runner that transforms a file of tests, maps its stacks and rejects with them, as jest does
+RUNNER = """\
+const vm = require("vm"), fs = require("fs");
+const file = process.argv[2];
+// Two lines of the source are gone in the script; a segment at the first column and the third.
+const code = fs.readFileSync(file, "utf8").split("\\n").slice(2);
+const mappings = ["AAEA,EAAE", ...code.slice(1).map(() => "AACF,EAAE")].join(";");
+const map = JSON.stringify({ version: 3, sources: [file], names: [], mappings });
+const inline = Buffer.from(map).toString("base64");
+code.push(`//# sourceMappingURL=data:application/json;base64,${inline}`);
+const box = vm.createContext({ moved: (name) => (name === file ? 2 : 0) });
+box.test = (name, fn) => new Promise((resolve, reject) => {
+  try { fn(); } catch (error) { reject(error); }
+}).catch((error) => { console.log(error.stack); process.exitCode = 1; });
+const line = "(f.getLineNumber() + moved(f.getFileName()))";
+const at = `(f) => f.getFileName() + ":" + ${line} + ":" + f.getColumnNumber()`;
+const rows = `frames.map(${at}).map((f) => "\\\\n    at f (" + f + ")").join("")`;
+const prepare = `(error, frames) => error + ${rows}`;
+vm.runInContext(`Error.prepareStackTrace = ${prepare}`, box);
+vm.runInContext(code.join("\\n"), box, { filename: file });
+"""
+TESTS = """\
+// a
+// b
+test('raises', () => { // @test
+  const value = { a: 1 };
+  boom(value); // @call
+  boom(value);
+});
+function boom(x) {
+  const it = x.b;
+  return it.c; // @error
+}
+"""
+
+
+def test_a_stack_that_a_test_s_runner_has_mapped_is_not_mapped_again(dbg, project, write_program):
+    p = write_program("cart.js", TESTS)
+    runner = project / "node_modules" / "jest-circus" / "run.js"
+    runner.parent.mkdir(parents=True)
+    runner.write_text(RUNNER)
+
+    report = dbg.data("start", "node", runner, project / p.name)
+
+    assert (place(report), texts(report)["it"]) == (p.at("error"), "undefined")
+    told = report["stop"]["exception"]["traceback"]
+    assert [each["line"] for each in told if not each["library"]] == [
+        p.line(marker) for marker in ("test", "call", "error")
+    ]
+    # What the runner rejects with is what has been shown.
+    report = dbg.data("continue")
+    assert report["exit"]["code"] == 1
+    assert f"cart.js:{p.line('call')}:3" in printed(report)

@@ -12,6 +12,11 @@ from .scripts import Scripts, offset_of
 _RUNNERS = re.compile(
     r"^node:internal/test_runner/test$|/node_modules/(?:mocha/lib/runner|jest-circus/|@vitest/runner/)"
 )
+#: files of a runner by which code of a test is called
+_CALLERS = re.compile(
+    r"^node:internal/test_runner/|/node_modules/(?:mocha/lib/|jest-circus/|jest-jasmine2/|"
+    r"@vitest/runner/|vitest/dist/)"
+)
 #: what a file of tests names that needs no runner of its own
 TESTS = "node:test"
 #: classes of errors that assertions throw: node's and chai's, and jest's own
@@ -21,6 +26,8 @@ _EXPECTING = re.compile(
     r"(?:^|\.)(?:throws?|doesNotThrow|rejects|doesNotReject|toThrow\w*|assertThrows|"
     r"expectsError|getActual|waitForActual|throwingMatcher)$"
 )
+#: before the parameters of a function
+_ASYNC = re.compile(r"\basync\b(?:\s+function\b)?[\s*]*[\w$]*\s*(?:\(.{0,5})?$", re.DOTALL)
 #: exceptions of a test run that are looked at before V8's own foresight has to do
 PATIENCE = 2_000
 
@@ -28,6 +35,11 @@ PATIENCE = 2_000
 def is_runner(url: str) -> bool:
     """Whether a script is part of a test runner."""
     return _RUNNERS.search(url) is not None
+
+
+def calls_tests(url: str) -> bool:
+    """Whether a script is the part of a test runner that calls tests."""
+    return _CALLERS.search(url) is not None
 
 
 def is_assertion(kinds: list[str]) -> bool:
@@ -53,3 +65,57 @@ async def fails_a_test(stack: Stack, scripts: Scripts) -> bool:
         if grammar.is_caught(text, offset, begin):
             return False
     return is_own
+
+
+async def errs_in_a_test(stack: Stack, scripts: Scripts) -> bool:
+    """Whether an error of the user's code gets through all of it to the test runner.
+
+    The user's code threw it, or the runtime that it called, and the runner called the user's
+    code: what libraries throw, or call, they may catch. A function that is async hands it to
+    whoever awaits it, who is known for the outermost one only.
+    """
+    is_own = is_async = False
+    outermost: tuple[str, str | None] = ("", None)
+    for call in stack.calls:
+        script = scripts.get(str(call["location"]["scriptId"]))
+        if script is None:
+            return False
+        if script.internal and not calls_tests(script.url):
+            if _EXPECTING.search(str(call.get("functionName") or "")):
+                return False
+            continue
+        if script.library or script.internal:
+            return is_own and calls_tests(script.url)
+        if is_async:
+            return False
+        is_own = True
+        text = await scripts.text_of(script)
+        location, start = call["location"], call.get("functionLocation") or {}
+        offset = offset_of(text, location["lineNumber"], int(location.get("columnNumber") or 0))
+        begin = offset_of(
+            text, int(start.get("lineNumber") or 0), int(start.get("columnNumber") or 0)
+        )
+        if grammar.is_caught(text, offset, begin):
+            return False
+        # V8 says where the parameters of a function begin, or an arrow with what is before them.
+        is_async = _ASYNC.search(text[max(0, begin - 80) : begin + 6]) is not None
+        outermost = (str(call["location"]["scriptId"]), call.get("functionName"))
+    return is_async and _is_awaited_by_runner(stack, scripts, outermost)
+
+
+def _is_awaited_by_runner(
+    stack: Stack, scripts: Scripts, outermost: tuple[str, str | None]
+) -> bool:
+    """Whether a runner called the async function that went on in the outermost frame."""
+    for _, call in stack.callers:
+        id = str(call["scriptId"])
+        script = scripts.get(id)
+        if (id, call.get("functionName")) == outermost:
+            continue
+        if script is None:
+            return False
+        if calls_tests(script.url):
+            return True
+        if not script.internal:
+            return False
+    return False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from freezeframe import files
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, TracebackLine
@@ -26,8 +27,14 @@ _LINE = re.compile(
 )
 
 
-async def read_stack(stack: str, scripts: Scripts) -> list[Line]:
-    """Return the lines of an error's stack, innermost first, mapped to their sources."""
+async def read_stack(
+    stack: str, scripts: Scripts, calls: Sequence[Mapping[str, Any]] = ()
+) -> list[Line]:
+    """Return the lines of an error's stack, innermost first, mapped to their sources.
+
+    *calls* are the frames in which it was thrown. They tell whether the program has mapped the
+    stack itself, as test runners do; where they have nothing to do with it, that is guessed.
+    """
     found = []
     matches = [
         match
@@ -36,7 +43,9 @@ async def read_stack(stack: str, scripts: Scripts) -> list[Line]:
     ]
     paths = {path_of(match["where"]) or match["where"] for match in matches}
     await scripts.read_maps(script for path in paths for script in scripts.at_path(path)[-1:])
-    is_mapped = _is_mapped(matches, scripts)
+    is_mapped = _is_of_sources(matches, scripts, calls)
+    if is_mapped is None:
+        is_mapped = _is_mapped(matches, scripts)
     for match in matches:
         url, line, column = match["where"], int(match["line"]), int(match["column"])
         path = path_of(url) or url
@@ -51,6 +60,37 @@ async def read_stack(stack: str, scripts: Scripts) -> list[Line]:
         function = f"async {function}" if match["async"] else function
         found.append(Line(function, path, line, column, library))
     return found
+
+
+def _is_of_sources(
+    matches: Sequence[re.Match[str]], scripts: Scripts, calls: Sequence[Mapping[str, Any]]
+) -> bool | None:
+    """Return whether a stack names places of sources, by the frames that it tells of.
+
+    None where that cannot be said. The innermost place may be another one: an error is made before
+    it is thrown.
+    """
+    in_scripts, in_sources = set(), set()
+    for call in calls:
+        location = call["location"]
+        script = scripts.get(str(location["scriptId"]))
+        if script is None or script.library or script.internal:
+            continue
+        in_scripts.add((int(location["lineNumber"]) + 1, int(location.get("columnNumber", 0)) + 1))
+        in_sources.add(scripts.spot(location).line)
+    own = [
+        (int(match["line"]), int(match["column"]))
+        for match in matches
+        if not match["async"]
+        and not match["where"].startswith("node:")
+        and not is_library(path_of(match["where"]) or match["where"])
+    ]
+    outer = own[1:] or own
+    if not outer or not in_scripts:
+        return None
+    if all(each in in_scripts for each in outer):
+        return False
+    return True if all(line in in_sources for line, _ in outer) else None
 
 
 def _is_mapped(matches: Sequence[re.Match[str]], scripts: Scripts) -> bool:

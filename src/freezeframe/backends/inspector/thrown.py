@@ -23,6 +23,8 @@ class Thrown:
         self.filters: dict[str, ExceptionFilter] = {}
         #: of isolates that stand: what they stand for
         self.infos: dict[Isolate, ExceptionInfo] = {}
+        #: of isolates that run tests: the words of what failed the last one
+        self._failed: dict[Isolate, str] = {}
 
     async def met(
         self, isolate: Isolate, params: dict[str, Any], reasons: set[str]
@@ -35,6 +37,8 @@ class Thrown:
         if not uncaught and isolate.patience:
             uncaught = await self._foreseen(isolate)
         failing = isolate.testing and await self._fails_a_test(isolate, data)
+        if isolate.testing and (uncaught or failing) and await self._is_known(isolate, data):
+            return None  # the runner throws again what failed the test, or rejects with it
         uncaught = uncaught or failing
         mode = UNCAUGHT if uncaught and UNCAUGHT in self.filters else RAISED
         if mode not in self.filters or not await self._is_of_type(isolate, data, mode):
@@ -86,6 +90,13 @@ class Thrown:
         return all(script is None or script.library for script in scripts)
 
     @staticmethod
+    def _is_runner_s(isolate: Isolate) -> bool:
+        """A test runner throws it, or rejects with it."""
+        calls = isolate.stack.calls if isolate.stack is not None else []
+        script = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
+        return script is not None and assertions.calls_tests(script.url)
+
+    @staticmethod
     async def _foreseen(isolate: Isolate) -> bool:
         """Whether an exception that V8 takes for caught will end the program."""
         assert isolate.stack is not None
@@ -96,13 +107,23 @@ class Thrown:
 
     @staticmethod
     async def _fails_a_test(isolate: Isolate, thrown: dict[str, Any]) -> bool:
-        """Whether it is an assertion that the test runner catches, and nobody else."""
+        """Whether the test runner catches it, and nobody else."""
         if not isolate.testing or isolate.stack is None or "objectId" not in thrown:
             return False
         kinds = await isolate.values.call([str], "this.kinds(a)", thrown["objectId"]) or []
-        return assertions.is_assertion(kinds) and await assertions.fails_a_test(
-            isolate.stack, isolate.scripts
-        )
+        if assertions.is_assertion(kinds):
+            return await assertions.fails_a_test(isolate.stack, isolate.scripts)
+        return await assertions.errs_in_a_test(isolate.stack, isolate.scripts)
+
+    async def _is_known(self, isolate: Isolate, thrown: dict[str, Any]) -> bool:
+        """Whether the program has stopped before for what a test has thrown."""
+        if "objectId" not in thrown:
+            return False
+        told = str(thrown.get("description"))
+        # In another context it is another object to V8: its stack tells that it is the same.
+        is_same = self._failed.get(isolate) == told and self._is_runner_s(isolate)
+        self._failed[isolate] = told
+        return is_same or await isolate.values.call(bool, "!this.isNew(a)", thrown["objectId"])
 
     async def _is_of_type(self, isolate: Isolate, thrown: dict[str, Any], mode: str) -> bool:
         wanted = self.filters[mode].condition
@@ -124,5 +145,6 @@ class Thrown:
         if told is None:
             words = str(thrown.get("description")) if "objectId" in thrown else primitive(thrown)
             return ExceptionInfo(str(thrown.get("type")), words, mode=mode), []
-        lines = await exceptions.read_stack(str(told[2]), isolate.scripts)
+        calls = isolate.stack.calls if isolate.stack is not None else []
+        lines = await exceptions.read_stack(str(told[2]), isolate.scripts, calls)
         return exceptions.info(told, lines, mode, exceptions.LineText()), lines

@@ -33,6 +33,9 @@
   const typedKind = getter(getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
   const bufferSize = getter(ArrayBuffer.prototype, 'byteLength');
   const stringify = JSON.stringify;
+  const told = new WeakSet();
+  const isTold = uncurry(WeakSet.prototype.has);
+  const tell = uncurry(WeakSet.prototype.add);
   const MOST_DEPTH = 5;
   const MOST_ITEMS = 200;
   const ELEMENT = 40;
@@ -407,6 +410,12 @@
         if (typeof maker === 'function' && !is.proxy(maker)) found.push(String((own(maker, 'name') || {}).value));
       }
       return [...found, typeName(value)];
+    },
+    // Whether an object was not asked about before.
+    isNew(value) {
+      const isKnown = isTold(told, value);
+      if (!isKnown) tell(told, value);
+      return !isKnown;
     },
     error(value) {
       const isError = typeof value === 'object' && value !== null && !is.proxy(value) && is.error(value);
