@@ -22,6 +22,9 @@ install_codelldb
 install_gdb_dap
 need gcc "gcc libc6-dev"
 need g++
+# GoogleTest is a header and a library, no command.
+[ -e /usr/include/gtest/gtest.h ] || [ "$(uname)" != Linux ] || system_package libgtest-dev ||
+    say "GoogleTest cannot be installed here: it is not tested."
 # A toolchain of rustup's is found although its folder may not be on PATH.
 [ ! -x "${CARGO_HOME:-${HOME:-}/.cargo}/bin/rustc" ] || PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
 need rustc

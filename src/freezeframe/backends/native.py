@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from freezeframe import files
 from freezeframe.backends.backend import Attach, Launch, Target
+from freezeframe.backends.native_tests import is_framework
 from freezeframe.backends.transport import processes
 from freezeframe.errors import LaunchFailed
 from freezeframe.model.stops import ExceptionInfo
@@ -243,7 +244,7 @@ def is_own_code(program: str | None, module: str | None, function: str) -> bool:
     """Whether a function without lines in a file is the user's own: his program's."""
     if program is None or module != os.path.basename(program) or function in STARTERS:
         return False
-    return not folds_sourceless(program)
+    return not is_framework(function) and not folds_sourceless(program)
 
 
 def can_fork(path: str) -> bool:

@@ -17,6 +17,7 @@ import signal
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from freezeframe.backends import native_tests
 from freezeframe.backends.backend import Core, RawValue, Target
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import is_dependency, is_rust
@@ -201,6 +202,7 @@ def own_filters(target: Target) -> tuple[ExceptionFilter, ...]:
     return (
         ExceptionFilter("panic", "Rust panics", default=rust),
         ExceptionFilter("signal", "signals that end a program", default=True),
+        *native_tests.filters_of(target.program),
     )
 
 

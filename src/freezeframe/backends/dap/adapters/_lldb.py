@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends import lldb
+from freezeframe.backends import lldb, native_tests
 from freezeframe.backends.backend import (
     Feature,
     RawFrame,
@@ -40,6 +40,7 @@ from freezeframe.backends.sources import has_types
 from freezeframe.model.stops import StopReason
 
 from . import _lldb_exceptions as exceptions
+from . import _native_tests
 from ._descriptor import (
     Breakpoints,
     Children,
@@ -293,6 +294,8 @@ def entry_function(target: Target) -> str | None:
 def function_alias(target: Target, name: str) -> str:
     if name == "rust_panic":
         return panic_function(target.program)
+    if name == native_tests.FUNCTION:
+        return native_tests.function_of(target.program) or name
     return rust_main(target.program) if name == "main" else name
 
 
@@ -357,7 +360,7 @@ EXCEPTIONS = Exceptions(
     offered=exceptions.offered,
     names={"throw": "cpp_throw", "catch": "cpp_catch"},
     commands=exceptions.commands,
-    functions={"panic": FunctionFilter("rust_panic", panic_info)},
+    functions={"panic": FunctionFilter("rust_panic", panic_info), **_native_tests.FUNCTIONS},
     examines=True,
     examine=exceptions.examine,
     read_last_words=read_last_words,

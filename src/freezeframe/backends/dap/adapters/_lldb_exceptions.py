@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Generator, Sequence, Set
 
-from freezeframe.backends import lldb
+from freezeframe.backends import lldb, native_tests
 from freezeframe.backends.backend import Core, Target
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo
 
-from . import _panics
+from . import _native_tests, _panics
 from ._descriptor import Ask, Inquiry, Thrown
 
 
@@ -47,6 +47,8 @@ def examine(description: str) -> Inquiry | None:
     functions."""
     if description == "panic":
         return _panics.examine(_PANICS)
+    if description == native_tests.NAME:
+        return _native_tests.examine(lambda machine, index: f"$arg{index + 1}")
     lower = description.lower()
     if "throw" in lower:
         return _thrown("$arg2", "$arg1")

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends import gdb, panics
+from freezeframe.backends import gdb, native_tests, panics
 from freezeframe.backends.backend import (
     Attach,
     Core,
@@ -44,7 +44,7 @@ from freezeframe.backends.transport.ask import answer
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 
-from . import _lldb, _panics
+from . import _lldb, _native_tests, _panics
 from ._descriptor import (
     Adapter,
     Ask,
@@ -203,6 +203,7 @@ def _filters(offered: Sequence[ExceptionFilter], target: Target) -> tuple[Except
         *kept,
         ExceptionFilter("panic", "Rust panics", default=rust),
         ExceptionFilter("signal", "signals that end a program", default=True),
+        *native_tests.filters_of(target.program),
     )
 
 
@@ -217,6 +218,10 @@ _PANICS = _panics.Commands(
 def _examine(description: str) -> Inquiry | None:
     if description == "panic":
         return _panics.examine(_PANICS)
+    if description == native_tests.NAME:
+        return _native_tests.examine(
+            lambda machine, index: native_tests.registers(machine)[index], "show architecture"
+        )
     return _look_at_thrown() if description in ("throw", "catch", "rethrow") else None
 
 
@@ -305,7 +310,7 @@ ADAPTER = Adapter(
         commands=_filter_commands,
         examines=True,
         examine=_examine,
-        functions={"panic": FunctionFilter("rust_panic", panic_info)},
+        functions={"panic": FunctionFilter("rust_panic", panic_info), **_native_tests.FUNCTIONS},
         read_last_words=read_last_words,
     ),
     frames=Frames(

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 
+from freezeframe.backends import native_tests
 from freezeframe.backends.backend import (
     BoundBreakpoint,
     Configuration,
@@ -89,8 +90,9 @@ class GdbMi(GdbLife):
     def filters(self) -> tuple[ExceptionFilter, ...]:
         if isinstance(self.target, Core):
             return ()  # the dead throw nothing
+        known = (*FILTERS, *((native_tests.FILTER,) if self._marks.failing else ()))
         return tuple(
-            replace(f, default=f.default or f.name in self._default_filters) for f in FILTERS
+            replace(f, default=f.default or f.name in self._default_filters) for f in known
         )
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from freezeframe.backends import panics
+from freezeframe.backends import native_tests, panics
 from freezeframe.backends.console.reader import quote
 from freezeframe.backends.gdb.texts import tidy
 from freezeframe.errors import DebuggerError
@@ -103,6 +103,24 @@ async def panicked(line: Line, thread: int | None) -> str | None:
         return None
 
 
+async def failed(line: Line, thread: int | None, function: str) -> ExceptionInfo | None:
+    """Return what a failing assertion says; None for a result that is no failure."""
+    told = ExceptionInfo(native_tests.NAME, "", mode=native_tests.NAME)
+    if not native_tests.tells_results(function):
+        return told
+    where = at(thread, 0)
+    names = native_tests.registers(await line.cli("show architecture"))
+    try:
+        kind = await line.ask(f"-data-evaluate-expression{where} {names[native_tests.KIND]}")
+        if not native_tests.is_failure(int(str(kind.get("value", "")).split()[0], 0)):
+            return None
+        text = quote(f"*(char**){names[native_tests.TEXT]}")
+        said = await line.ask(f"-data-evaluate-expression{where} {text}")
+    except (DebuggerError, ValueError, IndexError):
+        return told
+    return replace(told, message=_words(str(said.get("value", ""))) or "")
+
+
 async def _answer(line: Line, asked: panics.Words | panics.Symbol) -> bytes | str | None:
     if isinstance(asked, panics.Symbol):
         return await line.cli(f"info symbol {asked.address:#x}")
@@ -133,6 +151,11 @@ async def _message(line: Line, where: str, types: list[str], object: str, value_
         except DebuggerError:
             continue
         text = str(body.get("value", ""))
-        words = re.fullmatch(r'0x[0-9a-f]+ (?:<[^"]*> )?"(.*)"', text, re.DOTALL)
-        return words[1].replace('\\"', '"') if words else tidy(text)
+        return _words(text) or tidy(text)
     return ""
+
+
+def _words(text: str) -> str | None:
+    """Return the string behind a pointer's address."""
+    words = re.fullmatch(r'0x[0-9a-f]+ (?:<[^"]*> )?"(.*)"', text, re.DOTALL)
+    return words[1].replace('\\"', '"') if words else None

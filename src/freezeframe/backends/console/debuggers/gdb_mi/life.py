@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from freezeframe.backends import backend as events
-from freezeframe.backends import gdb
+from freezeframe.backends import gdb, native_tests
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
@@ -122,6 +122,7 @@ class GdbLife(GdbFamily):
         self._rust = self._values.rust = program is not None and is_rust(program)
         self._debug = program is not None and folds_sourceless(program)
         self._marks.panics = panic_function(program)
+        self._marks.failing = native_tests.function_of(program)
         sanitized = program is not None and is_sanitized(program)
         self._default_filters = frozenset(
             name for name, set in (("panic", self._rust), ("sanitizer", sanitized)) if set
@@ -453,6 +454,8 @@ class GdbLife(GdbFamily):
             told = panic_info(self._last_words())
             said = await exceptions.panicked(self._line, thread)
             return replace(told, message=said or told.message, mode=filter)
+        if filter == native_tests.NAME:
+            return await exceptions.failed(self._line, thread, self._marks.failing or "")
         if filter == "sanitizer":
             return replace(await self._sanitized(thread), mode=filter)
         if thread is None:

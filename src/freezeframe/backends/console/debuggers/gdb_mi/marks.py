@@ -12,6 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from freezeframe.backends import native_tests
 from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
 from freezeframe.backends.console.reader import Fields, quote
 from freezeframe.backends.counting import read_hits, read_log
@@ -79,6 +80,8 @@ class Marks:
         self.python = False
         #: the function that Rust's panics pass through
         self.panics = "rust_panic"
+        #: the function that failing assertions of a test program come to
+        self.failing: str | None = None
         #: the program's file: of what lies in it gdb may name no module
         self.program = ""
         #: the functions that a name means in this program (`main` in Rust)
@@ -235,6 +238,8 @@ class Marks:
                 body = await self._line.ask(_CATCHES[each.name])
             elif each.name == _PANIC:
                 body = await self._line.ask(f"-break-insert -f --function {self.panics}")
+            elif each.name == native_tests.NAME and self.failing is not None:
+                body = await self._line.ask(f"-break-insert -f --function {self.failing}")
             elif each.name == _SANITIZER:
                 for function in _REPORTED:
                     body = await self._line.ask(f"-break-insert -f --function {function}")

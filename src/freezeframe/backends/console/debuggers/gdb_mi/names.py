@@ -9,6 +9,7 @@ from freezeframe.backends.backend import RawFrame
 from freezeframe.backends.console.reader import Fields
 from freezeframe.backends.gdb.texts import tidy
 from freezeframe.backends.native import is_dependency, plain_function, without_parameters
+from freezeframe.backends.native_tests import is_framework
 
 from .line import rows
 
@@ -85,7 +86,7 @@ def is_library(path: str | None, module: str | None, function: str, debug: bool 
     if path is None:
         # A program without debug information is still the user's; a library without is not, nor
         # is what was linked to a program that has it.
-        return module is not None or debug
+        return module is not None or debug or is_framework(function)
     if not os.path.isabs(path):
         return True
     return path.startswith(_LIBRARY_PLACES) or is_dependency(path)

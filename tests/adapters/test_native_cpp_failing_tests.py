@@ -1,0 +1,43 @@
+"""Assertions of GoogleTest that fail: the program stops where they do."""
+
+from __future__ import annotations
+
+import subprocess
+
+from harness.compilers import CPP
+from harness.needs import give_up
+from harness.reports import shown, texts
+
+TESTS = """\
+#include <gtest/gtest.h>
+static int twice(int n) { return n * 2; }
+TEST(Cart, Passes) { EXPECT_EQ(twice(2), 4); SUCCEED() << "fine"; }
+TEST(Cart, Skips) { GTEST_SKIP() << "not now"; }
+TEST(Cart, Fails) {
+  int got = twice(2);
+  EXPECT_EQ(got, 5) << "a word";  // @expect
+  ASSERT_TRUE(got == 6);  // @assert
+}
+"""
+
+
+def test_a_failing_assertion_stops_with_its_words_and_only_that(dbg, write_program, project):
+    p = write_program("cart_test.cpp", TESTS)
+    command = (CPP.compiler or "g++", "-g", "-O0", p.name, "-o", "cart_test", "-pthread")
+    made = subprocess.run(
+        (*command, "-lgtest", "-lgtest_main"), cwd=project, capture_output=True, text=True
+    )
+    if made.returncode != 0 and "gtest/gtest.h" in made.stderr:
+        give_up("there is no GoogleTest: apt install libgtest-dev")
+    assert made.returncode == 0, made.stderr
+
+    report = dbg.data("start", "./cart_test")
+    told = report["stop"]["exception"]
+    assert (shown(report), texts(report)["got"]) == (p.at("expect"), "4")
+    assert (told["type"], told["message"].split("\\n")[0]) == (
+        *("failure", "Expected equality of these values:"),
+    )
+    assert told["message"].endswith("a word")
+
+    assert shown(dbg.data("continue")) == p.at("assert")
+    assert dbg.data("continue")["exit"]["code"] == 1
