@@ -13,7 +13,7 @@ import pytest
 from backends.aio import on_loop
 from freezeframe.backends.commands.line import CommandLine, Resolved
 from freezeframe.backends.commands.resolve import resolve
-from freezeframe.errors import BuildFailed, UsageError
+from freezeframe.errors import BuildFailed, NotFound, UsageError
 
 from .test_resolve import PATH, Tools, write
 
@@ -197,3 +197,31 @@ async def test_files_of_other_runtimes_are_offered_to_node(tmp_path):
 
     assert refused.value.next == "dbg start app.js"
     assert (await found(tmp_path, "bun run go")).program.program == app
+
+
+#: what `meson` answers and writes, as version 1.9 does
+MESON = """#!/bin/sh
+case "$1" in
+introspect) cat tests.json ;;
+test) mkdir -p b/meson-logs && cp log.json b/meson-logs/testlog.json; exit 1 ;;
+esac
+"""
+
+
+@on_loop
+async def test_of_several_tests_of_meson_s_the_one_that_fails_is_debugged(tmp_path):
+    bad = write(tmp_path / "b" / "bad", "")
+    write(tmp_path / "b" / "ok", "")
+    write(tmp_path / "bin" / "meson", MESON, executable=True)
+    write(tmp_path / "bin" / "ninja", "#!/bin/sh\n", executable=True)
+    tests = [{"name": name, "cmd": [str(tmp_path / "b" / name), "x"]} for name in ("ok", "bad")]
+    write(tmp_path / "tests.json", json.dumps(tests))
+    results = ({"name": "shop:ok", "result": "OK"}, {"name": "shop:unit / bad", "result": "FAIL"})
+    write(tmp_path / "log.json", "\n".join(map(json.dumps, results)))
+
+    got = await found(tmp_path, "meson test -C b")
+    with pytest.raises(NotFound, match="there are ok, bad"):
+        await found(tmp_path, "meson test -C b other")
+
+    assert (got.program.program, got.program.args) == (bad, ("x",))
+    assert any("meson test -C b NAME" in each for each in got.line.remarks)

@@ -9,6 +9,7 @@ import shlex
 from dataclasses import replace
 from typing import Any
 
+from freezeframe import files
 from freezeframe.errors import BuildFailed, NotFound, UsageError
 
 from . import shell
@@ -170,14 +171,42 @@ async def meson(line: CommandLine, tools: Tools) -> CommandLine | None:
         raise NotFound("meson names no tests here.", next="meson test -C build --list") from None
     line = await prepare(line, tools, ("ninja", "-C", folder), f"ninja -C {folder}")
     named = [each for each in tests if not found.rest or each["name"] in found.rest]
-    if len(named) != 1:
-        names = ", ".join(each["name"] for each in tests)
-        first = tests[0]["name"] if tests else "NAME"
-        raise UsageError(f"which of the tests: {names}?", next=f"dbg start meson test {first}")
+    if not named:
+        names = ", ".join(each["name"] for each in tests) or "none"
+        raise NotFound(
+            f"no test of meson's is meant; there are {names}.",
+            next=f"meson test -C {shlex.quote(folder)} --list",
+        )
+    if len(named) > 1:
+        plain = await tools.run(line.words, cwd=line.cwd, env=line.env)
+        failed = _meson_failures(os.path.join(folder, "meson-logs", "testlog.json"))
+        named.sort(key=lambda each: each["name"] not in failed)
+        said = f"all {len(named)} tests pass" if plain.status == 0 else f"{len(failed)} tests fail"
+        alone = f"dbg start meson test -C {shlex.quote(os.path.relpath(folder, line.cwd))} NAME"
+        line = line.remarking(f"test {named[0]['name']} is debugged: {said}; each alone: {alone}")
     test = named[0]
     env = {str(k): str(v) for k, v in (test.get("env") or {}).items()}
     inner = line.moved_to(test.get("workdir") or folder)
     return inner.then(*map(str, test["cmd"]), env=env)
+
+
+def _meson_failures(log: str) -> set[str]:
+    """Return the names of tests that failed when meson ran them last."""
+    failed: set[str] = set()
+    try:
+        rows = files.read_text(log).splitlines()
+    except OSError:
+        return failed
+    for row in rows:
+        try:
+            test = json.loads(row)
+        except ValueError:
+            continue
+        if test.get("result") not in ("OK", "SKIP", "EXPECTEDFAIL"):
+            # `project:name`, or `project:suite / name`
+            name = str(test.get("name", ""))
+            failed.add(name.rpartition(" / ")[2] if " / " in name else name.partition(":")[2])
+    return failed
 
 
 async def cmake(line: CommandLine, tools: Tools) -> CommandLine | None:
