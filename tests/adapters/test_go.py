@@ -45,6 +45,13 @@ func TestAdd(t *testing.T) {
 	t.Run("inner", func(t *testing.T) {
 		t.Fatal("no", c.total) // @fatal
 	})
+	t.Run("required", func(t *testing.T) { require(t, c.total) })
+}
+
+func require(t *testing.T, got int) {
+	t.Helper()
+	t.Errorf("not equal: %d", got) // @required
+	t.FailNow()
 }
 
 func TestPanics(t *testing.T) {
@@ -156,6 +163,10 @@ def test_a_failing_test_is_stopped_in(dbg, shop):
         inner = dbg.data("continue")
         assert inner["stop"]["exception"]["message"] == "no 2"
         assert shown(inner) == f"cart_test.go:{shop.line('fatal')}"
+        required = dbg.data("continue")
+        assert required["stop"]["exception"]["message"] == "not equal: 2"
+        assert shown(required) == f"cart_test.go:{shop.line('required')}"
+        # `FailNow` behind it is no failure of its own.
         ended = dbg.data("continue")
         assert ended["exit"]["code"] == 1
         assert "FAIL: TestAdd" in printed(ended)

@@ -26,6 +26,7 @@ FUNCTION = FunctionFilter("testing.(*common).Fail", condition="c.parent == nil")
 #: tests within tests are no deeper
 _FRAMES = 40
 _FAIL = FUNCTION.function
+_FAIL_NOW = f"{_FAIL}Now"
 _SAYING = re.compile(r"testing\.\(\*common\)\.(Error|Fatal)(?P<formats>f?)")
 #: as many bytes of a test's log are read, and arguments of one call
 _LOG, _ARGUMENTS = 4000, 16
@@ -48,8 +49,11 @@ def examine(plain: Callable[[str], str]) -> Inquiry:
     saying = _SAYING.fullmatch(names[at]) if names else None
     if saying is None:
         # A panic fails the test around it too, and is a stop of its own.
-        panicked = bool(names) and names[at].startswith("testing.tRunner")
-        return Thrown(ExceptionInfo(NAME, ""), known=panicked)
+        known = bool(names) and names[at].startswith("testing.tRunner")
+        if at and names[at - 1] == _FAIL_NOW:
+            # Libraries that say what is wrong by `Errorf` end the test by this afterwards.
+            known = (yield Ask("c.failed", frame=at - 1)) == "true"
+        return Thrown(ExceptionInfo(NAME, ""), known=known)
     message = _logged((yield from _log(at)))
     if message is None:
         message = yield from _arguments(at, bool(saying["formats"]), plain)
