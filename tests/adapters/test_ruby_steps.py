@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.reports import place
+from harness.reports import place, printed
 
 PROGRAM = """\
 def thrower
@@ -34,10 +34,19 @@ end
 fiber.resume(10)
 fiber.resume(20) # @again
 puts "end" # @end
+
+def add(n)
+  n + 1 # @add
+end
+
+def tail(n)
+  add(n)
+end # @tail
+puts tail(5).to_s # @last
 """
 
 
-def test_throws_and_fibers_are_no_returns(dbg, write_program, debugger):
+def test_throws_and_fibers_are_no_returns_and_a_return_is_not_passed(dbg, write_program, debugger):
     p = write_program("steps.rb", PROGRAM)
     marks = ("throws", "nothing", "uses")
 
@@ -61,4 +70,12 @@ def test_throws_and_fibers_are_no_returns(dbg, write_program, debugger):
     assert place(dbg.data("finish")) == p.at("resumed")
     ended = dbg.data("finish")
     assert (place(ended), ended["returned"]["text"]) == (p.at("end"), "30")
-    assert dbg.data("finish")["exit"]["code"] == 0
+    # What is left of the caller's line comes after the stop.
+    dbg.data("break", p.at("add"))
+    dbg.data("continue")
+    told = [dbg.data("finish") for _ in range(2)]
+    assert [place(each) for each in told] == [p.at("tail"), p.at("last")]
+    assert [each["returned"]["text"] for each in told] == ["6", "6"]
+    last = dbg.data("next")
+    assert last["exit"]["code"] == 0
+    assert printed(last) == "6\n"

@@ -15,6 +15,8 @@ module DEBUGGER__
       :trace, # sees every line while it steps
       :returns, :returned, # sees what is returned; its name and value, and whether it is none
       :return_lines, # where that frame's code returns
+      :back, # sees what the caller does next
+      :leaving, # what the frame that it stands in has returned already
       :raised, # something was raised since the step began, or stopped it
       :ids, :entry, # breakpoints of a call that has not come to its first line, and its depth
       :info, # why it stopped
@@ -57,6 +59,7 @@ module DEBUGGER__
         walk = walk(client)
         walk.goal = nil
         walk.returns&.disable
+        walk.back&.disable
         # One at a time: the debug gem lets a thread go on that stops while another is looked at.
         @turn.synchronize do
           @walks.each_value { |each| each.goal = nil }
@@ -99,6 +102,7 @@ module DEBUGGER__
         end
         walk.trace.enable(target_thread: client.thread) unless walk.trace.enabled?
         return unless goal == :out
+        return look_back(client, walk) if (walk.returned = walk.leaving)
 
         walk.returns ||= TracePoint.new(:return, :b_return, :raise) do |tp|
           Freezeframe.came_back(client, tp, DEBUGGER__.frame_depth)
@@ -111,8 +115,34 @@ module DEBUGGER__
         return walk.raised = true if tp.event == :raise
         return unless depth == walk.depth && walk.fiber.equal?(Fiber.current)
 
-        walk.returned = [tp.method_id.to_s, tp.return_value, tp.return_value.nil? && left?(walk, tp)]
+        left = tp.return_value.nil? && left?(walk, tp)
+        walk.returned = [tp.method_id.to_s, tp.return_value, left]
         walk.returns.disable
+        look_back(client, walk) unless left
+      end
+
+      # The rest of the caller's line has no line of its own: what it does next shows that it is
+      # there.
+      def look_back(client, walk)
+        walk.back ||= TracePoint.new(:c_call, :return, :b_return) do |tp|
+          Freezeframe.within_caller(client, tp, DEBUGGER__.frame_depth)
+        end
+        walk.back.enable(target_thread: client.thread) unless walk.back.enabled?
+      end
+
+      # Stop on the line that called what is finished, before it goes on.
+      def within_caller(client, tp, depth)
+        walk = walk(client)
+        return walk.back.disable if walk.goal != :out || walk.returned.nil?
+        return if tp.path.start_with?(LIBRARY) || !walk.fiber.equal?(Fiber.current) || !client()
+
+        return unless depth < walk.depth && arrived?(walk, tp, depth)
+
+        # It returns itself, with a value that may be asked for.
+        value = tp.event == :c_call ? nil : tp.return_value
+        walk.leaving = [tp.method_id.to_s, value, false] unless value.nil?
+        stop(client, nil, "step", depth)
+        walk.leaving = nil
       end
 
       # Whether a call may have been left by an exception, `throw` or `break`: Ruby gives nil then.
