@@ -44,6 +44,12 @@ def test_the_natural_ways_to_a_test_lead_there(dbg, write_program):
             else (dbg.data("start", "--name", "t", "-b", at, *words))
         )
         assert stopped_at(report) == p.line("add"), words
+        if words[0] == "pytest":
+            # Neither the runner nor the script that an installer wrote for it is the user's own.
+            [stack] = dbg.data("backtrace", "--all")["stacks"]
+            frames = stack["frames"]
+            own = {frame["path"] for frame in frames if not frame.get("library")}
+            assert own == {str(p.path)}
 
 
 def test_options_of_the_interpreter_and_archives_are_programs(dbg, write_program, project):

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from freezeframe import files
 from freezeframe.backends.backend import RawFrame
 from freezeframe.model.stops import ExceptionInfo, LinkedException, TracebackLine
 
 _LIBRARY = re.compile(
     r"[\\/](site-packages|dist-packages|lib[\\/]python\d[^\\/]*|importlib|debugpy|_pydevd_bundle)[\\/]"
 )
+#: the last line of a script that pip, uv or setuptools writes for an entry point, and how long the
+#: longest of them is
+_LAUNCHER = re.compile(rb"^\s*sys\.exit\([\w.]+\(\)\)\s*\Z", re.MULTILINE)
+_LAUNCHER_BYTES = 2048
 #: its own files; what is compiled of it names a file that is not there
 _PYDEVD = re.compile(r"(?:^|[\\/])_pydevd_|[\\/]debugpy[\\/]_vendored[\\/]|^<stringsource>$")
 _TRACE_LINE = re.compile(r'\s*File "(?P<path>.*)", line (?P<line>\d+), in (?P<name>.*)')
@@ -146,4 +153,15 @@ def _is_pydevd(path: str) -> bool:
 
 def is_foreign(path: str) -> bool:
     """The file belongs to Python, an installed package or the debugger."""
-    return path.startswith("<frozen") or _LIBRARY.search(path) is not None
+    return path.startswith("<frozen") or _LIBRARY.search(path) is not None or _is_launcher(path)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_launcher(path: str) -> bool:
+    """The file is a script that an installer wrote, which only calls a function of a package."""
+    if os.path.basename(os.path.dirname(path)) not in ("bin", "Scripts"):
+        return False
+    try:
+        return _LAUNCHER.search(files.read_bytes(path, limit=_LAUNCHER_BYTES)) is not None
+    except OSError:
+        return False
