@@ -81,6 +81,16 @@ PROMISES = (
         refusal="returned",
     ),
     Promise("run to a place", _contract("until_runs_to_a_place_and_leaves_no_breakpoint")),
+    Promise(
+        "a function made to return at once",
+        _contract("a_function_is_run_again_and_made_to_return_at_once"),
+        refusal="return",
+    ),
+    Promise(
+        "a function run again from its beginning",
+        _contract("a_function_is_run_again_and_made_to_return_at_once"),
+        refusal="restart-frame",
+    ),
     Promise("jump", _contract("jump_goes_on_elsewhere_or_is_refused"), refusal="jump"),
     Promise("stop at the first line", _contract("stop_on_entry_stops_before_anything_is_printed")),
     Promise(

@@ -159,6 +159,8 @@ PYTHONS = tuple(
             "disassemble",
             "watch total",
             "break *0x1000",
+            "return 1",
+            "restart-frame",
         ),
         failure=Failure(
             reason="exception",
@@ -208,7 +210,7 @@ _FAILURES = {
 def _native(
     name: str,
     *,
-    refuses: tuple[str, ...] = (),
+    refuses: tuple[str, ...] = ("restart-frame",),
     folder: Path | None = None,
     follows: bool = False,
 ) -> tuple[Debugger, ...]:
@@ -247,6 +249,8 @@ RUBY = (
             "watch total",
             "break *0x1000",
             "jump 1",
+            "return 1",
+            "restart-frame",
         ),
         failure=Failure(
             reason="exception",
@@ -266,7 +270,14 @@ GO = (
         id="delve-Go",
         suffix=".go",
         # It ends what it started when it is left.
-        refuses=("jump loop.go:25", "detach", "memory read 0x1000", "memory write 0x1000 00"),
+        refuses=(
+            "jump loop.go:25",
+            "detach",
+            "memory read 0x1000",
+            "memory write 0x1000 00",
+            "return 1",
+            "restart-frame",
+        ),
         failure=Failure(
             reason="exception",
             type="panic",
@@ -294,6 +305,7 @@ NODE = tuple(
             "watch total",
             "break *0x1000",
             f"jump loop{suffix}:16",
+            "return 1",
         ),
         failure=Failure(
             reason="exception",
@@ -357,6 +369,8 @@ PERL = (
             "disassemble",
             "break *0x1000",
             "jump loop.pl:21",
+            "return 1",
+            "restart-frame",
             "detach",
         ),
         failure=Failure(
@@ -386,6 +400,8 @@ PHP = (
             "watch $total",
             "break *0x1000",
             "jump loop.php:20",
+            "return 1",
+            "restart-frame",
         ),
         failure=Failure(
             reason="exception",
@@ -411,6 +427,8 @@ PHP = (
             "watch $total",
             "break *0x1000",
             "jump loop.php:20",
+            "return 1",
+            "restart-frame",
             "detach",
             "input hello",
         ),
@@ -446,6 +464,8 @@ OCAML = (
             "watch total",
             "break *0x1000",
             "jump loop.ml:20",
+            "return 1",
+            "restart-frame",
             "set total 1",
             "detach",
         ),
@@ -474,6 +494,8 @@ HASKELL = (
             "watch total",
             "break *0x1000",
             "jump loop.hs:21",
+            "return 1",
+            "restart-frame",
             "detach",
             "finish",
             "set total 100",

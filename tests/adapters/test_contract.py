@@ -347,6 +347,28 @@ def test_jump_goes_on_elsewhere_or_is_refused(dbg, sample, debugger):
     assert texts(report)["total"] == "0"
 
 
+def test_a_function_is_run_again_and_made_to_return_at_once(dbg, sample, debugger):
+    returns = "return 1" not in debugger.refuses
+    restarts = "restart-frame" not in debugger.refuses
+    if not (returns or restarts):
+        return  # that it is refused is tried with all that is
+    p = sample("loop")
+    dbg.data("start", p.name, "-b", p.at("return"))
+    dbg.data("breakpoint", "remove", "--all")
+    if restarts:
+        report = dbg.data("restart-frame")
+        assert place(report) == p.at("callee")
+        assert (texts(report)["price"], texts(report)["count"]) == ("2", "3")
+    if returns:
+        error = dbg.error("return", "no_such_name")
+        assert error["code"] == "bad-return"
+        assert "no_such_name" in error["message"]
+        report = dbg.data("return", "price + 100")
+        assert bare(frame_of(report)["function"]) == "total_of"
+        assert texts(dbg.data("next"))["amount"] == "102"
+    assert dbg.data("continue")["exit"]["code"] == (4 if returns else 3)
+
+
 def test_restart_runs_again_with_the_same_breakpoints(dbg, sample):
     p = sample("loop")
     first = dbg.data("start", p.name, "-b", p.at("loop"))

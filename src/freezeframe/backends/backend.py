@@ -113,6 +113,8 @@ class Feature(StrEnum):
     EXCEPTION_TYPES = "exception filters by type"
     SET = "assignment"
     JUMP = "jump"
+    FORCE_RETURN = "forced returns"
+    RESTART_FRAME = "restart of a frame"
     MEMORY_READ = "memory read"
     MEMORY_WRITE = "memory write"
     REGISTERS = "registers"

@@ -98,6 +98,14 @@ async def _resume(session: Session, act: Callable[[], Awaitable[None]]) -> Ticke
         return ticket
 
 
+async def answer_to(
+    ctx: Context, session: Session, act: Callable[[], Awaitable[None]], timeout: float | None
+) -> StopReport:
+    """Take a turn to let the program run, wait for its next stop, and report it."""
+    clock = _clock(ctx, timeout)
+    return await _answer(ctx, session, await _resume(session, act), clock)
+
+
 @op(
     "continue",
     aliases=("c", "cont", "run", "resume"),
@@ -362,7 +370,6 @@ async def jump(
 ) -> StopReport:
     """Go on from another line without running what lies between."""
     session = ctx.session
-    clock = _clock(ctx, timeout)
     place = await _place(ctx, where)
     if place.file is None or place.line is None:
         raise UsageError("`jump` takes FILE:LINE or a line.", next="dbg jump LINE")
@@ -372,8 +379,7 @@ async def jump(
         moment = await session.require_stopped()
         await moment.backend.jump(moment.thread.id, path, line)
 
-    ticket = await _resume(session, go)
-    return await _answer(ctx, session, ticket, clock)
+    return await answer_to(ctx, session, go, timeout)
 
 
 @op(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import starting  # noqa: F401
 from . import sessions  # noqa: F401
 from . import execution  # noqa: F401
+from . import unwinding  # noqa: F401
 from . import backward  # noqa: F401
 from . import breakpoints  # noqa: F401
 from . import exceptions  # noqa: F401

@@ -22,6 +22,10 @@ def not_stopped(session: Session) -> FreezeframeError:
     return ended(session)
 
 
+#: what comes nearest to a feature, whatever the debugger
+_NEAREST = {Feature.FORCE_RETURN: "dbg finish", Feature.RESTART_FRAME: "dbg restart"}
+
+
 def runs_already() -> FreezeframeError:
     """Return the error for resuming a program that runs."""
     return NotStopped("the program is running already.", next="dbg await")
@@ -47,7 +51,7 @@ def lacking(target: Target | None, backend: Backend, feature: Feature) -> Freeze
         )
     return Unsupported(
         f"{backend.tool} has no {feature.value}.",
-        next=backend.unsupported_hint(feature) or "dbg tool",
+        next=backend.unsupported_hint(feature) or _NEAREST.get(feature, "dbg tool"),
     )
 
 

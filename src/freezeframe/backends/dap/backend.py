@@ -37,7 +37,7 @@ from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
 
 from . import machine, translate
 from .adapters._descriptor import Adapter
-from .jumps import jump
+from .jumps import force_return, jump
 from .link import Link
 from .messages import Refused
 from .optimized import Optimized
@@ -223,6 +223,13 @@ class DapBackend:
 
     async def jump(self, thread: int, path: str, line: int) -> None:
         await jump(self._link, thread, path, line)
+
+    async def force_return(self, thread: int, value: str | None) -> None:
+        self._frame_places.clear()
+        await force_return(self._link, thread, value)
+
+    async def restart_frame(self, thread: int, frame: int) -> None:
+        await self._resuming("restartFrame", {"frameId": frame})
 
     async def _thread(self, thread: int | None) -> int:
         if thread is not None:

@@ -1,10 +1,11 @@
-"""Making a thread go on at another line, by DAP's `goto` or by a command of the debugger's."""
+"""Making a thread go on at another line or in its caller, by a request or a debugger's command."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from freezeframe.backends.backend import Continued, Stopped
+from freezeframe.backends.unwinding import refused_return
 from freezeframe.errors import DebuggerError, EvaluationFailed
 from freezeframe.model.stops import StopReason
 
@@ -21,6 +22,7 @@ async def jump(link: Link, thread: int, path: str, line: int) -> None:
     try:
         if link.adapter.raw.jump is not None:
             await _by_command(link, thread, link.adapter.raw.jump(path, line))
+            _moved(link, Stopped(StopReason.JUMP, thread))
         else:
             await _by_request(link, thread, path, line)
     except (Refused, EvaluationFailed) as error:
@@ -42,6 +44,20 @@ async def _by_request(link: Link, thread: int, path: str, line: int) -> None:
 async def _by_command(link: Link, thread: int, command: str) -> None:
     frame = await innermost(link.wire, thread)
     await machine.command(link.wire, command, frame["id"] if frame is not None else None)
-    # No event tells of it, for nothing ran.
-    link.emit(Continued(thread))
-    link.emit(Stopped(StopReason.JUMP, thread))
+
+
+def _moved(link: Link, stopped: Stopped) -> None:
+    """Report what no event tells of, for nothing ran."""
+    link.emit(Continued(stopped.thread))
+    link.emit(stopped)
+
+
+async def force_return(link: Link, thread: int, value: str | None) -> None:
+    """Leave the innermost function at once. Raises DebuggerError where that cannot be."""
+    command = link.adapter.raw.force_return
+    assert command is not None
+    try:
+        await _by_command(link, thread, command(value))
+    except (Refused, EvaluationFailed) as error:
+        raise refused_return(error.message) from None
+    _moved(link, Stopped(StopReason.STEP, thread, "returned at once"))

@@ -73,6 +73,7 @@ _FEATURES = {
     "supportsStepBack": Feature.STEP_BACK,
     "supportsSingleThreadExecutionRequests": Feature.SINGLE_THREAD,
     "supportsRestartRequest": Feature.RESTART,
+    "supportsRestartFrame": Feature.RESTART_FRAME,
 }
 #: What DAP has for every adapter, or we do for it.
 _ALWAYS = frozenset(
@@ -95,6 +96,8 @@ def features(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
         found.add(Feature.EXCEPTION_TYPES)
     if adapter.raw.save_core is not None:
         found.add(Feature.SAVE_CORE)
+    if adapter.raw.force_return is not None:
+        found.add(Feature.FORCE_RETURN)
     return frozenset((found | _ALWAYS | adapter.extra_features) - adapter.lacks)
 
 

@@ -22,6 +22,7 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.backends.transport.feeder import Feeder
+from freezeframe.backends.unwinding import refused_restart
 from freezeframe.errors import (
     DebuggerLost,
     EvaluationFailed,
@@ -56,6 +57,7 @@ _FEATURES = frozenset(
         Feature.RAW,
         Feature.PAUSE,
         Feature.DETACH,
+        Feature.RESTART_FRAME,
     }
 )
 _HINTS = {
@@ -219,6 +221,13 @@ class InspectorBackend(Life):
 
     async def jump(self, thread: int, path: str, line: int) -> None:
         self._refuse("cannot go on elsewhere", Feature.JUMP)
+
+    async def restart_frame(self, thread: int, frame: int) -> None:
+        self._alive()
+        isolate, call = self._frame(frame)
+        if call is None or not call.get("canBeRestarted"):
+            raise refused_restart("it awaits or yields, or code of the runtime lies between")
+        await self.motion.restart_frame(isolate, str(call["callFrameId"]))
 
     def _alive(self) -> None:
         if self.ended:

@@ -91,6 +91,8 @@ class Motion:
         self.standing: Isolate | None = None
         #: isolates whose exceptions are left to V8 for a step, and the patience that they had
         self._muted: dict[Isolate, int] = {}
+        #: isolates that were sent back to the beginning of a function
+        self._restarted: set[Isolate] = set()
         self._untold: list[tuple[Isolate, events.Stopped]] = []
         self._pausing = False
         #: isolates that were asked to pause because another one stands
@@ -136,17 +138,13 @@ class Motion:
         self._steps[isolate] = step
         await self._let_go(isolate, _STEPS[kind])
 
-    @staticmethod
-    async def _awaits(isolate: Isolate, call: dict[str, Any]) -> bool:
-        location = call["location"]
-        script = isolate.scripts.get(str(location["scriptId"]))
-        if script is None:
-            return False
-        lines = (await isolate.scripts.text_of(script)).split("\n")
-        number = int(location["lineNumber"])
-        return number < len(lines) and "await" in lines[number]
+    async def restart_frame(self, isolate: Isolate, call: str) -> None:
+        self._restarted.add(isolate)
+        await self._let_go(isolate, "Debugger.restartFrame", callFrameId=call, mode="StepInto")
 
-    async def _let_go(self, stepping: Isolate | None = None, method: str = "") -> None:
+    async def _let_go(
+        self, stepping: Isolate | None = None, method: str = "", **params: str
+    ) -> None:
         """Let everything run that stands, one of them possibly for a step only."""
         self.standing = None
         self.thrown.infos.clear()
@@ -163,7 +161,7 @@ class Motion:
             if isolate is not stepping and isolate.stack is not None:
                 await isolate.go(self._nearings.way(isolate))
         if stepping is not None:
-            await stepping.go(method)
+            await stepping.go(method, **params)
 
     async def pause(self) -> None:
         self._pausing = True
@@ -214,6 +212,7 @@ class Motion:
     def report(self, isolate: Isolate, stopped: events.Stopped) -> None:
         """Tell of a stop; of a second one later."""
         self._steps.pop(isolate, None)
+        self._restarted.discard(isolate)
         self.asked.discard(isolate)
         self._pausing = False
         # What was printed before the stop belongs to it.
@@ -322,6 +321,8 @@ class Motion:
             if step is None or isolate.stack.depth > step.depth:
                 await self._go_on(isolate)
                 return None
+        if isolate in self._restarted and not self._pausing:
+            return events.Stopped(StopReason.STEP, isolate.id)
         if step is not None and not self._pausing and url != f"{OURS}idle":
             return await self._stepped(isolate, step, hits)
         if isolate in self.asked and not self._pausing:
@@ -422,7 +423,8 @@ class Motion:
         same_function = same_line and _function(call) == step.function
         # What goes on after an await stands on another stack.
         same_frame = same_function and (
-            stack.depth == step.depth or await self._awaits(isolate, call)
+            stack.depth == step.depth
+            or await isolate.scripts.has_on_line("await", call["location"])
         )
         step.strayed = False
         if made_up or same_frame:

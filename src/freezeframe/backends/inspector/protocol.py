@@ -39,6 +39,7 @@ _CALL: Shape = {
     "scopeChain?": [_SCOPE],
     "this?": REMOTE,
     "returnValue?": REMOTE,
+    "canBeRestarted?": bool,
 }
 _OLD_CALL: Shape = {"functionName?": str, "scriptId": str, "lineNumber": int, "columnNumber?": int}
 _TRACE: dict[str, Shape] = {"description?": str, "callFrames": [_OLD_CALL]}

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -129,6 +129,15 @@ class Scripts:
             if script.map_url:
                 script._map = sourcemaps.load(script.map_url, script.path, self._root)
         return script._map
+
+    async def has_on_line(self, word: str, location: Mapping[str, Any]) -> bool:
+        """Whether the line of a location, as V8 has it, contains a word."""
+        script = self.get(str(location["scriptId"]))
+        if script is None:
+            return False
+        lines = (await self.text_of(script)).split("\n")
+        number = int(location["lineNumber"])
+        return number < len(lines) and word in lines[number]
 
     async def text_of(self, script: Script) -> str:
         if script._text is None:

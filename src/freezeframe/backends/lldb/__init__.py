@@ -329,6 +329,6 @@ def brief_error(text: str) -> str:
     if _LEADS_NOWHERE.search(text):
         return "its memory cannot be read: a pointer in it leads nowhere"
     for line in text.splitlines():
-        if "error:" in line:
+        if "error:" in line and "Ran expression as" not in line:
             return re.sub(r"^.*?error: (?:<user expression \d+>:\d+:\d+: )?", "", line).strip()
     return text.strip().splitlines()[0] if text.strip() else "no reason was given"

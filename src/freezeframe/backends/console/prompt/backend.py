@@ -24,6 +24,7 @@ from freezeframe.backends.backend import (
     WantedBreakpoint,
 )
 from freezeframe.backends.debugger import Found
+from freezeframe.backends.unwinding import refused_restart, refused_return
 from freezeframe.config import Config
 from freezeframe.errors import (
     DebuggerError,
@@ -139,6 +140,27 @@ class PromptBackend(PromptLife):
         self._alive()
         if not await self._motion.jump(At(thread, 0), path, line):
             raise self._lacks(Feature.JUMP)
+
+    async def force_return(self, thread: int, value: str | None) -> None:
+        self._alive()
+        at = At(thread, 0)
+        asked = self._spelling.force_return(at, value)
+        if asked is None:
+            raise self._lacks(Feature.FORCE_RETURN)
+        try:
+            await self._motion.force_return(at, asked)
+        except EvaluationFailed as error:
+            raise refused_return(error.message) from None
+
+    async def restart_frame(self, thread: int, frame: int) -> None:
+        self._alive()
+        asked = self._spelling.restart_frame(self._at(frame))
+        if asked is None:
+            raise self._lacks(Feature.RESTART_FRAME)
+        try:
+            await self._motion.restart_frame(self._at(frame), asked)
+        except EvaluationFailed as error:
+            raise refused_restart(error.message) from None
 
     # --- seeing
 

@@ -22,7 +22,7 @@ from freezeframe.model.stops import Exit, StopReason
 from .backward import Backward
 from .dialect import Said
 from .marks import Marks, Verdict
-from .spelling import At, Halt, Spelling
+from .spelling import Ask, At, Halt, Spelling
 from .talk import Talk
 from .values import Values
 
@@ -193,6 +193,20 @@ class Motion(Backward):
         self._emit(Continued(at.thread))
         self._emit(Stopped(StopReason.JUMP, at.thread))
         return True
+
+    async def force_return(self, at: At, asked: Ask[None]) -> None:
+        await self._talk.ask(asked, at)
+        if self._spelling.returns_when_run:
+            await self.step(StepKind.OUT, at.thread, instruction=False)
+            return
+        self._values.forget()
+        self.halt = Halt(thread=at.thread)
+        self._emit(Continued(at.thread))
+        self._emit(Stopped(StopReason.STEP, at.thread, "returned at once"))
+
+    async def restart_frame(self, at: At, asked: Ask[None]) -> None:
+        await self._talk.ask(asked, at)
+        await self.step(StepKind.INTO, at.thread, instruction=False)
 
     # --- holding
 

@@ -130,6 +130,8 @@ class Spelling(Travels):
     #: it takes commands while the program runs, and tells of a stop when it comes; else a command
     #: that lets the program run is answered by the next stop
     asynchronous: ClassVar[bool] = False
+    #: what `force_return` asked for happens when the thread runs; else at once, and nothing runs
+    returns_when_run: ClassVar[bool] = False
     #: it has room for one breakpoint at a place
     one_a_place: ClassVar[bool] = False
     #: it evaluates conditions itself: `break_at` gets them
@@ -271,6 +273,14 @@ class Spelling(Travels):
         return command
 
     def jump(self, at: At, path: str, line: int) -> Ask[None] | None:
+        return None
+
+    def force_return(self, at: At, value: str | None) -> Ask[None] | None:
+        """Make the innermost function return; see `returns_when_run`."""
+        return None
+
+    def restart_frame(self, at: At) -> Ask[None] | None:
+        """Go back to the call of a frame's function; a step into it follows."""
         return None
 
     def pid(self) -> Ask[int | None] | None:
@@ -416,6 +426,8 @@ class Spelling(Travels):
 #: a feature and the method without which there is none
 _METHODS: Mapping[Feature, str] = {
     Feature.JUMP: "jump",
+    Feature.FORCE_RETURN: "force_return",
+    Feature.RESTART_FRAME: "restart_frame",
     Feature.SET: "assign",
     Feature.MEMORY_READ: "read_memory",
     Feature.MEMORY_WRITE: "write_memory",

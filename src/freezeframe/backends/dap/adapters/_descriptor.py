@@ -397,6 +397,8 @@ class Raw:
     save_core: Callable[[str], str] | None = None
     #: moves the current thread to (path, line)
     jump: Callable[[str, int], str] | None = None
+    #: leaves the innermost function of the current thread, with the value of an expression
+    force_return: Callable[[str | None], str] | None = None
     #: lists the threads; and from its answer the command that resumes only that thread
     resume_only: tuple[str, Callable[[str, int], str | None]] | None = None
     #: ends steps that another stop has interrupted, where it would end them by itself later on

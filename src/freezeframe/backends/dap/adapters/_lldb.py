@@ -393,6 +393,7 @@ RAW = Raw(
     failure=raw_failure,
     save_core=lambda path: f'process save-core --style full "{path}"',
     jump=jump_command,
+    force_return=lambda value: f"thread return {value or ''}".rstrip(),
     resume_only=("thread list", thread_to_resume),
     forget_steps=lldb.FORGET_STEPS,
     fresh_frames=lldb.FRESH_FRAMES,

@@ -165,6 +165,17 @@ def _jump(path: str, line: int) -> str:
     return f"python gdb.execute('set var $pc = %d' % {place})"
 
 
+#: what GDB's server keeps of a stop, and forgets only when the program runs (GDB 16)
+_KEPT = (("frames", "_clear_frame_ids"), ("scopes", "clear_scopes"), ("varref", "clear_vars"))
+
+
+def _force_return(value: str | None) -> str:
+    command = f"return {value or ''}".rstrip()
+    forget = "; ".join(f"load('gdb.dap.{file}').{clear}(None)" for file, clear in _KEPT)
+    load = "from importlib import import_module as load"
+    return f"python {load}; gdb.execute({command!r}); {forget}"
+
+
 def _line_at(address: int) -> str:
     return f"python place = gdb.find_pc_line({address}); print(place.symtab.fullname(), place.line)"
 
@@ -330,6 +341,7 @@ ADAPTER = Adapter(
     raw=Raw(
         context="repl",
         jump=_jump,
+        force_return=_force_return,
         line_at=_line_at,
         read_line=_read_line,
         save_core=lambda path: f"gcore {path}",

@@ -47,6 +47,7 @@ _ALWAYS = frozenset(
         Feature.EXCEPTION_TYPES,
         Feature.SET,
         Feature.JUMP,
+        Feature.FORCE_RETURN,
         Feature.MEMORY_READ,
         Feature.MEMORY_WRITE,
         Feature.REGISTERS,
@@ -169,6 +170,11 @@ class GdbMi(GdbLife):
         self._alive()
         self._frames.clear()
         await self._motion.jump(thread, path, line)
+
+    async def force_return(self, thread: int, value: str | None) -> None:
+        self._alive()
+        await self._motion.force_return(thread, value)
+        self._frames.clear()
 
     # --- seeing
 

@@ -13,6 +13,7 @@ from typing import Any
 from freezeframe.backends.backend import Continued, Event, StepKind, Stopped
 from freezeframe.backends.console.reader import Fields, quote
 from freezeframe.backends.native import fault_words, read_last_words
+from freezeframe.backends.unwinding import refused_return
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
@@ -181,6 +182,18 @@ class Motion:
             raise DebuggerError(f"line {line} lies in {function}, not in {here}.", code="bad-jump")
         # By address: a line that begins a loop has code in more than one place.
         await self._go(f"-exec-jump --thread {thread} *{landing['addr']}")
+
+    async def force_return(self, thread: int, value: str | None) -> None:
+        given = "" if value is None else f" {quote(value)}"
+        try:
+            await self._line.ask(f"-exec-return --thread {thread} --frame 0{given}")
+        except GdbRefused as error:
+            raise refused_return(error.message) from None
+        if released := self._values.forget():
+            await self._line.together(released)
+        # No event tells of it, for nothing ran.
+        self._emit(Continued(thread))
+        self._emit(Stopped(StopReason.STEP, thread, "returned at once"))
 
     async def _go(self, command: str) -> None:
         """Send a command that lets the program run; returns when gdb has taken it."""

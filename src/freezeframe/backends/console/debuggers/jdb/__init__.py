@@ -73,6 +73,7 @@ class Jdb(Spelling):
     name = "jdb"
     prompt = r"\(jdb\) "
     asynchronous = True
+    returns_when_run = True
     typed_filters = True
     filters = (
         ExceptionFilter("uncaught", "exceptions that nobody catches", default=True),
@@ -165,6 +166,12 @@ class Jdb(Spelling):
 
     def step(self, kind: StepKind, thread: int) -> str:
         return f"ff_step {_STEPS[kind]} {thread}"
+
+    def force_return(self, at: At, value: str | None) -> Ask[None]:
+        return Ask(_command("ff_return", str(at.thread), *([value] if value else [])), _unwound)
+
+    def restart_frame(self, at: At) -> Ask[None]:
+        return Ask(f"ff_pop {at.thread} {at.level}", _unwound)
 
     def pause(self) -> str:
         return "ff_pause"
@@ -311,6 +318,11 @@ async def _prepare(found: Found, env: Mapping[str, str], timeout_s: float) -> st
 
 def _javac(found: Found) -> str:
     return os.path.join(os.path.dirname(found.path), "javac")
+
+
+def _unwound(text: str) -> None:
+    if text.startswith("***"):
+        raise EvaluationFailed(probes.complaint(text))
 
 
 def _command(verb: str, *words: str) -> str:

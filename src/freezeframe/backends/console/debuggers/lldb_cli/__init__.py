@@ -238,6 +238,9 @@ class Lldb(Spelling):
 
         return Ask(words.ff("jump", at.thread, path, line), read)
 
+    def force_return(self, at: At, value: str | None) -> Ask[None]:
+        return Ask(words.ff("force_return", at.thread, value), lambda text: words.answer(text))
+
     def pid(self) -> Ask[int | None]:
         return Ask(words.ff("pid"), lambda text: int(words.answer(text)))
 

@@ -142,6 +142,15 @@ def jump(thread: int, path: str, line: int) -> None:
     held.check(held.thread(thread).JumpToLine(lldb.SBFileSpec(path, False), line))
 
 
+def force_return(thread: int, value: str | None) -> None:
+    frame = held.thread(thread).GetFrameAtIndex(0)
+    returned = lldb.SBValue() if value is None else frame.EvaluateExpression(value)
+    if value is not None:
+        held.check(returned.GetError())
+    held.check(held.thread(thread).ReturnFromFrame(frame, returned))
+    values.shown.clear()
+
+
 def raw(command: str) -> dict[str, Any]:
     process = held.process()
     before = process.GetStopID()
@@ -268,6 +277,7 @@ _KNOWN = {
         go,
         step,
         jump,
+        force_return,
         raw,
         marks.break_at,
         marks.unbreak,

@@ -1,6 +1,8 @@
 import com.sun.jdi.AbsentInformationException;
 import com.sun.jdi.Bootstrap;
+import com.sun.jdi.ClassNotLoadedException;
 import com.sun.jdi.IncompatibleThreadStateException;
+import com.sun.jdi.InvalidTypeException;
 import com.sun.jdi.LocalVariable;
 import com.sun.jdi.ObjectReference;
 import com.sun.jdi.ReferenceType;
@@ -164,6 +166,8 @@ final class Probe {
             case "ff_children" -> children(words);
             case "ff_eval" -> evaluated(words);
             case "ff_exception" -> exception();
+            case "ff_return" -> forceReturn(thread(words.get(0)), words.size() > 1 ? words.get(1) : null);
+            case "ff_pop" -> popFrames(thread(words.get(0)), Integer.parseInt(words.get(1)));
             default -> new Raw(stage, sources).answer(command, words);
         };
     }
@@ -296,6 +300,37 @@ final class Probe {
             case "text" -> Json.of("text", value instanceof Character letter ? letter.toString() : world.text(value));
             default -> new Show(stage, thread).value("", world.mirror(value), null, words.get(2), SHOWN);
         };
+    }
+
+    /** Make the innermost method return once the thread runs. */
+    private Object forceReturn(ThreadReference thread, String expression) throws Complaint {
+        World world = new World(stage, thread, 0);
+        try {
+            String type = world.frame().location().method().returnTypeName();
+            Value value = stage.vm.mirrorOfVoid();
+            if (expression == null && !type.equals("void")) {
+                throw new Complaint("it returns " + type + ", and no value was given");
+            }
+            if (expression != null) {
+                value = world.fitted(type, Eval.evaluate(world, expression));
+            }
+            thread.forceEarlyReturn(value);
+        } catch (InvalidTypeException | ClassNotLoadedException wrong) {
+            throw new Complaint("it returns another type: " + words(wrong));
+        } catch (IncompatibleThreadStateException | RuntimeException refused) {
+            throw new Complaint(words(refused));
+        }
+        return "";
+    }
+
+    /** Go back to where a frame's method was called. */
+    private Object popFrames(ThreadReference thread, int level) throws Complaint {
+        try {
+            thread.popFrames(thread.frame(level));
+        } catch (IncompatibleThreadStateException | RuntimeException refused) {
+            throw new Complaint(words(refused));
+        }
+        return "";
     }
 
     private Object exception() {

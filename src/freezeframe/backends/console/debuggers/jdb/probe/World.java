@@ -549,7 +549,7 @@ final class World {
     }
 
     /** Return a value as one of a declared type: widened, boxed or unboxed. */
-    private Value fitted(String type, Object value) throws Complaint {
+    Value fitted(String type, Object value) throws Complaint {
         if (BOXES.containsKey(type)) {
             return mirror(Arithmetic.cast(this, type, value));
         }
