@@ -28,17 +28,19 @@ def endless(dbg: Dbg, project: Path) -> str:
     need("gcc", "apt-get install gcc")
     (project / "endless.c").write_text(PROGRAM)
     subprocess.run(["gcc", "-g", "endless.c", "-o", "endless"], cwd=project, check=True)
-    if "lldb-dap" not in dbg("adapters").out:
-        give_up("there is no lldb-dap")
+    found = dbg("adapters").out
+    for name in ("lldb-dap", "gdb-mi"):
+        if f"{name}  " not in found:
+            give_up(f"there is no {name}")
     return "./endless"
 
 
-def adapters(dbg: Dbg) -> list[int]:
-    return [pid for pid, command in dbg.processes().items() if "lldb-dap" in command.split(" ")[0]]
+def adapters(dbg: Dbg, name: str = "lldb-dap") -> list[int]:
+    return [pid for pid, command in dbg.processes().items() if name in command.split(" ")[0]]
 
 
-def kill(dbg: Dbg) -> None:
-    for pid in facts.wait_until(lambda: adapters(dbg), "the debugger runs"):
+def kill(dbg: Dbg, name: str = "lldb-dap") -> None:
+    for pid in facts.wait_until(lambda: adapters(dbg, name), "the debugger runs"):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
@@ -47,13 +49,17 @@ def programs(dbg: Dbg) -> list[int]:
     return [pid for pid, command in dbg.processes().items() if command.endswith("endless")]
 
 
-def test_a_debugger_that_is_killed_while_the_program_stands_is_told_as_killed(dbg, endless):
-    stop = dbg("start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4")
+@pytest.mark.parametrize(("debugger", "binary"), [("lldb-dap", "lldb-dap"), ("gdb-mi", "gdb")])
+def test_a_debugger_that_is_killed_while_the_program_stands_is_told_as_killed(
+    dbg, endless, debugger, binary
+):
+    stop = dbg("start", endless, "--adapter", debugger, "-b", "endless.c:4")
     assert "endless.c:4" in stop.out, stop
-    kill(dbg)
+    kill(dbg, binary)
     facts.wait_until(lambda: "lost" in dbg("status").out, "the loss is told")
-    assert "lldb-dap was killed by SIGKILL" in dbg("status").out
+    assert f"lost: {debugger} was killed by SIGKILL." in dbg("status").out
     facts.wait_until(lambda: not programs(dbg), "the program is gone too")
+    assert "endless.c:4" in dbg("restart").out
 
 
 def test_a_debugger_that_stands_still_is_waited_for_no_longer_than_was_asked_for(dbg, endless):

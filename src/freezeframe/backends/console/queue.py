@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from freezeframe.backends.transport.drain import Drain, Tail
-from freezeframe.backends.transport.process import PIPE, Process
+from freezeframe.backends.transport.process import PIPE, Process, signal_name
 from freezeframe.backends.transport.streams import StdioStream, Stream
 from freezeframe.backends.transport.tap import Tap
 from freezeframe.errors import DebuggerLost, DebuggerTimeout
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 #: Names a file that every line is written to, for us and for tests.
 TAP_VARIABLE = "FREEZEFRAME_CONSOLE_TAP"
+#: how long a debugger whose line has ended may take to end itself
+_FAREWELL_S = 0.3
 _SLICE_S = 0.01  # of dispatching, before the rest of the loop has its turn
 
 A = TypeVar("A", covariant=True)
@@ -100,6 +102,7 @@ class Console(Generic[Answer, Notice]):
         self._inbox: deque[tuple[int | None, Answer] | Notice] = deque()
         self._turn: asyncio.Handle | None = None
         self._ended: str | None = None
+        self._farewell: asyncio.TimerHandle | None = None
         self._lost: DebuggerLost | None = None
 
     # --- life
@@ -256,7 +259,26 @@ class Console(Generic[Answer, Notice]):
                 self._turn = self._loop.call_soon(self._dispatch)
                 return
         if self._ended is not None:
-            self._fail(self._last(self._ended or f"{self.name} ended."))
+            self._end()
+
+    def _end(self) -> None:
+        """The line is closed: say how the debugger ended, which is known a moment later."""
+        process = self.process
+        if process is None or process.returncode is not None:
+            self._give_up()
+        elif self._farewell is None:
+            self._farewell = self._loop.call_later(_FAREWELL_S, self._give_up)
+            process.on_exit(lambda _: self._give_up())
+
+    def _give_up(self) -> None:
+        if self._lost is None:
+            self._fail(self._last(self._ending()))
+
+    def _ending(self) -> str:
+        process = self.process
+        if process is not None and process.returncode is not None and process.returncode < 0:
+            return f"{self.name} was killed by {signal_name(-process.returncode)}."
+        return self._ended or f"{self.name} ended."
 
     def _tell(self, notice: Notice) -> None:
         try:
@@ -291,6 +313,8 @@ class Console(Generic[Answer, Notice]):
         if self._lost is not None:
             return
         self._lost = error
+        if self._farewell is not None:
+            self._farewell.cancel()
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None

@@ -93,22 +93,34 @@ class Ends:
 
     async def _watch_joined(self, error: DebuggerLost) -> None:
         """The debugger of a process that it started or joined is gone: with it, or without?"""
-        pid, link = self._link.pid, self._link
-        process = link.ground.process if link.ground is not None else None
-        if process is not None and link.parent is None:
-            # A debugger that was killed says nothing about the program.
-            with contextlib.suppress(DebuggerTimeout):
-                await process.wait(_EXIT_STATUS_S)
-            if process.returncode is not None and process.returncode < 0:
-                name = exit_of(process.returncode).signal or "a signal"
-                # Its last words follow: an assertion of its own that failed.
-                words = f"{link.adapter.name} was killed by {name}. {error.message}"
-                self._finish(Exit(how="lost", reason=words))
-                return
-        if pid is not None and await gone(pid, timeout_s=_EXIT_STATUS_S):
+        pid = self._link.pid
+        # A debugger that was killed says nothing about the program.
+        killed = await self.killed(error)
+        if killed is not None:
+            self._finish(Exit(how="lost", reason=killed.message))
+        elif pid is not None and await gone(pid, timeout_s=_EXIT_STATUS_S):
             self._finish(Exit())
         else:
             self._finish(Exit(how="lost", reason=error.message))
+
+    async def killed(self, error: DebuggerLost) -> DebuggerLost | None:
+        """Return what to say of a debugger of ours that a signal has ended; None of another end."""
+        link = self._link
+        process = link.ground.process if link.ground is not None else None
+        if process is None or link.parent is not None or self._owns_program:
+            return None
+        with contextlib.suppress(DebuggerTimeout):
+            await process.wait(_EXIT_STATUS_S)
+        if process.returncode is None or process.returncode >= 0:
+            return None
+        name = exit_of(process.returncode).signal or "a signal"
+        ended = f"{link.adapter.name} ended"
+        # Its last words follow: an assertion of its own that failed.
+        words = error.message.removeprefix(ended).removeprefix("; ").lstrip(".")
+        return DebuggerLost(
+            f"{link.adapter.name} was killed by {name}{f'; {words}' if words else '.'}",
+            next=error.next,
+        )
 
     async def _watch_orphan(self, error: DebuggerLost) -> None:
         link = self._link

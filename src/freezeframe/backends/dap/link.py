@@ -121,8 +121,11 @@ class Link:
         if self._stream is None and not self.wire.opened:
             self._stream = await self._bring_up(target)
         self.open()
-        await self.greet()
-        bound = await self.configure(configuration)
+        try:
+            await self.greet()
+            bound = await self.configure(configuration)
+        except DebuggerLost as error:
+            raise await self.ends.killed(error) or error from None
         if self.plan is not None and self.plan.spawn is not None and self.ground is not None:
             await self.ground.injected(self.plan.spawn, _INJECTED_S)
         return bound

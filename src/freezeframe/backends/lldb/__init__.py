@@ -9,7 +9,6 @@ optimized      what `optimized_probe` tells of optimised code
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ from freezeframe.backends.backend import Core, RawValue, Target
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.native import is_dependency, is_rust
 from freezeframe.backends.native import remark as native_remark
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.ask import kept_answer
 from freezeframe.model.stops import ExceptionFilter, Exit
 
 from . import optimized as optimized
@@ -118,12 +117,11 @@ def _rust_commands(path: str) -> list[str]:
     return commands
 
 
-@functools.cache
 def sysroot(path: str) -> str | None:
     rustc = shutil.which("rustc", path=path)
     if rustc is None:
         return None
-    return (answer([rustc, "--print", "sysroot"], timeout_s=10) or "").strip() or None
+    return (kept_answer((rustc, "--print", "sysroot"), timeout_s=10) or "").strip() or None
 
 
 # --- stops --------------------------------------------------------------------------------------

@@ -180,6 +180,10 @@ class PromptLife(ConsoleBackend):
                 f"{self._name} did not come to its prompt within {limit_s:g} s.", next="dbg doctor"
             ) from None
         except DebuggerLost as error:
+            status = self._ground.process.returncode if self._ground.process is not None else None
+            if begin.home is not Home.INSIDE and status is not None and status < 0:
+                # What it said before it was killed is no reason.
+                raise LaunchFailed(error.message, next="dbg doctor") from None
             words = str(self._console.words)
             if self.streams is not None:
                 await self.streams.wait_end(_LAST_WORDS_S)

@@ -6,7 +6,6 @@ Measured with 16.3. What its server does not tell or cannot do, `gdb_dap_probe.p
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
@@ -40,7 +39,7 @@ from freezeframe.backends.native import (
     rust_main,
 )
 from freezeframe.backends.native import remark as native_remark
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.ask import kept_answer
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
 
@@ -79,16 +78,18 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     path = shutil.which(wanted, path=env.get("PATH", os.defpath))
     if path is None:
         return Missing(f"there is no {wanted}" if config.path else "there is no gdb on PATH")
-    version = _version(path, os.stat(path).st_mtime_ns)
+    told = kept_answer((path, "--version"))
+    if told is None:
+        return Missing(f"{path} --version did not answer")
+    version = _version(told)
     major = int(version.split(".")[0]) if version else 0
     if major < _FIRST_WITH_DAP:
         return Missing(f"gdb {version or '?'} does not speak DAP; {_FIRST_WITH_DAP}.1 and later do")
     return Found(path, version, (path, *config.args))
 
 
-@functools.cache
-def _version(path: str, stamp: int) -> str | None:
-    first = (answer([path, "--version"]) or "").partition("\n")[0]
+def _version(told: str) -> str | None:
+    first = told.partition("\n")[0]
     match = re.search(r"(\d+\.\d+(?:\.\d+)?)\s*$", first) or re.search(r"(\d+\.\d+)", first)
     return match[1] if match else None
 

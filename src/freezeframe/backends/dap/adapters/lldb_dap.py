@@ -6,7 +6,6 @@ name before that.
 
 from __future__ import annotations
 
-import functools
 import glob
 import os
 import re
@@ -20,7 +19,7 @@ from freezeframe.backends.backend import Attach, Core, Feature, Target
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import binary_kind, check_program
 from freezeframe.backends.transport import xcrun
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.transport.ask import kept_answer
 from freezeframe.config import AdapterConfig
 
 from . import _lldb
@@ -60,12 +59,11 @@ def _find_in_xcode(env: Mapping[str, str], config: AdapterConfig) -> Found | Mis
 
 
 def _checked(path: str, config: AdapterConfig) -> Found:
-    return Found(path, _version(path, os.stat(path).st_mtime_ns), (path, *config.args))
+    return Found(path, _version(path), (path, *config.args))
 
 
-@functools.cache
-def _version(path: str, stamp: int) -> str | None:
-    match = re.search(r"version (\d[\w.]*)", answer([path, "--version"]) or "")
+def _version(path: str) -> str | None:
+    match = re.search(r"version (\d[\w.]*)", kept_answer((path, "--version")) or "")
     # 19 and those before it do not say; where they are installed does.
     match = match or re.search(r"(?:llvm|lldb-dap|lldb-vscode)-(\d+)", os.path.realpath(path))
     return match[1] if match else None
