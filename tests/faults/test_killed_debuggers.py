@@ -89,3 +89,21 @@ def test_a_debugger_that_is_killed_while_it_starts_leaves_no_program(dbg, endles
         assert "exited" not in told.out, told
         facts.wait_until(lambda: not programs(dbg), "the program is gone too")
         dbg("stop")
+
+
+def test_a_debugger_that_does_not_come_up_is_waited_for_no_longer_than_was_asked_for(
+    dbg, endless, project
+):
+    real = dbg.data("adapters", "lldb-dap")["adapters"][0]["path"]
+    slow = project / "bin" / "lldb-dap"
+    slow.parent.mkdir()
+    slow.write_text(f'#!/bin/sh\n[ -n "$*" ] || kill -STOP $$\nexec {real} "$@"\n')
+    slow.chmod(0o755)
+    dbg.env["PATH"] = f"{slow.parent}{os.pathsep}{dbg.env['PATH']}"
+    began = time.monotonic()
+    told = dbg("start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4", "--timeout", "1")
+    assert time.monotonic() - began < 10, told
+    assert "lldb-dap did not start the program within 1 s; it goes on." in told.err
+    [adapter] = [pid for pid, command in dbg.processes().items() if str(slow) in command]
+    os.kill(adapter, signal.SIGCONT)
+    assert "endless.c:4" in dbg("await").out

@@ -13,6 +13,9 @@ from freezeframe.model.answers import Chunk
 from freezeframe.session.hub import Hub, Workspace
 from freezeframe.session.session import Session
 
+#: beyond the caller's time limit, for a stop that came within it to be looked at
+MARGIN_S = 3.0
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:

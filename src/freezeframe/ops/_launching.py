@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from freezeframe.backends import select
 from freezeframe.backends.backend import Feature, Launch, Target
-from freezeframe.errors import NoSession, UsageError, UserError
+from freezeframe.errors import DebuggerTimeout, NoSession, UsageError, UserError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.stops import DEFAULT_FILTERS
 from freezeframe.session.phase import Phase
@@ -18,7 +18,7 @@ from freezeframe.session.waiting import wait as wait_for_news
 
 from . import _programs
 from ._blocked import with_stacks
-from ._context import Context
+from ._context import MARGIN_S, Context
 from ._lasting import lasting
 from ._reports import running_report, stop_report
 from .breakpoints import follow_edits
@@ -59,18 +59,55 @@ async def begin(
     session.led_by = ctx.typed
     began = time.monotonic()
     timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
-    ticket: Ticket = {session: 0}
     starting = asyncio.ensure_future(session.start(target))
+    # What a caller has given no limit is bounded by the limits of each request.
+    end = None if timeout is None else asyncio.get_running_loop().time() + timeout + MARGIN_S
     try:
-        # The session belongs to the daemon: a client that goes away does not end it.
+        async with asyncio.timeout_at(end):
+            # The session belongs to the daemon: a client that goes away does not end it.
+            await _brought_up(ctx, session, starting)
+            return await _first_news(
+                ctx, session, choice, began, timeout_s, wait=wait, pause=pause, notes=notes
+            )
+    except TimeoutError:
+        if timeout is None:
+            raise
+        what = "answer" if starting.done() else "start the program"
+        raise DebuggerTimeout(
+            f"{choice.debugger.name} did not {what} within {timeout:g} s; it goes on.",
+            next="dbg await",
+        ) from None
+
+
+async def _brought_up(ctx: Context, session: Session, starting: asyncio.Future[None]) -> None:
+    """Wait until a session has started; one that cannot is no session.
+
+    A caller that leaves, or whose time is up, finds it as it is then.
+    """
+    try:
         await asyncio.shield(starting)
     except asyncio.CancelledError:
         starting.add_done_callback(lambda done: done.cancelled() or done.exception())
         raise
     except BaseException:
-        if ctx.workspace.sessions.get(name) is session:
+        if ctx.workspace.sessions.get(session.name) is session:
             ctx.hub.remove(session)
         raise
+
+
+async def _first_news(
+    ctx: Context,
+    session: Session,
+    choice: select.Choice,
+    began: float,
+    timeout_s: float,
+    *,
+    wait: bool,
+    pause: bool,
+    notes: list[str],
+) -> StopReport:
+    """Wait for the first stop or end of a session that has started, and report it."""
+    ticket: Ticket = {session: 0}
     notes += _unknown_filters(ctx, session)
     if pause and session.live and session.moment is None and not choice.debugger.holds:
         await session.require(Feature.PAUSE).pause(None)

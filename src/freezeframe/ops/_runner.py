@@ -10,13 +10,11 @@ from freezeframe.errors import DebuggerLost, DebuggerTimeout, UsageError
 from freezeframe.session import refusals
 from freezeframe.session.waiting import wait_end
 
-from ._context import Context
+from ._context import MARGIN_S, Context
 from ._registry import Effect, Needs, OpSpec
 
 #: for the end of a program to be known whose debugger does not answer any more
 _END_S = 1.0
-#: beyond the caller's time limit, for a stop that came within it to be looked at
-_MARGIN_S = 3.0
 
 
 async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
@@ -27,7 +25,7 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     """
     limit_s = _limit_s(spec, arguments)
     try:
-        async with asyncio.timeout(None if limit_s is None else limit_s + _MARGIN_S):
+        async with asyncio.timeout(None if limit_s is None else limit_s + MARGIN_S):
             return await _run(spec, ctx, arguments)
     except TimeoutError:
         if limit_s is None or ctx.found is None:
@@ -48,8 +46,8 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
 
 
 def _limit_s(spec: OpSpec, arguments: dict[str, Any]) -> float | None:
-    """Return how long the caller gives a live debugger; one that is started takes its own time."""
-    if spec.needs not in (Needs.LIVE, Needs.STOPPED):
+    """Return how long the caller gives a debugger; what starts one bounds that part itself."""
+    if spec.needs not in (Needs.SESSION, Needs.LIVE, Needs.STOPPED):
         return None
     limit_s = arguments.get("timeout")
     return limit_s if isinstance(limit_s, int | float) else None
