@@ -290,3 +290,25 @@ def test_threads_that_reach_a_breakpoint_together_stop_one_after_the_other(dbg, 
 
     assert sorted(seen) == [(str(n), str(i)) for n in range(4) for i in range(2)]
     assert [each["hits"] for each in dbg.data("breakpoint", "list")["breakpoints"]] == [8]
+
+
+def test_a_program_that_traces_itself_sees_what_it_sees_without_a_debugger(dbg, write_program):
+    p = write_program(
+        "tracer.py",
+        "import sys\n"
+        "seen = []\n"
+        "def trace(frame, event, _):\n"
+        "    seen.append(event)\n"
+        "    return trace\n"
+        "def work(n):\n"
+        "    return n\n"
+        "sys.settrace(trace)\n"
+        "work(1)\n"
+        "sys.settrace(None)\n"
+        "print(seen, sys.settrace)\n",
+    )
+
+    assert dbg.data("start", p.name)["exit"]["code"] == 0
+
+    said = "['call', 'line', 'return'] <built-in function settrace>\n"
+    assert printed(dbg.data("output", "--all")) == said

@@ -205,13 +205,13 @@ def govern(debugger: Any) -> None:
     _state["library"] = tracing._load_python_helper_lib()
     if _state["library"] is None or _instrument is None:
         return
+    # pydevd's own warns, in the program's stderr and under the eyes of the new trace function.
+    tracing.restore_sys_set_trace_func()
     forked = _state["debugger"] is not None
-    _hooks.armed.clear()
-    _tracers.clear()
-    _verdicts.clear()
+    for each in (_hooks.armed, _tracers, _verdicts):
+        each.clear()
     _hooks.lock = threading.RLock()
-    _state["debugger"] = debugger
-    _state["everywhere"] = False
+    _state.update(debugger=debugger, everywhere=False)
     main = sys.modules.get("__main__")
     begins = main is sys.modules.get("pydevd") or not hasattr(main, "__file__")
     _hooks.state["fresh"] = begins and not forked and "_freezeframe_join" not in sys.modules
