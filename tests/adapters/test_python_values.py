@@ -122,6 +122,37 @@ def test_objects_are_shown_by_their_fields_and_no_property_runs(dbg, write_progr
     assert "a property ran" not in dbg("print", "plain", "--depth", "2").out
 
 
+def test_objects_in_c_are_shown_by_what_they_hold_and_the_debugger_s_part_is_not(
+    dbg, write_program
+):
+    report = at_last_line(
+        dbg,
+        write_program,
+        "number = ctypes.c_int(42)\ndice = Dice()\ndone, failed, waits = asyncio.run(main())\n"
+        "error = failed.exception()\nthread = threading.Thread(target=main)\n"
+        "thread.run = lambda: None\nthread.start(); thread.join()",
+        before=(
+            "import _random, asyncio, ctypes, threading\n"
+            "class Dice(_random.Random):\n"
+            "    __slots__ = ()\n"
+            "async def fail(): raise ValueError('b')\n"
+            "async def main():\n"
+            "    tasks = [asyncio.create_task(asyncio.sleep(0, 7), name='one')]\n"
+            "    tasks.append(asyncio.create_task(fail(), name='two'))\n"
+            "    await asyncio.wait(tasks)\n"
+            "    return (*tasks, asyncio.get_running_loop().create_future())\n"
+        ),
+    )
+
+    shown = {name: value["text"] for name, value in values(report).items()}
+    assert shown["number"] == "c_int(value=42)"
+    assert " object at 0x" in shown["dice"]
+    assert shown["done"] == "Task(name='one', state='FINISHED', result=7)"
+    assert shown["failed"] == "Task(name='two', state='FINISHED', exception=ValueError('b'))"
+    assert (shown["waits"], shown["error"]) == ("Future(state='PENDING')", "ValueError('b')")
+    assert "pydev" not in dbg("locals", "--budget", "9000").out
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

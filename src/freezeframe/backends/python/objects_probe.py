@@ -24,6 +24,11 @@ _qualname = type.__dict__["__qualname__"].__get__
 _module = type.__dict__["__module__"].__get__
 _module_dict = vars(types.ModuleType)["__dict__"].__get__
 _args = BaseException.__dict__["args"].__get__
+_basicsize = type.__dict__["__basicsize__"].__get__
+_dictoffset = type.__dict__["__dictoffset__"].__get__
+_weakrefoffset = type.__dict__["__weakrefoffset__"].__get__
+#: bytes of what one slot holds
+_POINTER = tuple.__itemsize__
 _MEMBER, _GETSET = types.MemberDescriptorType, types.GetSetDescriptorType
 #: how CPython documents the `__dict__` that a `class` statement makes
 _MADE_BY_CLASS = "dictionary for instance variables"
@@ -154,14 +159,40 @@ def fields(value: Any) -> list[tuple[str, Any]]:
     for name, each in (own_dict(value) or {}).items():
         if issubclass(type(name), str):
             found[str.__str__(name)] = each
+    if "__pydevd_tag__" in found or "additional_info" in found:
+        _leave_out_pydevd(found)
     if issubclass(type(value), BaseException):
         found = {"args": _args(value), **found}
     return list(found.items())
 
 
+def _leave_out_pydevd(found: dict[str, Any]) -> None:
+    """Take out of the fields of an exception, or of a thread, what pydevd keeps there."""
+    found.pop("__pydevd_tag__", None)
+    if module_of(type(found.get("additional_info"))).startswith("_pydevd_bundle"):
+        for name in ("additional_info", "__pydevd_id__", "stop_reason"):
+            found.pop(name, None)
+
+
+def is_opaque(kind: type) -> bool:
+    """Return whether instances hold more than fields: what a class in C keeps there unseen."""
+    names = [each for base in _mro(kind) for each in _dict(base).values()]
+    seen = sum(type(each) is _MEMBER for each in names)
+    seen += (_weakrefoffset(kind) > 0) + (_dictoffset(kind) > 0)
+    return bool(_basicsize(kind) > object.__basicsize__ + seen * _POINTER)
+
+
 def exception_args(error: BaseException) -> tuple[Any, ...]:
     found: tuple[Any, ...] = _args(error)
     return found
+
+
+def exception_fields(error: BaseException) -> dict[str, Any]:
+    """Return what a program has put into an exception, without what pydevd has."""
+    own = own_dict(error) or {}
+    return {
+        name: each for name, each in own.items() if type(name) is str and name != "__pydevd_tag__"
+    }
 
 
 def tuple_fields(kind: type) -> tuple[str, ...] | None:

@@ -180,12 +180,10 @@ def _error(value: Any, inner: Any, limit: int) -> str:
     name = _objects.name_of(type(value))
     if inner is None:
         return f"{name}(…)"
-    own = _objects.own_dict(value) or {}
+    own = _objects.exception_fields(value)
     known = {id(each) for each in _objects.exception_args(value)}
     parts: list[tuple[str, Any]] = [("", each) for each in _objects.exception_args(value)]
-    parts += [
-        (f"{key}=", each) for key, each in own.items() if type(key) is str and id(each) not in known
-    ]
+    parts += [(f"{key}=", each) for key, each in own.items() if id(each) not in known]
     return f"{name}({_joined(parts, len(parts), lambda p, r: p[0] + inner(p[1], r), limit)})"
 
 
@@ -270,6 +268,28 @@ def _table(value: Any, inner: Any, limit: int) -> str | None:
         return None
 
 
+def _in_c(value: Any, kind: type) -> list[tuple[str, Any]]:
+    """Return what a number of ctypes, or a task or future of asyncio, has for fields."""
+    module: Any = sys.modules.get("_ctypes")
+    if module is not None and issubclass(kind, module._SimpleCData):
+        # Others are addresses of texts, which may lead anywhere.
+        plain = _objects.find(kind, "_type_") in tuple("?bBhHiIlLqQfdgP")
+        held = module._SimpleCData.__dict__["value"]
+        return [("value", held.__get__(value))] if plain else []
+    module = sys.modules.get("_asyncio")
+    future = getattr(module, "Future", None)
+    if future is None or (kind is not future and kind is not module.Task):
+        return []
+    state = future.__dict__["_state"].__get__(value)
+    found = [] if kind is future else [("name", module.Task.get_name(value))]
+    found.append(("state", state))
+    if state == "FINISHED":
+        failed = future.__dict__["_exception"].__get__(value)
+        result = future.__dict__["_result"].__get__(value)
+        found.append(("result", result) if failed is None else ("exception", failed))
+    return found
+
+
 def fields_text(value: Any, inner: Any, limit: int) -> str:
     """Return `Account(id=1, owner='Bo')`: an object by its fields."""
     kind = type(value)
@@ -280,8 +300,8 @@ def fields_text(value: Any, inner: Any, limit: int) -> str:
         shown = _table(value, inner, limit)
         if shown is not None:
             return shown
-    held = _shown_fields(value)
-    if not held and not _objects.has_fields(value):
+    held = _in_c(value, kind) or _shown_fields(value)
+    if not held and (not _objects.has_fields(value) or _objects.is_opaque(kind)):
         return object.__repr__(value)
     if inner is None:
         return f"{name}(…)"

@@ -210,7 +210,7 @@ def message(error: Any) -> str:
         if len(given) == 1:
             return show(given[0], _MESSAGE)
         return show(given, _MESSAGE)
-    if len(given) == 1 and type(given[0]) is str and not _objects.own_dict(error):
+    if len(given) == 1 and type(given[0]) is str and not _objects.exception_fields(error):
         return elided(given[0], _MESSAGE)
     return show(error, _MESSAGE)
 
