@@ -21,14 +21,13 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.backends.forks import Forks
 from freezeframe.backends.path_mapping import PathMapping
-from freezeframe.backends.transport import corefile
 from freezeframe.errors import DebuggerTimeout, NotFound, Unsupported, UsageError
 from freezeframe.model.answers import StopReport
 from freezeframe.model.places import Location
 from freezeframe.session.phase import Phase
 from freezeframe.session.release import release
 
-from . import _commands, _joining, _programs, _words
+from . import _commands, _cores, _joining, _programs, _words
 from ._arguments import (
     Breaks,
     Child,
@@ -296,12 +295,13 @@ def _forks(ctx: Context, child: str | None, choice: select.Choice, command: str)
     group="sessions",
     effect=Effect.WRITES,
     example="core ./app core.4242",
-    examples=("core 4242",),
+    examples=("core core.4242", "core 4242"),
 )
 async def core(
     ctx: Context,
     program: Annotated[
-        str, Arg("the program that died, or the id of a live process", complete="file")
+        str,
+        Arg("the program that died, or its core file, or a live process's id", complete="file"),
     ],
     core: Annotated[str | None, Arg("its core file", complete="file")] = None,
     *,
@@ -310,25 +310,18 @@ async def core(
 ) -> StopReport:
     """Look at a program that died, through its core file; or at a live one, through a snapshot.
 
-    Of a process id the memory is written to core.PID in the current directory, and the process
-    goes on. Stacks of all threads, variables, memory and registers can be seen; nothing can run.
+    A core file alone is enough where its program lies where it was, or beside it. Of a process id
+    the memory is written to core.PID in the current directory, and the process goes on. Stacks of
+    all threads, variables, memory and registers can be seen; nothing can run.
     """
-    if core is None:
+    alone = core is None and os.path.isfile(os.path.join(ctx.caller.cwd, program))
+    if core is None and not alone:
         path, file, choice = await _snapshot(ctx, program, adapter)
         notes: tuple[str, ...] = (f"process {program} goes on; this is core.{program}",)
     else:
-        path = _programs.existing(program, ctx.caller.cwd)
-        file = os.path.abspath(os.path.join(ctx.caller.cwd, core))
-        if not os.path.isfile(file):
-            raise NotFound(f"there is no core file {core}.", next="dbg core PROGRAM COREFILE")
-        told = corefile.read(file)
-        if told is None:
-            raise UsageError(f"{core} is no core file.", next="dbg core PROGRAM COREFILE")
+        named, left = (None, program) if core is None else (program, core)
+        path, file, notes = _cores.opened(named, left, ctx.caller.cwd)
         choice = select.choose(path, name=adapter, env=ctx.caller.env, config=ctx.config)
-        notes = ()
-        if not told.is_of(path):
-            whose = told.name or (told.files[0] if told.files else "another program")
-            notes = (f"{core} was left by another program than {path}: {whose}",)
     target = Core(path, file, cwd=ctx.caller.cwd, env=ctx.caller.env)
     return await begin(
         ctx,
