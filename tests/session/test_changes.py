@@ -34,5 +34,19 @@ def test_an_object_is_judged_by_its_fields_not_its_address():
     assert marked.children[0].was == "1"
 
 
+def test_a_union_changes_as_a_whole():
+    def number(whole, real, type="union number"):
+        return value("n", "", value("whole", whole), value("real", real), opaque=True, type=type)
+
+    marked = compare([number("1", "0.5")], [number("2", "1.5")])["n"]
+    assert (marked.changed, marked.was) == (True, "whole=1, real=0.5")
+    assert not any(child.changed for child in marked.children)
+    members = [Value("a", "1", address="0x10"), Value("b", "2", address="0x10")]
+    before = Value("u", "", type="U", children=tuple(members), opaque=True)
+    members[0] = Value("a", "3", address="0x10")
+    now = Value("u", "", type="U", children=tuple(members), opaque=True)
+    assert not any(child.changed for child in compare([before], [now])["u"].children)
+
+
 def test_another_type_is_a_change_even_when_the_text_is_the_same():
     assert compare([value("a", "1")], [value("a", "1", type="float")])["a"].changed

@@ -6,6 +6,7 @@ by its children, and a new object with the same contents is not a change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -85,6 +86,9 @@ def _marked(now: Value, before: Value | None, path: str, joint: str) -> Value:
             for child in now.children
         )
         lost = gone(now.children, then)
+        if _is_union(now) and any(child.changed for child in children):
+            # One write changes what every member is read as: which was written, nobody knows.
+            return replace(now, changed=True, was=_members(before) or before.text)
         if lost or any(child.changed for child in children):
             return replace(now, children=children, changed=True, was=before.text)
         if now.opaque or now.text == before.text:
@@ -97,6 +101,18 @@ def _marked(now: Value, before: Value | None, path: str, joint: str) -> Value:
             inside = changed_parts(path, before.text, now.text, joint)
         return replace(now, changed=True, was=before.text, parts=inside)
     return now
+
+
+def _is_union(value: Value) -> bool:
+    """Whether members lie upon each other, by the type's own word or by their addresses."""
+    if re.match(r"(const |volatile )*union\b", value.type or ""):
+        return True
+    places = [child.address for child in value.children]
+    return len(places) > 1 and None not in places and len(set(places)) == 1
+
+
+def _members(value: Value) -> str:
+    return ", ".join(f"{child.name}={child.text}" for child in value.children)
 
 
 def by_name(values: Iterable[Value]) -> dict[str, Value]:

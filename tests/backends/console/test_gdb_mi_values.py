@@ -126,7 +126,7 @@ async def test_values_are_shown_in_hexadecimal_with_their_children(shapes):
 
 @on_loop
 async def test_a_gdb_without_python_shows_values_too(shapes, monkeypatch):
-    monkeypatch.setattr(start, "load_probes", lambda: ["-no-such-command"])
+    monkeypatch.setattr(start, "load_probes", lambda *more: ["-no-such-command"])
     async with Driver() as d:
         await d.start(shapes.launch(), shapes.at("here"))
         await d.stop()
@@ -182,3 +182,42 @@ async def test_optimised_frames_say_so_and_a_synthetic_pointer_is_not_null(tmp_p
 
     assert [frame.optimized for frame in frames[:2]] == [True, True]
     assert this.text in ("<synthetic pointer>", "<optimized out>")
+
+
+CONTAINERS = r"""
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+struct Shape { virtual ~Shape() = default; };
+struct Square : Shape { int width = 4; };
+
+int main() {
+    std::map<std::string, int> prices{{"apple", 3}, {"pear", 5}};
+    std::unordered_map<int, std::string> names{{7, "seven"}};
+    std::unique_ptr<Shape> owned = std::make_unique<Square>();
+    std::string text(3000, 'q');
+    const wchar_t *wide = L"wide";
+    return wide[0] == 0;  // @here
+}
+"""
+
+
+@on_loop
+async def test_entries_of_maps_real_types_and_lengths_are_told(tmp_path):
+    source = build(tmp_path, "containers.cpp", CONTAINERS, "-std=c++17")
+    async with Driver() as driver:
+        await driver.start(source.launch(), source.at("here"))
+        await driver.stop()
+        locals = await driver.locals()
+        asked = ('prices["pear"]', "names[7]", "*owned")
+        pear, seven, owned = [await driver.evaluate(each) for each in asked]
+        [width] = await driver.backend.children(owned.ref)
+        with pytest.raises(DebuggerError, match="there is no entry"):
+            await driver.evaluate('prices["plum"]')
+
+    assert (pear.text, seven.text, owned.type) == ("5", '"seven"', "Square")
+    assert (width.name, width.text) == ("width", "4")
+    assert locals["text"].endswith('"... (length 3000)')
+    assert locals["wide"].endswith('L"wide"')

@@ -1,6 +1,7 @@
 # mypy: ignore-errors
 """Runs inside gdb: what Rust's own syntax says of values, and gdb's evaluator does not know.
 
+Of C++ too the entries of maps, whose `operator[]` is seldom compiled in.
 Fields of fields of tuples, what is behind Rc, Arc, Box and references, elements and entries of
 containers, how many there are. Only memory is read: no function of the program is called, so
 `lock()` and `borrow()` take nothing.
@@ -95,7 +96,7 @@ def _element(value, index):
         return value[index]
     value, printer = _printed(value)
     if printer.display_hint() == "map":
-        raise CannotRead(f"{value.type} is indexed by its keys")
+        return _entry(value, index)
     count = 0
     for _, child in printer.children():
         if count == index:
@@ -111,7 +112,10 @@ def _entry(value, key):
         held = next(children, (None, None))[1]
         if held is not None and isinstance(each, gdb.Value):
             text = each.format_string()
-            if text[text.find('"') :] == json.dumps(key, ensure_ascii=False):
+            if isinstance(key, int):
+                if text == str(key):
+                    return held
+            elif text[text.find('"') :] == json.dumps(key, ensure_ascii=False):
                 return held
     raise CannotRead(f"there is no entry {json.dumps(key)}")
 
@@ -179,7 +183,7 @@ def _resolve(expression):
     return value
 
 
-def freezeframe_rust(packed, name):
+def freezeframe_path(packed, name):
     """Put what an expression means into a convenience variable; tells why it cannot."""
     expression = bytes.fromhex(packed).decode("utf-8")
     try:

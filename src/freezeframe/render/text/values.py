@@ -50,7 +50,7 @@ _POINTER = re.compile(r"0x[0-9a-f]+")
 _INDEX = re.compile(r"\d+|\[\d+\]")
 _RUST_POINTER = re.compile(r"^(?:&(?:mut )?|\*(?:mut|const) )+(?=\w)")
 #: what stands before the last word of a name, and its parameters: `std::vec::Vec<u8>` is a Vec
-_QUALIFIED = re.compile(r"^(?:const |struct |class )?(?:[\w$]+(?:::|\.))*([\w$]+)(?:<.*>)?$")
+_QUALIFIED = re.compile(r"^(?:const |struct |class |union )?(?:[\w$]+(?:::|\.))*([\w$]+)(?:<.*>)?$")
 
 
 def right_side(value: Value, limit: int) -> str:

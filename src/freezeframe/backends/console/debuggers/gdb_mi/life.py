@@ -131,7 +131,7 @@ class GdbLife(GdbFamily):
     async def _prepare(self, printers: Sequence[str], further: Sequence[str] = ()) -> None:
         """Tell gdb everything at once. Raises LaunchFailed where it refuses one of *further*."""
         more = (gdb.FORKS_PROBE,) if self._kin.followed else ()
-        probes = start.load_probes(*more, *((gdb.RUST_PROBE,) if self._rust else ()))
+        probes = start.load_probes(*more, gdb.RUST_PROBE)
         lines = self._lines()
         probes += [lines] if lines is not None else []
         keeping = start.keep_indexes() if isinstance(self.target, Launch) else []

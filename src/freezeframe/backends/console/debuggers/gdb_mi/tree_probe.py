@@ -15,12 +15,15 @@ _GONE = "<optimized out>"
 _UNSET = "<not initialised yet>"
 _ELEMENTS = 50
 _DEEPEST = 4
+#: characters of a text that are shown, and bytes that its end is looked for in
+_CHARACTERS, _FAR = 200, 1 << 20
 #: of a whole answer; what comes then is told as text
 _NODES = 1500
 _SMART = re.compile(r"std::(__\w+::)?(unique|shared)_ptr<")
 _INNER_RUST = re.compile(r"(core|alloc|std|hashbrown)::")
 _SIZE = re.compile(r"(?:length |size=|with )(\d+)")
 _PLAIN = re.compile(r"[\w:$]+((\.|->)\w+|\[\d+\])*")
+_WIDE = ("wchar_t", "char8_t", "char16_t", "char32_t")
 _STRUCTS = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 _REFERENCES = (gdb.TYPE_CODE_REF, getattr(gdb, "TYPE_CODE_RVALUE_REF", gdb.TYPE_CODE_REF))
 
@@ -83,7 +86,10 @@ class FreezeframeTree:
         if len(children) == 1 and children[0][0] in ("_M_elems", "_M_i"):
             # An array or an atomic of the standard library: its only member is what it is.
             return [name, str(declared), *children[0][2:]]
-        return [name, str(declared), "", expression, count, children]
+        kind = str(declared)
+        if bare.code == gdb.TYPE_CODE_UNION and not self.rust and not kind.startswith("union"):
+            kind = f"union {kind}"  # as C calls it: C++ leaves the word out
+        return [name, kind, "", expression, count, children]
 
     def _really(self, value):
         """An object as what it is, not as what it is seen as."""
@@ -93,7 +99,24 @@ class FreezeframeTree:
         return value.address.cast(real.pointer()).dereference()
 
     def _text(self, value):
-        return value.format_string(max_elements=200)
+        text = value.format_string(max_elements=_CHARACTERS)
+        length = self._length(value) if text.endswith('"...') else None
+        return text if length is None else f"{text} (length {length})"
+
+    def _length(self, value):
+        """How long a text is that is not shown as a whole; None where that cannot be told."""
+        bare = value.type.strip_typedefs()
+        if bare.code == gdb.TYPE_CODE_ARRAY:
+            low, high = bare.range()
+            return high - low + 1
+        if bare.code == gdb.TYPE_CODE_PTR:
+            size = bare.target().sizeof
+            where = gdb.selected_inferior().search_memory(int(value), _FAR, b"\0" * size)
+            return None if where is None else (where - int(value)) // size
+        printer = gdb.default_visualizer(value)
+        said = printer.to_string() if hasattr(printer, "to_string") else None
+        length = getattr(said, "length", None)
+        return length if isinstance(length, int) and length >= 0 else None
 
     def _pointer(self, leaf, value, expression, depth, through=None):
         """A pointer; *through* is the smart pointer that holds it."""
@@ -102,7 +125,9 @@ class FreezeframeTree:
         if behind is None or behind.code in (gdb.TYPE_CODE_VOID, gdb.TYPE_CODE_FUNC):
             leaf[2] = self._text(value)
             return leaf
-        if behind.code == gdb.TYPE_CODE_INT and behind.sizeof == 1:
+        if (behind.code == gdb.TYPE_CODE_INT and behind.sizeof == 1) or (
+            not self.rust and str(behind.unqualified()) in _WIDE
+        ):
             leaf[2] = self._text(value)
             return leaf
         address = int(value) & ((1 << 64) - 1)
@@ -327,6 +352,8 @@ def freezeframe_trees(packed):
     for expression in spec["expressions"]:
         try:
             value = gdb.parse_and_eval(expression)
+            if value.type.strip_typedefs().code in _STRUCTS:
+                value = tree._really(value)
             told.append(tree.node(expression, value, expression, _DEEPEST))
         except gdb.error:
             told.append(None)

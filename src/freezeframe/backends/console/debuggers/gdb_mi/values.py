@@ -26,6 +26,8 @@ from .shapes import (
     variables_of,
 )
 
+#: what gdb shows of a base class without members, and of a text that it cuts
+_PERHAPS_MORE = re.compile(r'^\{\}$|"\.\.\.$')
 #: all that gdb says of a reference when it is asked for the value of an expression
 _UNFOLLOWED = re.compile(r"@0x[0-9a-f]+")
 #: an expression that may do something: evaluated once and never again
@@ -202,20 +204,22 @@ class Values(Objects):
         """Return a value. Raises EvaluationFailed in gdb's words."""
         try:
             return await self._evaluate(expression, place)
-        except EvaluationFailed:
-            if not self.rust or not self.python or expression.startswith("$"):
+        except EvaluationFailed as error:
+            # Elements of C++'s maps are a function's result, which is seldom compiled in.
+            knows = self.rust or "operator[]" in error.message
+            if not knows or not self.python or expression.startswith("$"):
                 raise
-            return await self._as_rust(expression, place)
+            return await self._as_path(expression, place)
 
-    async def _as_rust(self, expression: str, place: Place | None) -> RawValue:
-        """Return what a path in Rust's own syntax means, which gdb's evaluator does not know."""
+    async def _as_path(self, expression: str, place: Place | None) -> RawValue:
+        """Return what a path of fields, indexes and keys means that gdb's evaluator refuses."""
         where = "" if place is None else at(place.thread, place.level)
         self._paths += 1
         variable = f"freezeframe_{self._paths}"
         packed = expression.encode().hex()
         try:
             said = await self._line.cli(
-                f"python freezeframe_rust('{packed}', '{variable}')",
+                f"python freezeframe_path('{packed}', '{variable}')",
                 where=where,
                 timeout_s=self._value_s * 3,
             )
@@ -273,7 +277,8 @@ class Values(Objects):
             address,
             opaque=bool(ref) and bool(FOLDED.fullmatch(text)),
         )
-        if not value.ref or place is None:
+        # `{}` may be a base class of what is there.
+        if place is None or (not value.ref and not _PERHAPS_MORE.search(value.text)):
             return value
         if not grown:
             return (await self._follow([value], where))[0]
