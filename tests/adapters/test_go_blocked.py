@@ -65,6 +65,12 @@ def test_a_hang_shows_where_each_goroutine_waits_and_stays_as_it_is(dbg, native)
     dbg("start", p.name, "--no-wait", "-b", p.at("reads"))
     dbg.data("await")
     dbg.data("breakpoint", "remove", "--all")
+    # A halt would end a step.
+    stepping = dbg.data("next", "--timeout", "0.1")
+    assert stepping["state"] == "running"
+    assert not stepping["stacks"]
+    assert "which ends the step" in stepping["notes"][-1]
+    dbg.data("pause")
 
     def seen() -> dict[str, Data]:
         command = "await" if dbg.data("status")["sessions"][0]["state"] == "running" else "continue"

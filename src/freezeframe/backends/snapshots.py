@@ -35,9 +35,10 @@ class TakesSnapshots(Protocol):
 class HaltsBriefly(Protocol):
     """A backend that sees a program only while that stands."""
 
-    def halt_briefly(self) -> AbstractAsyncContextManager[bool]:
+    def halt_briefly(self) -> AbstractAsyncContextManager[bool | None]:
         """Halt a running program and let it go on afterwards, without a stop being reported.
 
-        False, and the program is left alone, where that cannot be or would change more. A stop of
-        the program's own that comes at the same time is reported as always.
+        The program is left alone where that cannot be (None), or where a step is under way that
+        would end with it (False). A stop of the program's own that comes at the same time is
+        reported as always.
         """

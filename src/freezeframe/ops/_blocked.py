@@ -21,6 +21,7 @@ from freezeframe.session.session import Session
 
 _MOST_THREADS = 8
 _DEEPEST = 60
+_IN_STEP = "where it waits is shown by dbg pause, which ends the step"
 #: Frames of the user's own whose variables are shown, of each thread that was halted briefly.
 _LOOKS = 2
 #: How long a program is kept halted to be looked at, and how many threads at most are.
@@ -59,7 +60,9 @@ async def _with_halt(session: Session, backend: HaltsBriefly, report: StopReport
             return report
         try:
             async with backend.halt_briefly() as halted:
-                if not halted:
+                if halted is False:
+                    return replace(report, notes=(*report.notes, _IN_STEP))
+                if halted is None:
                     return report
                 stacks, missing = await _halted_stacks(session.require_backend())
         except DebuggerError:

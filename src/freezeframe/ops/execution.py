@@ -75,17 +75,37 @@ async def _answer(
         return running_report(ctx, session, None, trail=trail)
     got = await wait_for_news(session, ticket, clock.left_s)
     if got is None:
-        report = running_report(ctx, session, clock.waited_s, trail=trail)
-        report = await with_stacks(session, report, paused=paused)
-        if session.phase is Phase.RUNNING or report.state != Phase.RUNNING.value:
-            return report
-        # It stopped or ended while it was looked at.
-        got = await wait_for_news(session, ticket, 0)
-        if got is None:
-            return running_report(ctx, session, clock.waited_s, trail=trail)
+        return await _no_news(ctx, session, ticket, clock, trail, paused=paused)
+    return await _news(ctx, session, got, trail)
+
+
+async def _news(
+    ctx: Context, session: Session, got: tuple[Session, Moment], trail: tuple[StepTrail, ...]
+) -> StopReport:
     stopped, moment = got
     ended = () if session.live or stopped is session else (f"{session.name} has ended",)
     return await stop_report(ctx, stopped, moment, trail=trail, notes=ended)
+
+
+async def _no_news(
+    ctx: Context,
+    session: Session,
+    ticket: Ticket,
+    clock: _Clock,
+    trail: tuple[StepTrail, ...],
+    *,
+    paused: bool = False,
+) -> StopReport:
+    """Report a program that did not stop in time, with where its threads are."""
+    report = running_report(ctx, session, clock.waited_s, trail=trail)
+    report = await with_stacks(session, report, paused=paused)
+    if session.phase is Phase.RUNNING or report.state != Phase.RUNNING.value:
+        return report
+    # It stopped or ended while it was looked at.
+    got = await wait_for_news(session, ticket, 0)
+    if got is None:
+        return running_report(ctx, session, clock.waited_s, trail=trail)
+    return await _news(ctx, session, got, trail)
 
 
 async def _resume(session: Session, act: Callable[[], Awaitable[None]]) -> Ticket:
@@ -215,7 +235,7 @@ async def _step(
             return await _answer(ctx, session, ticket, clock, tuple(trail), wait=False)
         got = await wait_for_news(session, ticket, clock.left_s, own_s=_STEP_S)
         if got is None:
-            return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
+            return await _no_news(ctx, session, ticket, clock, tuple(trail))
         stopped, moment = got
         if not instruction and stopped is session:
             got = await _to_users_code(session, kind, before, moment, clock)

@@ -10,12 +10,14 @@ from typing import Annotated
 from freezeframe.backends.backend import Core, Feature, Launch
 from freezeframe.errors import NoSession
 from freezeframe.model.answers import Ended, SessionInfo, SessionList, Status, StopReport
+from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 from freezeframe.session.waiting import Ticket
 from freezeframe.session.waiting import wait as wait_for_news
 
 from . import _programs
 from ._arguments import FirstStop, Timeout
+from ._blocked import with_stacks
 from ._context import Context
 from ._launching import start_again
 from ._registry import Arg, Effect, Needs, op
@@ -66,7 +68,12 @@ async def restart(
     got = await wait_for_news(session, ticket, left if wait else 0)
     if got is None:
         waited = time.monotonic() - began if wait else None
-        return running_report(ctx, session, waited, notes=notes, first=True)
+        report = running_report(ctx, session, waited, notes=notes, first=True)
+        report = await with_stacks(session, report)
+        # It may have stopped while it was looked at.
+        got = None if session.phase is Phase.RUNNING else await wait_for_news(session, ticket, 0)
+    if got is None:
+        return report
     return await stop_report(ctx, got[0], got[1], notes=notes, first=True)
 
 

@@ -258,7 +258,7 @@ class DapBackend:
     async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
         return await snapshot(self._link.wire, stacks=stacks)
 
-    def halt_briefly(self) -> AbstractAsyncContextManager[bool]:
+    def halt_briefly(self) -> AbstractAsyncContextManager[bool | None]:
         return self._link.brief_halt.hold()
 
     async def _told_frames(

@@ -52,16 +52,19 @@ class BriefHalt:
         return ours
 
     @contextlib.asynccontextmanager
-    async def hold(self) -> AsyncIterator[bool]:
-        """Keep the program halted; False where it is not, because that would change something."""
+    async def hold(self) -> AsyncIterator[bool | None]:
+        """Keep the program halted; see `HaltsBriefly.halt_briefly`."""
         link = self._link
-        if not link.adapter.stops.halts_unseen or link.stops.in_step or self.turn.locked():
+        if not link.adapter.stops.halts_unseen or self.turn.locked():
+            yield None
+            return
+        if link.stops.in_step:
             yield False
             return
         async with self.turn:
             stopped = await self._halt()
             if stopped is None:
-                yield False
+                yield None
                 return
             try:
                 yield True
