@@ -28,7 +28,9 @@ def own(stack: Data) -> Data:
 
 def test_a_hang_shows_where_each_thread_waits_while_it_runs(dbg, write_program, debugger):
     p = write_program("stuck.rb", DEADLOCK)
-    dbg("start", p.name, "--no-wait")
+    dbg.data("break", p.at("locks"), "-c", "false")
+    # The program is not read yet when its breakpoints are set.
+    assert "rejected" not in dbg("start", p.name, "--no-wait").out
 
     def seen() -> Data:
         report = dbg.data("await", "--timeout", "0.1")

@@ -80,7 +80,8 @@ module DEBUGGER__
 
       def bind_lines(path)
         roots = all_code.select { |iseq| (iseq.absolute_path || iseq.path) == path }
-        loaded = !roots.empty?
+        # Before the program is read there is code of its name already, in which nothing stands.
+        loaded = roots.any? { |iseq| !iseq.trace_points.empty? }
         outline = loaded ? outline_of(roots) : compiled(path)
         @wanted.fetch(path, []).map { |point, line| bind_line(path, point, line, outline, loaded) }
       end
