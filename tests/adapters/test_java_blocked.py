@@ -7,7 +7,7 @@ import os
 import pytest
 
 from harness import facts, programs
-from harness.reports import place
+from harness.reports import place, texts
 
 
 @pytest.mark.own_daemon
@@ -82,3 +82,39 @@ def test_a_deadlock_is_told_with_who_holds_what_and_the_program_runs_on(dbg, pro
     dbg.data("pause")
     listed = {each["name"]: each["state"] for each in dbg.data("threads")["threads"]}
     assert listed["two"].endswith("held by thread one")
+
+
+_HOT = """\
+class Hot {
+    static int step(int number, StringBuilder seen) {
+        return number + seen.length(); // @step
+    }
+
+    public static void main(String[] args) {
+        StringBuilder seen = new StringBuilder();
+        int total = 0;
+        for (int i = 0; i < 300; i++) {
+            total = step(i, seen);
+        }
+        System.out.println(total); // @end
+    }
+}
+"""
+
+
+@pytest.mark.own_daemon
+def test_a_false_condition_is_passed_without_a_word_to_the_daemon(dbg, project):
+    tap = project / "tap.jsonl"
+    dbg.env["FREEZEFRAME_CONSOLE_TAP"] = str(tap)
+    p = programs.write("Hot.java", _HOT, project)
+    dbg.data("break", p.at("step"), "--condition", "number == 250 && seen != null")
+
+    report = dbg.data("start", p.name)
+
+    assert (place(report), texts(report)["number"]) == (p.at("step"), "250")
+    assert tap.read_text().count("ff_eval") == 1
+    dbg.data("breakpoint", "remove", "1")
+    # One that may change the program is evaluated once a pass.
+    dbg.data("break", p.at("step"), "--condition", "seen.append(1).length() == 3")
+    report = dbg.data("continue")
+    assert texts(report)["number"] == "253"

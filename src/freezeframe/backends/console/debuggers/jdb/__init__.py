@@ -63,6 +63,8 @@ _INSTALL = ("apt install openjdk-17-jdk-headless", "brew install openjdk")
 _AGENT = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:5005"
 #: variables that Kotlin's compiler makes to tell debuggers what it has inlined; always 0
 _MARKERS = ("$i$f$", "$i$a$")
+#: calls, assignments and increments in an expression
+_ACTS = re.compile(r"[\w$\]\)]\s*\(|(?<![=!<>])=(?!=)|\+\+|--|\bnew\b")
 #: the address in the words of a machine that listens
 _ADDRESS = re.compile(r"jdwp[=:]\S*?address=(?P<address>[^,\s]+)")
 
@@ -75,6 +77,7 @@ class Jdb(Spelling):
     asynchronous = True
     returns_when_run = True
     typed_filters = True
+    own_conditions = True
     filters = (
         ExceptionFilter("uncaught", "exceptions that nobody catches", default=True),
         ExceptionFilter("raised", "every exception that your own code raises or catches"),
@@ -208,10 +211,14 @@ class Jdb(Spelling):
             told = _answer(text)
             return Made(told["number"], told.get("path"), told.get("line"), told["verified"])
 
+        # A false one costs no word of ours; what may change the program is evaluated once, by us.
+        verb: tuple[str, ...] = ("ff_break",)
+        if condition is not None and not _ACTS.search(condition):
+            verb = ("ff_break_if", condition)
         if location.function is not None:
             module = f"{location.module}." if location.module else ""
-            return Ask(_command("ff_break", module + location.function), read)
-        return Ask(_command("ff_break", location.file or "", str(location.line)), read)
+            return Ask(_command(*verb, module + location.function), read)
+        return Ask(_command(*verb, location.file or "", str(location.line)), read)
 
     def unbreak(self, number: str) -> str:
         return f"ff_unbreak {number}"

@@ -20,14 +20,17 @@ final class Marks {
         final int number;
         final String file;
         final String function;
+        /** Nothing is to be known of a pass for which this is false; null for none. */
+        final String condition;
         int line;
         final List<BreakpointRequest> set = new ArrayList<>();
 
-        Mark(int number, String file, int line, String function) {
+        Mark(int number, String file, int line, String function, String condition) {
             this.number = number;
             this.file = file;
             this.line = line;
             this.function = function;
+            this.condition = condition;
         }
     }
 
@@ -60,8 +63,8 @@ final class Marks {
         marks.values().forEach(this::bindLoaded);
     }
 
-    synchronized Map<String, Object> add(String file, int line, String function) throws Complaint {
-        Mark mark = new Mark(last + 1, file, line, function);
+    synchronized Map<String, Object> add(String file, int line, String function, String condition) throws Complaint {
+        Mark mark = new Mark(last + 1, file, line, function, condition);
         boolean known = file != null ? settleLine(mark) : settleFunction(mark);
         last++;
         marks.put(mark.number, mark);
@@ -223,6 +226,7 @@ final class Marks {
                     BreakpointRequest request = vm.eventRequestManager().createBreakpointRequest(location);
                     request.setSuspendPolicy(EventRequest.SUSPEND_ALL);
                     request.putProperty("number", mark.number);
+                    request.putProperty("condition", mark.condition);
                     request.enable();
                     mark.set.add(request);
                 }

@@ -116,8 +116,9 @@ final class Probe {
             case "ff_attach":
                 return attach(words.get(0), words.get(1));
             case "ff_break":
-                return words.size() > 1 ? marks.add(words.get(0), Integer.parseInt(words.get(1)), null)
-                    : marks.add(null, 0, words.get(0));
+                return breakAt(words, null);
+            case "ff_break_if":
+                return breakAt(words.subList(1, words.size()), words.get(0));
             case "ff_unbreak":
                 marks.remove(Integer.parseInt(words.get(0)));
                 return "";
@@ -170,6 +171,11 @@ final class Probe {
             case "ff_pop" -> popFrames(thread(words.get(0)), Integer.parseInt(words.get(1)));
             default -> new Raw(stage, sources).answer(command, words);
         };
+    }
+
+    private Object breakAt(List<String> words, String condition) throws Complaint {
+        return words.size() > 1 ? marks.add(words.get(0), Integer.parseInt(words.get(1)), null, condition)
+            : marks.add(null, 0, words.get(0), condition);
     }
 
     // --- how a program comes to be

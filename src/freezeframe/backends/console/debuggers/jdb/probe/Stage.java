@@ -50,6 +50,8 @@ final class Stage {
     private final Deque<EventSet> pending = new ArrayDeque<>();
     /** The program's own code runs for us; whatever it meets is passed. */
     volatile ThreadReference invoking;
+    /** A condition is evaluated where events are heard: nothing may run that makes any. */
+    private boolean judging;
     ThreadReference current;
     ObjectReference exception;
     boolean caught;
@@ -288,7 +290,7 @@ final class Stage {
             }
             if (event instanceof MethodExitEvent exit) {
                 left(exit);
-            } else if (event instanceof BreakpointEvent hit) {
+            } else if (event instanceof BreakpointEvent hit && !isPassed(hit)) {
                 numbers.add(String.valueOf(hit.request().getProperty("number")));
                 current = hit.thread();
                 stop = true;
@@ -326,6 +328,22 @@ final class Stage {
         }, "returned");
         telling.setDaemon(true);
         telling.start();
+    }
+
+    /** Whether the condition of a breakpoint is false. Where that takes a call, the user's side decides. */
+    private boolean isPassed(BreakpointEvent hit) {
+        if (!(hit.request().getProperty("condition") instanceof String condition)) {
+            return false;
+        }
+        judging = true;
+        try {
+            World world = new World(this, hit.thread(), 0);
+            return !Arithmetic.truth(world, Eval.evaluate(world, condition));
+        } catch (Complaint | VMDisconnectedException unknown) {
+            return false;
+        } finally {
+            judging = false;
+        }
     }
 
     private void left(MethodExitEvent exit) {
@@ -427,7 +445,7 @@ final class Stage {
     Value invoke(ThreadReference thread, Object on, Method method, List<? extends Value> arguments, boolean above)
         throws Complaint {
         int how = ObjectReference.INVOKE_SINGLE_THREADED | (above ? ObjectReference.INVOKE_NONVIRTUAL : 0);
-        if (thread == null) {
+        if (thread == null || judging) {
             throw new Complaint("no thread can run it");
         }
         invoking = thread;
