@@ -117,3 +117,34 @@ async def test_maven_runs_tests_in_its_own_process(tmp_path):
     argv = (got.interpreter or "", *got.interpreter_args, got.program, "--version")
     ran = await run(argv, cwd=str(tmp_path), env={**os.environ, **got.env}, timeout_s=60)
     assert "Apache Maven" in ran.out
+
+
+@on_loop
+async def test_prove_is_read_as_the_perl_that_runs_a_test(tmp_path):
+    write(tmp_path / "t" / "a.t", "print qq(1..1\\nok 1\\n);")
+    bad = write(tmp_path / "t" / "b.t", "print qq(1..1\\nnot ok 1\\n); exit 1;")
+    deep = write(tmp_path / "t" / "more" / "c.t", "print qq(1..1\\nok 1\\n);")
+
+    one = await found(tmp_path, "prove -lv -I inc t/a.t -w :: --fast x")
+    several = await found(tmp_path, "prove")
+    with_rest = await found(tmp_path, "prove -r t/more")
+    with pytest.raises(NotFound, match="no tests in nowhere"):
+        await found(tmp_path, "prove nowhere")
+
+    assert one.program.program == str(tmp_path / "t" / "a.t")
+    assert one.program.interpreter_args == ("-w", "-Ilib", "-Iinc")
+    assert one.program.args == ("--fast", "x")
+    assert one.line.env["HARNESS_ACTIVE"] == "1"
+    assert several.program.program == bad
+    assert with_rest.program.program == deep
+
+
+@on_loop
+async def test_gradle_is_refused_with_what_was_typed(tmp_path):
+    write(tmp_path / "gradlew", "#!/bin/sh\n", executable=True)
+
+    with pytest.raises(UsageError) as refused:
+        await found(tmp_path, "./gradlew test --tests Cart")
+
+    assert refused.value.next is not None
+    assert refused.value.next.startswith("./gradlew test --tests Cart --debug-jvm & ")

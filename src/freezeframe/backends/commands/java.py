@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+import shlex
 
 from freezeframe.errors import NotFound, UsageError
 
@@ -134,13 +134,11 @@ def _project_above(folder: str) -> str:
 
 async def gradle(line: CommandLine, tools: Tools) -> Program:
     """Gradle runs tests in a daemon's child; it says itself how a debugger comes there."""
-    tried = " ".join(line.words)
-    task = re.search(r"\b(test|run|bootRun)\b", tried)
-    verb = task[1] if task else "test"
+    words = [each for each in line.words if each != "--debug-jvm"]
     raise UsageError(
-        f"`{tried}` runs its program in a process of Gradle's own, which waits for a debugger "
-        f"with --debug-jvm.",
-        next=f"{line.words[0]} {verb} --debug-jvm &  # then: dbg attach localhost:5005",
+        f"`{shlex.join(words)}` runs its program in a process of Gradle's own, which waits for a "
+        "debugger with --debug-jvm.",
+        next=f"{shlex.join(words)} --debug-jvm &  # then: dbg attach localhost:5005 -b FILE:LINE",
     )
 
 

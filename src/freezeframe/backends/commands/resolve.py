@@ -8,7 +8,20 @@ from collections.abc import Mapping
 
 from freezeframe.errors import NotFound, UsageError
 
-from . import cargo, go, java, make, node, npm, python, ruby, scripting, scripts, wrappers
+from . import (
+    cargo,
+    go,
+    java,
+    make,
+    node,
+    npm,
+    prove,
+    python,
+    ruby,
+    scripting,
+    scripts,
+    wrappers,
+)
 from .line import CommandLine, Program, Resolved, Step, Tools
 
 #: commands that run commands that run commands
@@ -21,6 +34,7 @@ _COMMANDS: Mapping[str, Step] = {
     **go.COMMANDS,
     **java.COMMANDS,
     **make.COMMANDS,
+    **prove.COMMANDS,
     **ruby.COMMANDS,
     **scripting.COMMANDS,
     **node.COMMANDS,
