@@ -8,6 +8,7 @@ import secrets
 import socket
 import sys
 from contextlib import suppress
+from types import ModuleType
 from typing import Any, NoReturn
 
 from freezeframe.errors import FreezeframeError, UsageError, UserError
@@ -54,7 +55,7 @@ def run(argv: list[str]) -> int:
 
 
 async def _serve(all_tools: bool, port: int | None, budget: int | None, structured: bool) -> None:
-    from . import server as mcp
+    mcp = _loaded()
     from .bridge import Bridge
     from .tools import tools
 
@@ -73,6 +74,26 @@ async def _serve(all_tools: bool, port: int | None, budget: int | None, structur
             await mcp.serve_http(server, door, token)
     finally:
         bridge.close()
+
+
+def _loaded() -> ModuleType:
+    """Return the server's module, with the package `mcp` under it.
+
+    That has hundreds of pydantic models, of which a client uses a few: each is built when it is
+    used first, and nothing is collected meanwhile.
+    """
+    import gc
+
+    import pydantic
+
+    gc.disable()
+    pydantic.BaseModel.model_config["defer_build"] = True
+    try:
+        from . import server
+    finally:
+        gc.enable()
+    gc.freeze()
+    return server
 
 
 def _listening(port: int) -> socket.socket:
