@@ -23,7 +23,7 @@ def test_the_program_runs_with_the_interpreter_directory_and_environment_of_the_
     report = dbg.data("start", "whoami.py", "a b", "--", "-c", env={"COLOUR": "blue"})
 
     version = debugger.interpreter.version
-    assert printed(report) == f"{version} {project} blue ['{project}/whoami.py', 'a b', '-c']\n"
+    assert printed(report) == f"{version} {project} blue ['whoami.py', 'a b', '-c']\n"
 
 
 def test_the_environment_and_directory_can_be_given(dbg, write_program, project):

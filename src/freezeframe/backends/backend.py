@@ -56,6 +56,8 @@ class Launch:
     interpreter_args: tuple[str, ...] = ()  # that runtime's own: `-O`, `--import tsx`, `-Ilib`
     #: adapter-specific launch arguments, merged last
     options: Mapping[str, object] = field(default_factory=dict)
+    #: `program` as the user wrote it, where that means the same in `cwd`; what it sees as its name
+    written: str | None = None
     #: how `program` was made of its source; None: it was there
     recipe: Recipe | None = None
 

@@ -45,6 +45,11 @@ from ._registry import Arg, Effect, op
 from .breakpoints import enter
 
 
+def _as_written(path: str, words: tuple[str, ...], cwd: str) -> str | None:
+    """Return the word of a command line that names the file at *path* in *cwd*."""
+    return next((w for w in words if w and os.path.abspath(os.path.join(cwd, w)) == path), None)
+
+
 @op(
     "start",
     aliases=("launch", "run PROGRAM", "debug"),
@@ -158,6 +163,7 @@ async def start(
         if interpreter and os.sep in interpreter
         else interpreter,
         interpreter_args=meant.interpreter_args,
+        written=_as_written(path, (program or "", *args), os.path.abspath(directory)),
         recipe=recipe,
     )
     source = recipe.source if recipe is not None else "" if meant.module else path

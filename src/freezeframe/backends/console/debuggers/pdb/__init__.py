@@ -89,7 +89,8 @@ class Pdb(Spelling):
         if not isinstance(target, Launch):
             raise Unsupported("pdb only starts programs.", next="dbg start PROGRAM")
         kind = "module" if target.module else "script"
-        words = (_PROBE, "{read}", "{write}", str(python.TEXT_PROBE), kind, target.program)
+        named = target.program if target.module else target.written or target.program
+        words = (_PROBE, "{read}", "{write}", str(python.TEXT_PROBE), kind, named)
         runtime = (python.interpreter(target, config.interpreter), *target.interpreter_args)
         return Begin(
             (*runtime, *config.args, *words, *target.args),

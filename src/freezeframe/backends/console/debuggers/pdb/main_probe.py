@@ -451,23 +451,24 @@ class Debugger(pdb.Pdb):
 def prepare(kind: str, name: str, args: list[str]) -> tuple[Any, types.ModuleType]:
     """Make this process what `python NAME` or `python -m NAME` would be, up to its first line."""
     main = types.ModuleType("__main__")
-    main.__dict__["__builtins__"] = __builtins__
-    if kind == "module":
-        sys.path.insert(0, os.getcwd())
+    main.__dict__.update(__builtins__=__builtins__, __annotations__={}, __cached__=None)
+    if kind == "module" or os.path.isdir(name):
+        inside = kind != "module"
+        sys.path.insert(0, os.path.abspath(name) if inside else os.getcwd())
         sys.argv = ["-m", *args]
-        _, spec, code = runpy._get_module_details(name)  # type: ignore[attr-defined]
-        sys.argv = [code.co_filename, *args]
+        sought = "__main__" if inside else name
+        del sys.modules["__main__"]  # we, who are not what is sought
+        _, spec, code = runpy._get_module_details(sought)  # type: ignore[attr-defined]
+        sys.argv = [name if inside else code.co_filename, *args]
         main.__spec__, main.__loader__ = spec, spec.loader
         main.__package__ = spec.parent
         main.__file__ = code.co_filename
     else:
-        sys.argv = [name, *args]
-        file = os.path.join(name, "__main__.py") if os.path.isdir(name) else name
-        sys.path.insert(0, name if os.path.isdir(name) else os.path.dirname(os.path.realpath(name)))
-        main.__file__ = file
-        main.__dict__["__cached__"] = None
-        with io.open_code(file) as source:
-            code = compile(source.read(), file, "exec", dont_inherit=True)
+        sys.argv, name = [name, *args], os.path.abspath(name)
+        sys.path.insert(0, os.path.dirname(os.path.realpath(name)))
+        main.__file__ = name
+        with io.open_code(name) as source:
+            code = compile(source.read(), name, "exec", dont_inherit=True)
     sys.modules["__main__"] = main
     return code, main
 

@@ -138,7 +138,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     env = dict(target.env)
     # Without it every child that did not get -X frozen_modules=off warns on its own stderr.
     env.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    what = ("-m", target.program) if target.module else (target.program,)
+    what = ("-m", target.program) if target.module else (target.written or target.program,)
     argv = (
         interpreter,
         *target.interpreter_args,

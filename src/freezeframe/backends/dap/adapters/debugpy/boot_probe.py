@@ -46,6 +46,7 @@ def main() -> None:
     _hurry(_keep_the_secret, _skip_descriptions, _skip_pause, _hide_this_file)
     _hurry(_end_without_a_record, _stop_in_templates, _fork_when_refused)
     _hurry(lambda: _lead_children(package, cache))
+    _hurry(lambda: _beside("plain_probe.py")["install"](cli))
     _leave_the_stage()
     cli.main()
 

@@ -1,0 +1,47 @@
+"""A Python program finds under a debugger what it finds without one."""
+
+from __future__ import annotations
+
+import subprocess
+import zipapp
+
+import pytest
+
+from harness.interpreters import interpreters
+
+_SHOW = """\
+import os, sys, threading
+
+names = sorted(name for name in globals() if name.startswith("__"))
+spec = __spec__ and __spec__.name
+print(sys.argv, sys.path[:2], __name__, repr(__package__), spec, __file__)
+print(names, "DEBUGPY_RUNNING" in os.environ)
+thread = threading.Thread(target=lambda: print(threading.current_thread().name))
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("python", [interpreters()[0], interpreters()[-1]], ids=str)
+def test_a_program_sees_the_names_and_paths_of_a_plain_run(dbg, write_program, python):
+    path = write_program("show.py", _SHOW).path
+    inside = path.parent / "inside"
+    (inside / "pkg").mkdir(parents=True)
+    (inside / "__main__.py").write_text(_SHOW)
+    (inside / "pkg" / "show.py").write_text(_SHOW)
+    zipapp.create_archive(inside, path.parent / "app.pyz")
+
+    ways = {
+        "debugpy": (("show.py", "a"), ("inside/pkg/show.py",), ("app.pyz",), ("inside",)),
+        "pdb": (("show.py", "a"), ("-m", "inside.pkg.show", "b"), ("inside",)),
+    }
+    for adapter, lines in ways.items():
+        for line in lines:
+            plain = subprocess.run(
+                [python.path, *line], cwd=path.parent, capture_output=True, text=True, timeout=30
+            )
+            started = dbg("start", python.path, "--adapter", adapter, "--", *line)
+            shown = [each for each in started.out.splitlines() if each.startswith("| ")]
+            whole = dbg("output", "--all").out if "chars…" in started.out else "\n".join(shown)
+            said = [each.removeprefix("| ") for each in whole.splitlines() if each[:2] == "| "]
+            assert said == plain.stdout.splitlines(), (adapter, line, str(started))
