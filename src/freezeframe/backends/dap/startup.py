@@ -105,6 +105,9 @@ async def _first_failure(launching: Answer) -> DebuggerError | None:
 
 async def _initialize(link: Link) -> dict[str, Any]:
     """Return the adapter's capabilities. Says so when what was dialled is no adapter."""
+    timeouts = link.config.timeouts
+    # A process that runs already may have much to do.
+    joins = isinstance(link.target, Attach) and link.target.pid is not None
     try:
         return await link.wire.request(
             "initialize",
@@ -122,7 +125,7 @@ async def _initialize(link: Link) -> dict[str, Any]:
                 "supportsStartDebuggingRequest": True,
                 "supportsMemoryReferences": True,
             },
-            timeout_s=link.config.timeouts.initialize_s,
+            timeout_s=timeouts.request_s if joins else timeouts.initialize_s,
         )
     except DebuggerTimeout:
         stream = link.plan.stream if link.plan is not None else None

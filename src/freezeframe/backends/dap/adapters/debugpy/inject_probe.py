@@ -19,6 +19,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,6 +27,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PATIENCE_S = 60.0
 #: How long a verdict that was sent may take to be read.
 _ARRIVAL_S = 1.0
+#: How long another debugger may take to leave the process.
+_LEAVING_S = 2.0
 #: Callers whose words are kept, and how many bytes of each.
 _MOST_CALLERS = 100
 _LONGEST_VERDICT = 10_000
@@ -61,7 +64,7 @@ def main() -> None:
                 _run_by_interpreter(int(pid), code)
                 verdict = listener.wait(_PATIENCE_S)
             else:
-                words = _run_by_debugger(package, int(pid), code)
+                words = _run_when_free(package, int(pid), code)
                 # What it ran has ended: its verdict is here, or will never be.
                 verdict = listener.wait(_ARRIVAL_S)
             if verdict is None:
@@ -195,6 +198,38 @@ def _run_by_interpreter(pid: int, code: str) -> None:
         if isinstance(error, PermissionError):
             raise _not_permitted(pid) from None
         raise Refusal(f"no code can be brought into process {pid}: {error}.") from None
+
+
+def _run_when_free(package: str, pid: int, code: str) -> str:
+    """Do so once no other debugger traces the process: one that is leaving does for a moment."""
+    end = time.monotonic() + _LEAVING_S
+    while True:
+        while (tracer := _tracer(pid)) and time.monotonic() < end:
+            threading.Event().wait(0.05)
+        if tracer:
+            raise Refusal(f"process {pid} is traced by {_name(tracer)}.", f"ps -p {tracer}")
+        words = _run_by_debugger(package, pid, code)
+        # It may have come between.
+        if "ptrace: Operation not permitted" not in words or not _tracer(pid):
+            return words
+
+
+def _name(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return f"{file.read().strip()} (pid {pid})"
+    except OSError:
+        return f"process {pid}"
+
+
+def _tracer(pid: int) -> str:
+    """Return the process that traces another one, empty for none."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            told = next((line for line in file if line.startswith("TracerPid:")), "")
+    except OSError:
+        return ""
+    return told.partition(":")[2].strip().strip("0")
 
 
 def _run_by_debugger(package: str, pid: int, code: str) -> str:

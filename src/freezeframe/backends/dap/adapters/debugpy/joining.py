@@ -104,12 +104,6 @@ def check(pid: int) -> None:
             f"process {pid} runs {name}, with no Python in it.",
             next="dbg attach PID --adapter NAME",
         )
-    tracer = int(facts.get("TracerPid", "0"))
-    if tracer:
-        name = (_facts(tracer) or {}).get("Name", "a debugger")
-        raise LaunchFailed(
-            f"process {pid} is traced by {name} (pid {tracer}).", next=f"ps -p {tracer}"
-        )
     if state == "T":
         raise LaunchFailed(
             f"process {pid} is stopped by a signal, so nothing can run in it.",
