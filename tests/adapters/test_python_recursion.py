@@ -37,3 +37,19 @@ def test_a_breakpoint_where_the_stack_has_ended_stops_and_is_gone_on_from(dbg, w
     assert "exception: RecursionError" in uncaught
     assert "more frames of endless" in uncaught
     assert "while handling" not in uncaught, "the debugger's own errors are not the program's"
+
+
+def test_a_frame_is_selected_by_the_name_of_its_function(dbg, write_program):
+    write_program(
+        "calls.py",
+        "def inner(n):\n    return n\ndef outer(n):\n    m = n\n    return inner(m)\nouter(1)\n",
+    )
+    dbg.data("start", "calls.py", "-b", "calls.py:2")
+
+    assert dbg.data("frame", "outer")["frame"]["index"] == 1
+    assert dbg.data("print", "m")["value"]["text"] == "1"
+    assert dbg.data("frame", "inner")["frame"]["index"] == 0
+    assert dbg.error("frame", "outr")["next"] == "dbg frame outer"
+
+    trail = dbg.data("next", "--count", "3")["trail"]
+    assert [(step["line"], len(step["changed"])) for step in trail] == [(2, 0), (5, 0)]

@@ -29,7 +29,7 @@ async def placed(ctx: Context, frame: int | None, thread: int | None) -> AsyncIt
     if thread is not None:
         await run(OPS.by_id("thread"), ctx, {"id": thread})
     if frame is not None:
-        await run(OPS.by_id("frame"), ctx, {"index": frame})
+        await run(OPS.by_id("frame"), ctx, {"which": str(frame)})
     try:
         yield
     finally:
@@ -38,6 +38,6 @@ async def placed(ctx: Context, frame: int | None, thread: int | None) -> AsyncIt
             try:
                 if now.thread.id != before:
                     await run(OPS.by_id("thread"), ctx, {"id": before})
-                await run(OPS.by_id("frame"), ctx, {"index": selected})
+                await run(OPS.by_id("frame"), ctx, {"which": str(selected)})
             except FreezeframeError:
                 pass  # the program has gone on, or is gone: nothing is selected there

@@ -37,7 +37,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class StepTrail:
-    """One step of `next --count N` that is not the last: where, and what changed on the way."""
+    """One step of `next --count N` that is not the last: the line, and what it changed."""
 
     place: str
     function: str

@@ -289,12 +289,19 @@ def several(ctx: Context, session: Session) -> bool:
     return session.parent is not None or len(ctx.workspace.live_sessions()) > 1
 
 
-def trail_of(session: Session, moment: Moment) -> StepTrail:
-    """Return the one-line record of a step that is not the last of several."""
-    frame = moment.thread.frame
+def trail_of(session: Session, before: Moment, moment: Moment) -> StepTrail:
+    """Return the one-line record of a step that is not the last of several.
+
+    Its line is the one that was run, with what it has changed.
+    """
     changed: list[Value] = []
     if moment.view is not None:
         changed = [v for scope in moment.view.scopes for v in scope.values if v.changed]
+    frame = before.thread.frame
+    if changed and before.depth is not None and moment.depth is not None:
+        # What changed in the caller of a function that has returned, the calling line has done.
+        left, frames = before.depth - moment.depth, before.known_frames()
+        frame = frames[left] if 0 < left < len(frames) else frame
     path = frame.path if frame is not None else None
     line = frame.line if frame is not None else None
     text = session.sources.line(path, line) if path is not None and line is not None else None

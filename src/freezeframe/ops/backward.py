@@ -46,7 +46,7 @@ async def _back(
         first = now.event.reason is StopReason.ENTRY
         if count == 0 or stopped is not session or first:
             return await stop_report(ctx, stopped, now, trail=tuple(trail))
-        trail.append(trail_of(stopped, now))
+        trail.append(trail_of(stopped, now, now))
 
 
 @op(

@@ -245,7 +245,7 @@ async def _step(
         if count == 0 or stopped is not session or not _stepped(kind, before, moment):
             return await stop_report(ctx, stopped, moment, trail=tuple(trail))
         if not inner:
-            trail.append(trail_of(stopped, moment))
+            trail.append(trail_of(stopped, before, moment))
         elif depth is None or moment.depth is None:
             inner -= 1
         else:

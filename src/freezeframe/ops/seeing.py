@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 from collections.abc import Sequence
@@ -43,6 +44,8 @@ _Definitions = Annotated[bool, Arg("functions, classes and modules too", short="
 
 #: frames of other threads whose variables `backtrace --locals` shows: goroutines are thousands
 _MOST_LOOKED_AT = 60
+#: frames in which a function is looked for by its name
+_MOST_SEARCHED = 1_000
 #: frames of a backtrace in which values are opened
 _OPENED_FRAMES = 5
 
@@ -246,18 +249,50 @@ async def _frame_answer(ctx: Context, view: FrameView, note: str | None = None) 
     effect=Effect.WRITES,
     aliases=("f",),
     example="frame 2",
+    examples=("frame handle_request",),
 )
 async def frame(
     ctx: Context,
-    index: Annotated[int | None, Arg("number of the frame; 0 is the innermost", meta="N")] = None,
+    which: Annotated[
+        str | None, Arg("its number (0 is the innermost), or its function", meta="N|NAME")
+    ] = None,
 ) -> FrameAnswer:
-    """Select a frame of the stack; later commands speak of it. Without a number: show it."""
+    """Select a frame of the stack; later commands speak of it. Without a number: show it.
+
+    A function's name means its innermost frame; said again, the next one outside of that.
+    """
     moment = await ctx.session.require_stopped()
-    if index is not None and index < 0:
+    if which is None:
+        return await _frame_answer(ctx, await ctx.session.select(moment.selected))
+    try:
+        index = int(which, 0)
+    except ValueError:
+        index = await _frame_of(moment, which)
+    if index < 0:
         raise UsageError("frames are counted from 0, the innermost.", next="dbg backtrace")
-    return await _frame_answer(
-        ctx, await ctx.session.select(moment.selected if index is None else index)
-    )
+    return await _frame_answer(ctx, await ctx.session.select(index))
+
+
+async def _frame_of(moment: Moment, function: str) -> int:
+    """Return the number of a function's innermost frame, or of the next outside the selected one.
+
+    Raises NotFound, with the nearest name.
+    """
+    frames = await moment.frames(_MOST_SEARCHED)
+
+    def is_meant(name: str) -> bool:
+        return name == function or re.split(r"\.|::|#", name.partition("(")[0])[-1] == function
+
+    found = [frame.index for frame in frames if is_meant(frame.function)]
+    if not found:
+        names = [frame.function for frame in frames]
+        near = difflib.get_close_matches(function, names, 1, 0.5)
+        raise NotFound(
+            f"no frame of this stack is of a function {function}.",
+            next=f"dbg frame {near[0]}" if near else "dbg backtrace",
+        )
+    outer = [index for index in found if index > moment.selected and moment.selected in found]
+    return outer[0] if outer else found[0]
 
 
 async def _move(ctx: Context, by: int) -> FrameAnswer:
