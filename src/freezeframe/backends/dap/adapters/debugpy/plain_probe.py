@@ -1,7 +1,7 @@
 """Runs a program as Python runs it, where debugpy would not; loaded by `boot_probe.py`.
 
-What debugpy's `runpy.run_path` leaves different: `__package__`, `__annotations__`, `sys.path[0]`, the
-name of the first thread, a variable in the environment. Same rules as there.
+What debugpy's `runpy.run_path` leaves different: `__package__`, `__annotations__`, `sys.path[0]`,
+the name of the first thread, a variable in the environment. Same rules as there.
 """
 
 from __future__ import annotations
