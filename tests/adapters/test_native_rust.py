@@ -484,12 +484,14 @@ fn main() {
 """
 
 
-def test_a_method_of_a_trait_is_broken_at_in_each_implementation(dbg, native):
+def test_a_method_of_a_trait_is_broken_at_in_each_implementation(dbg, native, debugger):
     p = native(SHAPES)
 
     places = [place(dbg.data("start", p.name, "-b", "Shape::area")), place(dbg.data("continue"))]
 
     assert places == [p.at("square"), p.at("line")]
+    if debugger.name == "gdb-mi":
+        assert re.search(r"shape = .*-> Line \(4\)", dbg("backtrace", "--locals").out)
 
 
 def test_a_release_without_debug_information_stops_at_a_panic(dbg, native):

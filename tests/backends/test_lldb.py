@@ -20,6 +20,22 @@ from freezeframe.backends.backend import RawValue
             "its memory cannot be read: a pointer in it leads nowhere",
         ),
         ("", "no reason was given"),
+        (
+            "         ˄\n   │  ╰─ error: use of 'b'\n   ╰─ error: use of 'a'\n",
+            "use of 'b'; use of 'a'",
+        ),
+        (
+            "error: no member named 'val' in 'alloc::rc::Rc<app::Node, alloc::alloc::Global>'",
+            "LLDB does not look behind Rc by itself: write .value after its name",
+        ),
+        (
+            "error: no viable overloaded operator[] for type 'std::hash::HashMap<i32>'",
+            "LLDB knows no methods and no keys of Rust's HashMap: print the HashMap itself",
+        ),
+        (
+            "error: called object type 'unsigned long' is not a function or function pointer",
+            "unsigned long cannot be called: write it without the parentheses",
+        ),
     ],
 )
 def test_what_is_wrong_with_an_expression_is_said_in_a_few_words(said, told):

@@ -50,6 +50,10 @@ def _behind(value):
     if kind.code == gdb.TYPE_CODE_PTR:
         return value.dereference()
     name = str(kind)
+    if _names(value) == {"pointer", "vtable"}:
+        # A trait object: gdb finds what it is by its table, in an expression only.
+        gdb.set_convenience_variable("freezeframe_dyn", value)
+        return gdb.parse_and_eval("*$freezeframe_dyn")
     if re.match(r"alloc::(rc::Rc|sync::Arc)<", name):
         inner = value["ptr"]["pointer"].dereference()
         return inner["value"] if "value" in _names(inner) else inner["data"]

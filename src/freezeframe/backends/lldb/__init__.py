@@ -322,11 +322,38 @@ def _failed(value: RawValue, text: str) -> RawValue:
 _LEADS_NOWHERE = re.compile(r"couldn't read (its|from) memory")
 
 
+#: of an expression with several: the first may follow from another
+_MOST_ERRORS = 3
+_IN_RUST = re.compile(r"'(?:\w+ )?&?(?:alloc|core|std|hashbrown)::(?:\w+::)*(?P<type>\w+)<")
+#: types of Rust's library whose contents are a member to LLDB, and its name
+_HOLDS = {"Rc": "value", "RefCell": "value", "Mutex": "value"}
+_CALLED = re.compile(r"called object type '([\w ]+)' is not a function")
+_REFUSED = ("no member named", "indirection requires", "no viable overloaded operator[]")
+
+
+def _of_rust(words: str) -> str:
+    """Return why Rust's own way to write something does not work, and what does."""
+    if (called := _CALLED.match(words)) is not None:
+        return f"{called[1]} cannot be called: write it without the parentheses"
+    match = _IN_RUST.search(words)
+    if match is None or not words.startswith(_REFUSED):
+        return words
+    kind = match["type"]
+    if kind in _HOLDS:
+        return f"LLDB does not look behind {kind} by itself: write .{_HOLDS[kind]} after its name"
+    return f"LLDB knows no methods and no keys of Rust's {kind}: print the {kind} itself"
+
+
 def brief_error(text: str) -> str:
     """Return what is wrong without LLDB's preamble and the drawing of the expression."""
     if _LEADS_NOWHERE.search(text):
         return "its memory cannot be read: a pointer in it leads nowhere"
-    for line in text.splitlines():
-        if "error:" in line and "Ran expression as" not in line:
-            return re.sub(r"^.*?error: (?:<user expression \d+>:\d+:\d+: )?", "", line).strip()
+    found = [
+        re.sub(r"^.*?error: (?:<user expression \d+>:\d+:\d+: )?", "", line).strip()
+        for line in text.splitlines()
+        if "error:" in line and "Ran expression as" not in line
+    ]
+    told = list(dict.fromkeys(map(_of_rust, filter(None, found))))
+    if told:
+        return "; ".join(told[:_MOST_ERRORS])
     return text.strip().splitlines()[0] if text.strip() else "no reason was given"

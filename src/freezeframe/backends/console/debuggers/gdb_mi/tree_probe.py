@@ -66,6 +66,12 @@ class FreezeframeTree:
                 leaf[2] = _GONE
                 return leaf
             return [name, str(declared), "", expression, None, children]
+        if self.rust and bare.code == gdb.TYPE_CODE_STRUCT and depth > 0:
+            held = self._trait_object(value, bare)
+            if held is not None:
+                way = None if expression is None else f"*{self._in(expression)}"
+                inner = [self.node("*", held, way, depth - 1)]
+                return [name, str(declared), hex(int(value["pointer"])), expression, None, inner]
         printer = gdb.default_visualizer(value)
         children = count = None
         if bare.code == gdb.TYPE_CODE_PTR and printer is None:
@@ -97,6 +103,18 @@ class FreezeframeTree:
         if value.address is None or str(real) == str(value.type):
             return value
         return value.address.cast(real.pointer()).dereference()
+
+    def _trait_object(self, value, bare):
+        """What a `&dyn Trait` or a box of one holds, as what it is; None for anything else."""
+        if {field.name for field in bare.fields()} != {"pointer", "vtable"}:
+            return None
+        # gdb finds the type by the debug information of the table, in an expression only.
+        gdb.set_convenience_variable("freezeframe_dyn", value)
+        try:
+            held = gdb.parse_and_eval("*$freezeframe_dyn")
+            return None if "dyn " in str(held.type) else held
+        except gdb.error:
+            return None
 
     def _text(self, value):
         text = value.format_string(max_elements=_CHARACTERS)
