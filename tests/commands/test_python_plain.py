@@ -45,3 +45,19 @@ def test_a_program_sees_the_names_and_paths_of_a_plain_run(dbg, write_program, p
             whole = dbg("output", "--all").out if "chars…" in started.out else "\n".join(shown)
             said = [each.removeprefix("| ") for each in whole.splitlines() if each[:2] == "| "]
             assert said == plain.stdout.splitlines(), (adapter, line, str(started))
+
+
+def test_a_debugger_that_stays_with_its_process_says_so_of_breakpoints_elsewhere(
+    dbg, write_program
+):
+    write_program("child.py", "x = 1\nprint(x)\n")
+    write_program(
+        "parent.py", "import subprocess, sys\nsubprocess.run([sys.executable, 'child.py'])\n"
+    )
+
+    notes = dbg.data("start", "parent.py", "--adapter", "pdb", "-b", "child.py:2")["notes"]
+
+    assert notes == [
+        "breakpoint 1 at child.py:2 was never hit",
+        "pdb sets no breakpoints in child processes: --adapter debugpy",
+    ]

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from freezeframe import files
 from freezeframe.backends import select
 from freezeframe.backends.backend import Launch
-from freezeframe.backends.forks import Forks
+from freezeframe.backends.forks import STAYS, Forks
 from freezeframe.backends.native import binary_kind, can_fork
 from freezeframe.model.answers import Display, Instruction, StepTrail, StopReport
 from freezeframe.model.places import Location, Source
@@ -230,7 +230,12 @@ def _never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
     )
     if len(found) > _NEVER_HIT:
         notes += (f"{len(found) - _NEVER_HIT} more breakpoints were never hit",)
-    return notes + _unfollowed(ctx, session.root) if notes else ()
+    if not notes:
+        return ()
+    target = session.root.target
+    own = target.program if isinstance(target, Launch) and not target.module else None
+    elsewhere = any(entry.location.file not in (None, own) for entry in found)
+    return notes + _unfollowed(ctx, session.root, elsewhere)
 
 
 def _named(location: Location) -> str:
@@ -239,13 +244,22 @@ def _named(location: Location) -> str:
     return f"{os.path.basename(location.file or '')}:{location.line}"
 
 
-def _unfollowed(ctx: Context, root: Session) -> tuple[str, ...]:
-    """Say that a breakpoint may have been passed in a child, and how to see that."""
+def _unfollowed(ctx: Context, root: Session, elsewhere: bool) -> tuple[str, ...]:
+    """Say that a breakpoint may have been passed in a child, and how to see that.
+
+    *elsewhere*: one of them is in another file than the program's own.
+    """
     target, backend = root.target, root.backend
     if not isinstance(target, Launch) or backend is None or target.forks is not Forks.PARENT:
         return ()
-    debugger = select.known(ctx.config).get(backend.tool.name)
+    known = select.known(ctx.config)
+    debugger = known.get(backend.tool.name)
     ways = [way.value for way in debugger.forks if way is not Forks.PARENT] if debugger else []
+    if not ways and debugger is not None and elsewhere:
+        others = (each for each in known.values() if each.forks != STAYS)
+        other = next((o.name for o in others if {*o.languages} & {*debugger.languages}), None)
+        words = f"{debugger.name} sets no breakpoints in child processes"
+        return (f"{words}: --adapter {other}" if other else words,)
     if not ways:
         return ()
     if target.module or binary_kind(target.program) is None:
