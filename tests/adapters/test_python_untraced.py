@@ -312,3 +312,12 @@ def test_a_program_that_traces_itself_sees_what_it_sees_without_a_debugger(dbg, 
 
     said = "['call', 'line', 'return'] <built-in function settrace>\n"
     assert printed(dbg.data("output", "--all")) == said
+
+
+def test_a_program_stops_where_support_of_gevent_is_asked_for(dbg, write_program):
+    p = write_program("asks.py", "def work(n):\n    return n + 1  # @line\nprint(work(1))\n")
+
+    report = dbg.data("start", p.name, "-b", p.at("line"), env={"GEVENT_SUPPORT": "True"})
+
+    assert place(report) == p.at("line")
+    assert dbg.data("continue")["exit"]["code"] == 0

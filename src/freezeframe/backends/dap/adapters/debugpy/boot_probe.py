@@ -150,7 +150,9 @@ def _stand_in() -> list[str]:
         # It would be imported wherever it is installed, to be asked for its version.
         sys.modules["django"] = None  # type: ignore[assignment]
         made.append("django")
-    for name, attributes in _UNUSED.items():
+    # With GEVENT_SUPPORT pydevd imports all of these anew, to have copies that nobody patches.
+    unused = {} if os.environ.get("GEVENT_SUPPORT") else _UNUSED
+    for name, attributes in unused.items():
         if name not in sys.modules:
             module: Any = type(sys)(name)
             module.__dict__.update(dict.fromkeys(attributes, object))

@@ -38,6 +38,7 @@ _verdicts: dict[int, tuple[Any, int]] = {}
 #: files whose code came to life in a way that cannot be instrumented
 _foreign: set[str] = set()
 _SUSPENDED = 2
+_GREENLETS = getattr(sys.modules.get("_pydevd_bundle.pydevd_constants"), "SUPPORT_GEVENT", False)
 
 
 # --- one thread ---------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ def _relax(ident: int, frame: Any) -> None:
 
 def govern(debugger: Any) -> None:
     """Let the program of *debugger* run untraced; returns without a change where that cannot be."""
-    if sys.version_info[:2] != (3, 11) or sys.implementation.name != "cpython":
+    if sys.version_info[:2] != (3, 11) or sys.implementation.name != "cpython" or _GREENLETS:
         return
     if debugger.frame_eval_func is not None or _state["debugger"] is debugger:
         return
@@ -493,8 +494,7 @@ def leave() -> None:
     with _hooks.lock:
         _hooks.remove()
         _foreign.clear()
-        _state["debugger"] = _Gone
-        _state["everywhere"] = False
+        _state.update(debugger=_Gone, everywhere=False)
         for ident, frame in _others():
             if ident in _hooks.armed:
                 _relax(ident, frame)
