@@ -127,13 +127,14 @@ async def test_a_wrong_argument_is_told_with_its_path_and_a_next_step(dbg):
         assert error["next"] == 'debug_lldb_command {"command": "help start"}'
         _, error = await refusal(client, "debug_breakpoint_add", wher="a.py:1")
         assert "`args.wher`; the nearest is `where`" in error["message"]
+        assert "; it takes where, condition, hit_count, log, " in error["message"]
         _, error = await refusal(client, "debug_step", kind="sideways")
         assert "`args.kind` takes over, in, out, until" in error["message"]
         _, error = await refusal(client, "debug_lldb_command", command="'open")
         assert "`args.command`" in error["message"]
         _, error = await refusal(client, "debug_stack", session="nobody")
         assert error["code"] == "no-session"
-        with pytest.raises(MCPError, match="there is no tool nothing"):
+        with pytest.raises(MCPError, match="there is no tool nothing; there are debug_start, "):
             await client.call_tool("nothing", {})
 
 

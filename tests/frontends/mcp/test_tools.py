@@ -98,6 +98,13 @@ NATURAL = [
     ("start", {"program": "a", "args": "x"}, "start", {"program": "a", "args": ("x",)}),
     ("start", {"program": "a", "breakpoints": "a:3"}, "start", {"breakpoints": ("a:3",)}),
     ("output", {"tail": "5"}, "output", {"tail": 5}),
+    ("breakpoint_add", {"path": "a.py", "lineNumber": 3}, "breakpoint_add", {"where": "a.py:3"}),
+    ("breakpoint_add", {"where": "a.py", "line": 3}, "breakpoint_add", {"where": "a.py:3"}),
+    ("breakpoint_add", {"where": "f", "hitCount": 3}, "breakpoint_add", {"hit_count": "3"}),
+    ("start", {"file": "a", "breakpoints": [{"file": "a", "line": 3}]}, "start", {"program": "a"}),
+    ("step", {"action": "out"}, "finish", {}),
+    ("continue", {"timeoutMs": 1500}, "continue", {"timeout": 1.5}),
+    ("attach", {"host": "127.0.0.1", "port": 5678}, "attach", {"where": "127.0.0.1:5678"}),
 ]
 
 

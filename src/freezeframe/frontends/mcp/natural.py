@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,9 +40,38 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "cwd": ("working_directory", "directory"),
     "count": ("steps", "times", "n"),
     "pid": ("process", "process_id"),
+    "frame": ("frame_id", "frame_index"),
+    "thread": ("thread_id",),
+    "command": ("cmd", "line", "command_line"),
 }
+#: other names of the argument that says which operation is meant
+_CHOICES = ("kind", "mode", "scope", "type", "action", "direction", "step", "granularity")
 _FILES = ("file", "path", "source", "filename")
 _LINES = ("line", "line_number", "lineno")
+
+
+def snake(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *arguments* with `hitCount` as `hit_count`, and milliseconds as seconds."""
+    args = {
+        name if name == name.lower() else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(): value
+        for name, value in arguments.items()
+    }
+    limit = args.get("timeout_ms")
+    if isinstance(limit, int | float) and "timeout" not in args:
+        args["timeout"] = args.pop("timeout_ms") / 1000
+    return args
+
+
+def choice(args: dict[str, Any], argument: str, offered: Mapping[str, str], default: str) -> object:
+    """Take the word that picks one of *offered* out of *args*, under whatever name it has."""
+    if argument in args:
+        return chosen(args.pop(argument), offered)
+    for name in _CHOICES:
+        word = chosen(args[name], offered) if name in args else None
+        if isinstance(word, str) and word in offered:
+            del args[name]
+            return word
+    return default
 
 
 def chosen(picked: object, offered: Mapping[str, str]) -> object:
@@ -56,6 +86,14 @@ def named(arguments: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     """Return *arguments* under the names in *known*, a file and a line as one location."""
     args = dict(arguments)
     location = "where" if "where" in known else "which" if "which" in known else None
+    if isinstance(marks := args.get("breakpoints"), list):
+        args["breakpoints"] = [_place(each) for each in marks]
+    if "where" in known and "host" in args and "port" in args and "port" not in known:
+        args["where"] = f"{args.pop('host')}:{args.pop('port')}"
+    file = args.get(location) if location is not None else None
+    numbered = any(isinstance(args.get(name), int) for name in _LINES) and "line" not in known
+    if location is not None and numbered and isinstance(file, str) and ":" not in file:
+        args["file"] = args.pop(location)  # `{"where": "app.py", "line": 3}`
     if location is not None and args.get(location) is None and "line" not in known:
         found = _location(args)
         if found is not None:
@@ -68,6 +106,14 @@ def named(arguments: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
                 args[name] = args.pop(other)
                 break
     return args
+
+
+def _place(given: object) -> object:
+    """Return an object with a file and a line as one location; anything else as it is."""
+    if not isinstance(given, dict):
+        return given
+    args = snake(given)
+    return _location(args) or args.get("location") or args.get("function") or given
 
 
 def _location(args: dict[str, Any]) -> str | None:

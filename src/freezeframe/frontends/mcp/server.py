@@ -23,6 +23,7 @@ from mcp.shared.exceptions import MCPError
 
 from freezeframe import __version__
 from freezeframe.errors import FreezeframeError
+from freezeframe.ops._registry import OPS
 from freezeframe.render import PLAIN, render_error
 
 from . import documents
@@ -31,7 +32,7 @@ from .refusals import protocol_errors
 from .shrink import fit
 from .telling import HonestServer, Telling
 from .tools import Tool
-from .wording import for_agents
+from .wording import call, for_agents
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -73,7 +74,7 @@ def make_server(
     async def call_tool(ctx: Asked, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name}")
+            raise MCPError(types.INVALID_PARAMS, _no_tool(params.name, tools))
 
         async def progress(waited_s: float) -> None:
             await ctx.session.report_progress(waited_s, None, f"under way for {waited_s:.0f} s")
@@ -84,7 +85,7 @@ def make_server(
                 answer = await bridge.ask(tool.request(params.arguments or {}), progress)
         except FreezeframeError as error:
             await telling.warn(ctx, getattr(error, "__notes__", ()))
-            return _refused(error, tools)
+            return _refused(error, tools, tool)
         await telling.warn(ctx, answer.get("notes", ()))
         return types.CallToolResult(
             content=[_text(for_agents(answer["text"], tools), answer.get("notes", ()))],
@@ -214,11 +215,27 @@ def _text(text: str, notes: Iterable[str]) -> types.TextContent:
     return types.TextContent(type="text", text=told + text)
 
 
-def _refused(error: FreezeframeError, tools: Mapping[str, Tool]) -> types.CallToolResult:
+def _no_tool(name: str, tools: Mapping[str, Tool]) -> str:
+    """Return that there is no such tool, and which there are."""
+    words = name.removeprefix("debug_").replace("_", " ")
+    call_ = call(words, tools) if words in OPS else ""
+    instead = f"call {call_}" if call_ else f"there are {', '.join(tools)}"
+    return f"there is no tool {name[:60]}; {instead}"
+
+
+def _refused(
+    error: FreezeframeError, tools: Mapping[str, Tool], tool: Tool
+) -> types.CallToolResult:
     """Return an error that the agent reads, and can act on.
 
     Text only: data that is not of the tool's own output schema makes clients drop the message.
     """
+    for spec in tool.specs():
+        if error.message.startswith(f"{spec.id} takes no `args."):
+            known = ", ".join(tool.input_schema()["properties"])
+            rest = error.message.removeprefix(spec.id).rstrip(".")
+            error.message = f"{tool.name}{rest}; it takes {known}."
+            break
     text = for_agents(render_error(error, PLAIN), tools)
     return types.CallToolResult(
         content=[_text(text, getattr(error, "__notes__", ()))], is_error=True

@@ -53,7 +53,7 @@ class Tool:
 
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
         """Return what the daemon is asked. Raises UsageError with the path of what is wrong."""
-        args = dict(arguments)
+        args = natural.snake(arguments)
         request: dict[str, object] = {"session": _session(self.name, args)}
         operation = self.operation
         if self.choice:
@@ -61,7 +61,7 @@ class Tool:
             default = next(iter(known))
             if "until" in known and any(args.get(name) for name in ("where", "line", "location")):
                 default = "until"
-            picked = natural.chosen(args.pop(self.choice.argument, default), known)
+            picked = natural.choice(args, self.choice.argument, known, default)
             if not isinstance(picked, str) or picked not in known:
                 raise UsageError(
                     f"{self.name}: `args.{self.choice.argument}` takes {', '.join(known)}, "
@@ -71,7 +71,8 @@ class Tool:
         spec = OPS.by_id(operation)
         if "where" in self.arguments.split() and not args.get("where") and "pid" in args:
             args["where"] = str(args.pop("pid"))
-        args = natural.named(args, _names(spec))
+        places = {"frame", "thread"} if spec.needs is Needs.STOPPED else set()
+        args = natural.named(args, _names(spec) | places)
         for place in ("frame", "thread"):
             if place in args and place not in _names(spec) and spec.needs is Needs.STOPPED:
                 request[place] = args.pop(place)
@@ -139,7 +140,7 @@ class CommandLine(Tool):
         return []
 
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
-        args = dict(arguments)
+        args = natural.named(natural.snake(arguments), {"command"})
         session, line = _session(self.name, args), args.pop("command", None)
         raw = args.pop("raw", False)
         if not isinstance(line, str) or not line.strip():
