@@ -21,7 +21,7 @@ _DIRECTORY = os.path.dirname(__file__)
 #: files whose frames are the debugger's
 OURS = frozenset(
     os.path.join(_DIRECTORY, name)
-    for name in ("main_probe.py", "answers_probe.py", "looking_probe.py")
+    for name in ("main_probe.py", "answers_probe.py", "looking_probe.py", "pipes_probe.py")
 )
 _LIBRARIES = tuple(
     os.path.realpath(path) + os.sep

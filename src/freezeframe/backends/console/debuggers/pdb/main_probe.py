@@ -53,6 +53,7 @@ load("loaded", os.path.join(os.path.dirname(sys.argv[3]), "loaded_probe.py"))
 load("exceptions", os.path.join(os.path.dirname(sys.argv[3]), "exceptions_probe.py"))
 _looking = load("looking", beside("looking_probe.py"))
 _answers = load("answers", beside("answers_probe.py"))
+_pipes = load("pipes", beside("pipes_probe.py"))
 _OURS = _looking.OURS
 _QUIET = (StopIteration, StopAsyncIteration, GeneratorExit)
 
@@ -65,15 +66,10 @@ class Debugger(pdb.Pdb):
     """pdb, that steps by lines, keeps threads apart and is never alone with its terminal."""
 
     def __init__(self, read: int, write: int) -> None:
-        stdin = io.TextIOWrapper(
-            io.BufferedReader(io.FileIO(read)), "utf-8", "surrogateescape", "\n"
-        )
-        stdout = io.TextIOWrapper(
-            io.BufferedWriter(io.FileIO(write, "w")), "utf-8", "backslashreplace", "\n"
-        )
+        self.pipes = _pipes.Pipes(read, write)
+        stdin, stdout = self.pipes.stdin, self.pipes.stdout
         super().__init__(stdin=stdin, stdout=stdout, nosigint=True, readrc=False)
         self.prompt = "(Pdb) "
-        self.descriptors = (stdin, stdout)
         self.lock = threading.RLock()
         self.mode: str | None = None
         self.from_frame: Any = None
@@ -275,7 +271,11 @@ class Debugger(pdb.Pdb):
         tracing = sys.gettrace()
         sys.settrace(None)
         try:
-            self.stand(frame, reason, numbers or [], trace)
+            if self.pipes.open:
+                self.stand(frame, reason, numbers or [], trace)
+            else:
+                tracing = None  # the program goes on alone
+                threading.settrace(None)
         finally:
             self.halting.discard(threading.get_ident())
             sys.settrace(tracing)
@@ -411,9 +411,7 @@ class Debugger(pdb.Pdb):
         sys.settrace(None)
         threading.settrace(None)
         signal.signal(signal.SIGURG, signal.SIG_DFL)
-        for file in self.descriptors:
-            with contextlib.suppress(OSError):
-                os.close(file.fileno())
+        self.pipes.close()
 
     def run_program(self, code: Any, module: types.ModuleType) -> int | None:
         """Run the program's code; return its exit status where it did not end by itself."""
@@ -482,8 +480,6 @@ def show_as_python_does(error: BaseException) -> None:
 def main() -> int | None:
     read, write, _, kind, name, *args = sys.argv[1:]
     debugger = Debugger(int(read), int(write))
-    for file in debugger.descriptors:
-        os.set_inheritable(file.fileno(), False)
     debugger.message("@hello " + ".".join(map(str, sys.version_info[:2])))
     try:
         code, module = prepare(kind, name, args)

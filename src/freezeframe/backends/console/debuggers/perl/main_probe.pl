@@ -69,6 +69,7 @@ sub CLONE { ($ff_gone, $single) = (1, 0) }
 
 sub ff_send {
     my ($text) = @_;
+    return if $ff_gone;
     utf8::encode($text) if utf8::is_utf8($text);
     while (length $text) {
         my $sent = syswrite $ff_out, $text;
@@ -79,6 +80,7 @@ sub ff_send {
 }
 
 sub ff_hear {
+    return () if $ff_gone;
     while (index($ff_buffer, "\n") < 0) {
         my $got = sysread $ff_in, $ff_buffer, 65_536, length $ff_buffer;
         next if !defined $got && $!{EINTR};
