@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,6 +123,15 @@ def test_what_is_no_expression_is_refused(text):
     with pytest.raises(UsageError) as refused:
         answer(text)
     assert refused.value.next
+
+
+@pytest.mark.parametrize("link", [" and ", "+", "*", ".", "[0]", " not ", " < "])
+def test_a_chain_is_refused_where_it_is_too_long(link):
+    with contextlib.suppress(UsageError, Missing):
+        where.compile("n" + f"{link}n" * 190)(lambda name: 1)
+    with pytest.raises(UsageError) as wrong:
+        where.compile("n" + f"{link}n" * 100_000)
+    assert len(str(wrong.value)) < 1000
 
 
 def test_an_assignment_is_told_how_equality_is_spelled():

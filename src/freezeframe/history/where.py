@@ -62,6 +62,10 @@ _CALLS: Mapping[str, Callable[..., Any]] = {
 }
 #: How deep brackets may stand in brackets.
 _DEEPEST = 50
+#: How many names, numbers and signs an expression may have: each may be a call deeper.
+_LONGEST = 400
+#: How much of an expression an error quotes.
+_SHOWN = 200
 
 
 def compile(text: str) -> Evaluate:
@@ -86,6 +90,8 @@ class _Parser:
             kind = found.lastgroup or ""
             self._tokens.append((kind, found[kind]))
             position = found.end()
+            if len(self._tokens) > _LONGEST:
+                raise self._wrong(f"it has more than {_LONGEST} names, numbers and signs")
 
     def whole(self) -> Evaluate:
         if not self._tokens:
@@ -101,8 +107,9 @@ class _Parser:
 
     def _wrong(self, why: str) -> UsageError:
         hint = "; equality is spelled ==" if re.search(r"(?<![=!<>])=(?!=)", self._text) else ""
+        text = self._text if len(self._text) <= _SHOWN else self._text[:_SHOWN] + "…"
         return UsageError(
-            f"the expression {self._text!r} cannot be read: {why}{hint}.",
+            f"the expression {text!r} cannot be read: {why}{hint}.",
             next="dbg hits LOC --where 'n > 3'",
         )
 
