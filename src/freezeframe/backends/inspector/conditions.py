@@ -15,6 +15,12 @@ from freezeframe.backends.backend import WantedBreakpoint
 
 #: the function's name: the inspector makes it, so it is there in every context
 BINDING = "__freezeframe__"
+#: a part of it that tells why a condition could not be evaluated, and is true
+FAILED = f"{BINDING}.f"
+#: makes that part
+FAILED_CODE = (
+    f"{FAILED}=(failed,e)=>{{{BINDING}(JSON.stringify({{failed,why:String(e)}}));return true}}"
+)
 
 
 def program(wanted: Sequence[WantedBreakpoint]) -> str | None:
@@ -57,8 +63,8 @@ def _guarded(want: WantedBreakpoint, test: str) -> str:
     """Return a statement of that value: one that fails stops, and the reason is told."""
     if want.condition is None:
         return test
-    words = f"JSON.stringify({{failed:{want.id},why:String(__e)}})"
-    return f"try{{!!({test})}}catch(__e){{{BINDING}({words});true}}"
+    # Where the probe is not there, nobody tells why.
+    return f"try{{{test}}}catch(e){{{FAILED}?{FAILED}({want.id},e):1}}"
 
 
 def _step(want: WantedBreakpoint) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from freezeframe.backends.backend import RawValue
 from freezeframe.errors import EvaluationFailed, Stale
 
-from .conditions import BINDING
+from .conditions import BINDING, FAILED_CODE
 from .protocol import ERROR, ONE, ROWS, Shape, fits
 from .scripts import OURS, Ask
 
@@ -27,7 +27,7 @@ GROUP = "freezeframe-stop"
 KEPT = "freezeframe"
 _URL = f"{OURS}values"
 _PROBE = Path(__file__).with_name("values_probe.js")
-_NAMED = f"try{{{BINDING}.log=api.log;{BINDING}.api=api}}catch{{}}"
+_NAMED = f"try{{{BINDING}.log=api.log;{BINDING}.api=api;{FAILED_CODE}}}catch{{}}"
 #: characters of one value in a list, and of one that was asked for
 _SHORT, _LONG = 2_000, 40_000
 _MOST = 5_000
