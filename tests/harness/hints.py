@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from freezeframe.errors import UsageError
+from freezeframe.frontends import commands
 from freezeframe.frontends import help as pages
 from freezeframe.frontends.parser import parse
 from freezeframe.ops import table
 
+# Both add their operations to what can be typed when they are imported.
 assert table.OPS
+assert commands.run_batch
 
 _NEXT = re.compile(r"^(?:  )?next: (?P<commands>.+)$", re.MULTILINE)
 #: between two commands of one line
