@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from freezeframe.backends.backend import Stopped
-from freezeframe.errors import DebuggerError
+from freezeframe.errors import DebuggerError, DebuggerTimeout
 from freezeframe.model.stops import StopReason
 
 from .simultaneous import unreported
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: How long a program may take to stop.
-_HALT_S = 2.0
+_HALT_S = 1.0
 
 
 class BriefHalt:
@@ -35,8 +35,8 @@ class BriefHalt:
         self._link = link
         self.turn = asyncio.Lock()
         self._asked: asyncio.Future[Stopped | None] | None = None
-        #: the program did not stop in time: it goes on as soon as it does
-        self._late = False
+        #: the program did not stop in time: it goes on as soon as it does, and is asked no more
+        self._late = self._fails = False
 
     def take(self, stopped: Stopped) -> bool:
         """Take in a stop; whether it was asked for here, so that nobody else wants it."""
@@ -55,7 +55,7 @@ class BriefHalt:
     async def hold(self) -> AsyncIterator[bool | None]:
         """Keep the program halted; see `HaltsBriefly.halt_briefly`."""
         link = self._link
-        if not link.adapter.stops.halts_unseen or self.turn.locked():
+        if not link.adapter.stops.halts_unseen or self._fails or self.turn.locked():
             yield None
             return
         if link.stops.in_step:
@@ -76,11 +76,13 @@ class BriefHalt:
         asked: asyncio.Future[Stopped | None] = asyncio.get_running_loop().create_future()
         self._asked = asked
         try:
-            await self._link.wire.request("pause", {"threadId": 0})
+            await self._link.wire.request("pause", {"threadId": 0}, timeout_s=_HALT_S)
             async with asyncio.timeout(_HALT_S):
                 return await asked
-        except TimeoutError:
-            self._late = True
+        except (TimeoutError, DebuggerTimeout):
+            # delve 1.27.2 does not stop a program linked with C that it has joined.
+            log.info("the program was not halted within %g s", _HALT_S)
+            self._late = self._fails = True
         except DebuggerError as error:
             log.info("the program could not be halted: %s", error)
         finally:
