@@ -227,3 +227,30 @@ int main(void) {
             # The end of the parent's terminal may have been the child's.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+BECOMES = r"""
+#include <sys/wait.h>
+#include <unistd.h>
+
+int work(int n) { return n * 2; }
+
+int main(void) {
+    pid_t child = fork();
+    if (child == 0)
+        _exit(work(4));
+    waitpid(child, NULL, 0);
+    execl("/bin/true", "true", (char *)0);
+    return 1;
+}
+"""
+
+
+def test_a_breakpoint_of_a_program_that_becomes_another_was_in_place(dbg, native):
+    p = native(BECOMES, name="becomes")
+
+    told = dbg("start", p.name, "-b", "work").out
+
+    assert "never bound" not in told, told
+    assert "breakpoint 1 at work was never hit" in told, told
+    assert "child processes were left alone" in told, told

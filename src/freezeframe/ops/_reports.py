@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 from freezeframe import files
 from freezeframe.backends import select
-from freezeframe.backends.backend import Launch
+from freezeframe.backends.backend import BoundBreakpoint, Launch
 from freezeframe.backends.forks import STAYS, Forks
 from freezeframe.backends.native import binary_kind, can_fork
 from freezeframe.model.answers import Display, Instruction, StepTrail, StopReport
@@ -222,7 +222,7 @@ def _never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
         and entry.log is None
         and (entry.location.function or entry.location.file)
         # One that was never in place is told as such.
-        and all(bound is None or bound.verified for bound in [session.bindings.get(entry.id)])
+        and all(bound is None or bound.verified for bound in [session.bindings.at_best(entry.id)])
     ]
     notes = tuple(
         f"breakpoint {entry.id} at {_named(entry.location)} was never hit"
@@ -285,7 +285,7 @@ def unbound(ctx: Context, session: Session) -> tuple[Breakpoint, ...]:
     """
     members = [m for root in ctx.workspace.sessions.values() for m in root.members()]
     entries = (
-        describe_best(entry, [member.bindings.get(entry.id) for member in members])
+        describe_best(entry, [_bound_in(member, entry.id) for member in members])
         for entry in session.book
     )
     return tuple(
@@ -296,6 +296,11 @@ def unbound(ctx: Context, session: Session) -> tuple[Breakpoint, ...]:
         or entry.moved_from is not None
         or (entry.message and entry.state is BreakpointState.BOUND)
     )
+
+
+def _bound_in(session: Session, id: int) -> BoundBreakpoint | None:
+    # What was in place is not in place in the program that this one became; at the end, it was.
+    return session.bindings.get(id) if session.live else session.bindings.at_best(id)
 
 
 def several(ctx: Context, session: Session) -> bool:

@@ -109,14 +109,23 @@ class Bindings:
 
     def __init__(self) -> None:
         self._bound: dict[int, BoundBreakpoint] = {}
+        #: as they were in place, whatever has become of them since
+        self._placed: dict[int, BoundBreakpoint] = {}
 
     def update(self, bound: Iterable[BoundBreakpoint]) -> None:
         for entry in bound:
             self._bound[entry.id] = entry
+            if entry.verified:
+                self._placed[entry.id] = entry
 
     def forget(self, ids: Iterable[int]) -> None:
         for id in ids:
             self._bound.pop(id, None)
+            self._placed.pop(id, None)
+
+    def at_best(self, id: int) -> BoundBreakpoint | None:
+        """Return one as it was in place, also where its code has gone since (an exec)."""
+        return self._placed.get(id) or self._bound.get(id)
 
     def get(self, id: int) -> BoundBreakpoint | None:
         return self._bound.get(id)
