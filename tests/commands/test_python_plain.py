@@ -61,3 +61,14 @@ def test_a_debugger_that_stays_with_its_process_says_so_of_breakpoints_elsewhere
         "breakpoint 1 at child.py:2 was never hit",
         "pdb sets no breakpoints in child processes: --adapter debugpy",
     ]
+
+
+def test_code_in_an_archive_is_shown_as_its_source(dbg, write_program):
+    path = write_program("inside/__main__.py", "import lib\nlib.f(3)\n").path
+    write_program("inside/lib.py", "def f(x):\n    y = x + 1\n    return y\n")
+    zipapp.create_archive(path.parent, path.parent.parent / "app.pyz")
+
+    shown = dbg("start", "app.pyz", "-b", "f").out
+
+    assert "app.pyz/lib.py:1 in f" in shown
+    assert "2      y = x + 1" in shown

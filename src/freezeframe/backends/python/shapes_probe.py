@@ -345,8 +345,8 @@ WITHOUT_OWN = frozenset(
 )
 MAPPING_PROXY = types.MappingProxyType.__dict__["__repr__"]
 _VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
-#: a builtin class → the shape of its kinds that have a repr of their own
-BASES: tuple[tuple[Any, Callable[[Any, Any, int], str]], ...] = (
+#: a builtin class → its shape, whether its kinds have a repr of their own or not; kinds first
+_CONTAINERS: tuple[tuple[Any, Callable[[Any, Any, int], str]], ...] = (
     (str, _string),
     (bytes, _string),
     (bytearray, _string),
@@ -357,10 +357,14 @@ BASES: tuple[tuple[Any, Callable[[Any, Any, int], str]], ...] = (
     (defaultdict, _default),
     (dict, _mapping),
     (deque, _deque),
+    (BaseException, _error),
+)
+#: a builtin class → the shape of its kinds that have a repr of their own
+BASES: tuple[tuple[Any, Callable[[Any, Any, int], str]], ...] = (
+    *_CONTAINERS,
     (int, _number(int)),
     (float, _number(float)),
     (complex, _number(complex)),
-    (BaseException, _error),
     (type, _class),
     (types.ModuleType, _module),
     (functools.partial, _partial),
@@ -372,19 +376,9 @@ BASES: tuple[tuple[Any, Callable[[Any, Any, int], str]], ...] = (
 SHAPES: dict[int, Callable[[Any, Any, int], str]] = {
     id(_objects.find(kind, "__repr__")): shape
     for kind, shape in (
-        (str, _string),
-        (bytes, _string),
-        (bytearray, _string),
-        (list, _LIST),
-        (tuple, _TUPLE),
-        (set, _set),
-        (frozenset, _set),
-        (dict, _mapping),
+        *_CONTAINERS,
         (OrderedDict, _mapping),
         (Counter, _mapping),
-        (defaultdict, _default),
-        (deque, _deque),
-        (BaseException, _error),
         *((kind, _view) for kind in _VIEWS),
     )
 }

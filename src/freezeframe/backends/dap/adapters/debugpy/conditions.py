@@ -57,6 +57,7 @@ _LATER = (
     ("_freezeframe_exceptions", str(EXCEPTIONS_PROBE)),
     ("_freezeframe_raised", "raised_probe.py"),
     ("_freezeframe_templates", "templates_probe.py"),
+    ("_freezeframe_sources", "sources_probe.py"),
 )
 _UNTRACED = (
     ("_freezeframe_instrument", "instrument_probe.py"),

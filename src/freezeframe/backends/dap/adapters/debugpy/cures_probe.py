@@ -132,9 +132,8 @@ def _tell_values(debugger: Any) -> None:
     probes["_freezeframe_values"].install(debugger)
     _quietly(probes["_freezeframe_hooks"].install)
     probes["_freezeframe_changes"].stopped()
-    probes["_freezeframe_async"].install()
-    probes["_freezeframe_raised"].install()
-    probes["_freezeframe_templates"].install()
+    for name in ("async", "raised", "templates", "sources"):
+        probes[f"_freezeframe_{name}"].install()
 
 
 def _compile(texts: dict[str, str]) -> None:
