@@ -321,3 +321,29 @@ def test_a_program_stops_where_support_of_gevent_is_asked_for(dbg, write_program
 
     assert place(report) == p.at("line")
     assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_a_step_over_what_ends_a_task_goes_on_where_the_task_is_awaited(
+    dbg, write_program, debugger
+):
+    if debugger.interpreter.version == "3.11":
+        return  # pydevd's steps do not see it there
+    p = write_program(
+        "ends.py",
+        "import asyncio\n"
+        "async def fail():\n"
+        "    await asyncio.sleep(0)\n"
+        "    raise ValueError('x')  # @raise\n"
+        "async def main():\n"
+        "    task = asyncio.create_task(fail())\n"
+        "    try:\n"
+        "        await task  # @await\n"
+        "    except ValueError as error:  # @except\n"
+        "        print(error)\n"
+        "asyncio.run(main())\n",
+    )
+
+    dbg.data("start", p.name, "-b", p.at("raise"))
+
+    assert place(dbg.data("next")) in (p.at("await"), p.at("except"))
+    assert dbg.data("continue")["exit"]["code"] == 0

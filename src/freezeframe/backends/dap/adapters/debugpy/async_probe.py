@@ -151,6 +151,9 @@ def resumed(thread: Any, frame: Any) -> None:
         found = _tasks.awaiter(task)
         by = weakref.ref(found) if found is not None else None
     _begun[threading.get_ident()] = (command, frame, by)
+    if by is not None and command not in _OUT and sys.version_info >= (3, 12):
+        _leaving[threading.get_ident()] = (thread, frame)
+        _watch_unwinding()
 
 
 def _stack(frame: Any) -> list[Any]:
@@ -217,7 +220,7 @@ def _drop_unreturned() -> None:
 
 
 def _watch_unwinding() -> None:
-    """See exceptions leave frames: from 3.12 on pydevd's step out of one of them never ends."""
+    """See exceptions leave frames: from 3.12 on pydevd's steps out of one of them never end."""
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
     tool = next((id for id in (4, 3) if monitoring.get_tool(id) in (None, "freezeframe")), None)
     if tool is None:
@@ -234,7 +237,11 @@ def _watch_unwinding() -> None:
         elif ident in _leaving and _leaving[ident][1] is frame:
             thread, _ = _leaving.pop(ident)
             debugger = sys.modules["_freezeframe_cures"].current()
-            _rearm(debugger, thread, thread.additional_info, _STEP_OVER, frame.f_back)
+            back = frame.f_back
+            if ident in _begun and back is not None and is_library(back.f_code.co_filename):
+                # It ends its task: who awaits that goes on.
+                back = _awaiting_frame(_begun[ident][2]) or back
+            _rearm(debugger, thread, thread.additional_info, _STEP_OVER, back)
 
     monitoring.register_callback(tool, unwinds, on_unwind)
     monitoring.set_events(tool, unwinds)
