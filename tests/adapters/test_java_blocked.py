@@ -118,3 +118,20 @@ def test_a_false_condition_is_passed_without_a_word_to_the_daemon(dbg, project):
     dbg.data("break", p.at("step"), "--condition", "seen.append(1).length() == 3")
     report = dbg.data("continue")
     assert texts(report)["number"] == "253"
+
+
+def test_what_an_exception_suppressed_is_told_with_it(dbg, project):
+    text = (
+        "class Closing {\n"
+        "    static class Resource implements AutoCloseable {\n"
+        '        public void close() { throw new IllegalStateException("close"); }\n    }\n'
+        "    public static void main(String[] args) throws Exception {\n"
+        "        try (Resource resource = new Resource()) {\n"
+        '            throw new Exception("body");\n        }\n    }\n}\n'
+    )
+    p = programs.write("Closing.java", text, project)
+
+    thrown = dbg.data("start", p.name)["stop"]["exception"]
+
+    assert thrown["message"] == "body"
+    assert thrown["details"] == ["suppressed: java.lang.IllegalStateException: close"]

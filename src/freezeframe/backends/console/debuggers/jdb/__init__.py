@@ -278,7 +278,11 @@ class Jdb(Spelling):
             if not told:
                 return None
             return ExceptionInfo(
-                told["type"], told["message"], causes=tuple(told["causes"]), mode=told["mode"]
+                told["type"],
+                told["message"],
+                causes=tuple(told["causes"]),
+                details=tuple(f"suppressed: {each}" for each in told["suppressed"]),
+                mode=told["mode"],
             )
 
         return Ask("ff_exception", read)

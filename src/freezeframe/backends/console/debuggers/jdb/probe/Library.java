@@ -4,7 +4,9 @@ import com.sun.jdi.IncompatibleThreadStateException;
 import com.sun.jdi.ObjectReference;
 import com.sun.jdi.ThreadReference;
 import com.sun.jdi.Value;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 
 /** Which collections can be asked for their elements without running code of the program's. */
@@ -16,6 +18,7 @@ final class Library {
         "java.util.Properties", "java.lang.StringBuffer");
     private static final String WRAPPERS = "java\\.util\\.Collections\\$(Unmodifiable|Synchronized|Checked).*";
     private static final int DEEPEST = 8;
+    private static final int MOST_SUPPRESSED = 10;
 
     private Library() {
     }
@@ -60,6 +63,20 @@ final class Library {
             }
         }
         return true;
+    }
+
+    /** Return `type: message` of what a throwable has suppressed: failures to close what it left. */
+    static List<String> suppressed(ObjectReference error) {
+        List<String> told = new ArrayList<>();
+        if (Show.field(error, "suppressedExceptions") instanceof ObjectReference list
+            && Show.field(list, "elementData") instanceof ArrayReference elements) {
+            for (Value each : elements.getValues()) {
+                if (each instanceof ObjectReference inner && told.size() < MOST_SUPPRESSED) {
+                    told.add(Show.failure(inner));
+                }
+            }
+        }
+        return told;
     }
 
     /** Whether another thread, which stands still, has the monitor that an answer needs. */

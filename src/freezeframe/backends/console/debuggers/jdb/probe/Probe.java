@@ -351,6 +351,6 @@ final class Probe {
             cause = deeper;
         }
         return Json.of("type", error.referenceType().name(), "message", new Show(stage, stage.current).said(error), "causes", causes,
-            "mode", stage.caught ? "raised" : "uncaught");
+            "suppressed", Library.suppressed(error), "mode", stage.caught ? "raised" : "uncaught");
     }
 }
