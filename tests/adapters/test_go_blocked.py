@@ -101,6 +101,37 @@ def test_a_hang_shows_where_each_goroutine_waits_and_stays_as_it_is(dbg, native)
     facts.wait_until(collected, "the program goes on")
 
 
+LINKED = """package main
+
+// int one() { return 1; }
+import "C"
+import "os"
+
+func main() {
+	os.WriteFile("begun", []byte("yes"), 0o644)
+	buffer := make([]byte, C.one())
+	os.Stdin.Read(buffer) // @reads
+}
+"""
+
+
+def test_a_program_linked_with_c_is_stopped_after_it_was_joined(dbg, native, project):
+    """delve 1.27.2 does not answer the first pause by itself."""
+    p = native(LINKED)
+    living = subprocess.Popen([project / p.name], cwd=project, stdin=subprocess.PIPE)
+    try:
+        facts.wait_for_file(project / "begun", "yes")
+        assert dbg.data("attach", living.pid)["state"] == "running"
+        [stack] = dbg.data("await", "--timeout", "0.1")["stacks"]
+        assert f"app.go:{own(stack)['line']}" == p.at("reads")
+        assert dbg.data("pause")["stop"]["reason"] == "pause"
+        dbg.data("detach")
+        assert living.poll() is None
+    finally:
+        living.kill()
+        living.wait()
+
+
 STRIPPED = """package main
 
 import (

@@ -218,6 +218,7 @@ class DapBackend:
 
     async def pause(self, thread: int | None) -> None:
         async with self._link.brief_halt.turn:
+            await self._link.brief_halt.prepare()
             self._link.stops.pausing = True
             await self._request("pause", {"threadId": await self._thread(thread)})
 

@@ -37,6 +37,7 @@ class BriefHalt:
         self._asked: asyncio.Future[Stopped | None] | None = None
         #: the program did not stop in time: it goes on as soon as it does, and is asked no more
         self._late = self._fails = False
+        self._prepared = False
 
     def take(self, stopped: Stopped) -> bool:
         """Take in a stop; whether it was asked for here, so that nobody else wants it."""
@@ -71,16 +72,25 @@ class BriefHalt:
             finally:
                 await asyncio.shield(self._resume(stopped))
 
+    async def prepare(self) -> None:
+        """Do what makes the adapter heed a pause, once, where it does not by itself."""
+        link = self._link
+        if self._prepared or not link.adapter.stops.deaf_to_pause(link.target):
+            return
+        self._prepared = True
+        wanted = [each for each in link.marks.configuration.breakpoints if each.location.function]
+        await link.marks.set_functions(wanted)
+
     async def _halt(self) -> Stopped | None:
         """Stop the program; None where it does not stop, or stops for a reason of its own."""
         asked: asyncio.Future[Stopped | None] = asyncio.get_running_loop().create_future()
         self._asked = asked
         try:
+            await self.prepare()
             await self._link.wire.request("pause", {"threadId": 0}, timeout_s=_HALT_S)
             async with asyncio.timeout(_HALT_S):
                 return await asked
         except (TimeoutError, DebuggerTimeout):
-            # delve 1.27.2 does not stop a program linked with C that it has joined.
             log.info("the program was not halted within %g s", _HALT_S)
             self._late = self._fails = True
         except DebuggerError as error:

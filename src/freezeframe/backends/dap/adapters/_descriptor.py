@@ -196,6 +196,8 @@ class Stops:
     leaves_step: Callable[[str], bool] = lambda text: False
     #: it reads stacks of a halted program only, and halts and resumes one without changing more
     halts_unseen: bool = False
+    #: it never answers a pause until breakpoints were set while the program ran
+    deaf_to_pause: Callable[[Target], bool] = lambda target: False
     #: the program stands behind the instruction that a watchpoint stopped, not at it
     watches_after: bool = False
 

@@ -350,6 +350,8 @@ ADAPTER = Adapter(
         read=_read_stop,
         was_running=places.was_running,
         halts_unseen=True,
+        # 1.27.2, of a program that is linked with C.
+        deaf_to_pause=lambda target: isinstance(target, Attach) and not _is_served(target),
         leaves_step=lambda text: text.startswith("Step interrupted by a breakpoint"),
     ),
     returns=Returns(
