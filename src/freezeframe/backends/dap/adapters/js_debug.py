@@ -24,15 +24,14 @@ from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit
 
 from ._descriptor import (
     Adapter,
-    Dial,
     End,
     Exceptions,
     Expressions,
     Frames,
     Output,
     Plan,
+    Socket,
     Spawn,
-    Start,
     Surroundings,
 )
 
@@ -91,7 +90,9 @@ def _version(server: str) -> str | None:
 def _plan(target: Target, around: Surroundings) -> Plan:
     if isinstance(target, Core):
         raise Unsupported("JavaScript has no core files to open.", next="dbg start PROGRAM")
-    spawn = Spawn((*around.found.command, str(around.port), "127.0.0.1"), target.cwd, target.env)
+    # Whoever may connect to it starts programs as this user: no port, which is everybody's.
+    path = os.path.join(around.directory, "js-debug")
+    spawn = Spawn((*around.found.command, path), target.cwd, target.env)
     arguments: dict[str, Any] = {
         "type": "pwa-node",
         "cwd": target.cwd,
@@ -119,7 +120,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         request = "launch"
     arguments |= {"request": request, "name": "program", **target.options}
     return Plan(
-        Dial("127.0.0.1", around.port),
+        Socket(path),
         "attach" if isinstance(target, Attach) else "launch",
         arguments,
         spawn,
@@ -175,7 +176,6 @@ ADAPTER = Adapter(
         Feature.SINGLE_THREAD: "dbg continue",
         Feature.STEP_BACK: "dbg restart",
     },
-    start=Start(needs_port=lambda target: True),
     end=End(read_output=_exit),
     exceptions=Exceptions(offered=_offered, names={_RAISED: _ALL}, read=_exception),
     frames=Frames(
