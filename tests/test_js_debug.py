@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
+from freezeframe.backends.transport import processes
 from harness.needs import give_up
 from harness.reports import place, printed, texts
 
@@ -48,6 +51,10 @@ def test_an_uncaught_exception_stops_where_it_was_thrown(dbg, project):
     report = dbg.data("start", "fails.js")
 
     assert place(report) == "fails.js:2"
+    # Any user of the machine can ask a port; none tells the id that opens the inspector.
+    for port in (port for pid in dbg.processes() for port in processes.ports(pid)):
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(f"http://127.0.0.1:{port}/json/list", timeout=10)
     exception = report["stop"]["exception"]
     assert (exception["type"], exception["message"]) == ("RangeError", "odd")
     assert texts(report)["n"] == "3"

@@ -115,8 +115,8 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         }
         if target.interpreter:
             arguments["runtimeExecutable"] = target.interpreter
-        if target.interpreter_args:
-            arguments["runtimeArgs"] = list(target.interpreter_args)
+        # Node's inspector has a port all the same: its id is told to nobody who asks there.
+        arguments["runtimeArgs"] = ["--inspect-publish-uid=stderr", *target.interpreter_args]
         request = "launch"
     arguments |= {"request": request, "name": "program", **target.options}
     return Plan(
