@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 SPLIT = r"""
 #include <stdio.h>
 
@@ -47,3 +49,15 @@ def test_frames_of_plain_code_are_not_called_optimised(dbg, native):
     dbg.data("start", p.name, "-b", p.at("note"))
 
     assert "optimized" not in dbg("backtrace", "--locals").out
+
+
+def test_a_source_that_is_newer_than_its_program_is_told_once(dbg, native):
+    p = native(SPLIT, name="old")
+    os.utime(p.path, (1, 1))
+
+    newer = f"note: {p.source.name} is newer than old"
+    assert newer in dbg("start", p.name, "-b", p.at("note")).out
+    assert newer not in dbg("continue").out
+    dbg.data("stop")
+    os.utime(p.path)
+    assert newer not in dbg("start", p.name, "-b", p.at("note")).out

@@ -6,11 +6,13 @@ one that loaded the text of then keeps it where it was.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 
 from freezeframe import files
 from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
+from freezeframe.backends.native import binary_kind
 
 from .breakpoints import Book, Wanted
 from .sources import Sources
@@ -37,6 +39,8 @@ class Edits:
         self._lines: dict[int, int] = {}
         #: breakpoints whose line has another text, which is nowhere else
         self.replaced: set[int] = set()
+        #: sources of which it was said that they are newer than the program
+        self._newer: set[str] = set()
 
     def begin(self, book: Book, sources: Sources) -> list[WantedBreakpoint]:
         """Return what is to be set in a process that loads what the files hold from now on."""
@@ -53,6 +57,19 @@ class Edits:
             else each
             for each in wanted
         ]
+
+    def newer(self, path: str, program: str | None, started: float) -> str | None:
+        """Say of a source, once, that it was changed between the program's making and its start."""
+        if path in self._newer or program is None or binary_kind(program) is None:
+            return None
+        try:
+            if not files.stamp(program)[0] < files.stamp(path)[0] <= started * 1e9:
+                return None
+        except OSError:
+            return None
+        self._newer.add(path)
+        name, made = os.path.basename(path), os.path.basename(program)
+        return f"{name} is newer than {made}: what runs may not be the lines shown; build it again"
 
 
 def judged(bound: Iterable[BoundBreakpoint], path: str, started: float) -> list[BoundBreakpoint]:

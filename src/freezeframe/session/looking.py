@@ -76,6 +76,9 @@ async def _ask(session: Session, moment: Moment) -> None:
             moment.inlined = moment.selected > 0
         moment.first_selected = moment.selected
         moment.view = session.memory.compare(moment, await moment.look(moment.selected))
+        if (path := moment.view.frame.path) and session.target is not None:
+            newer = session.edits.newer(path, session.target.program, session.started)
+            moment.remarks += (newer,) if newer else ()
         if not session.finishing or event.reason is not StopReason.STEP:
             # Debuggers keep what any function returned with in view, long after.
             moment.view.returned = None
