@@ -162,3 +162,23 @@ def test_out_of_main_is_to_the_end_and_without_variables_there_are_none(dbg, nat
     assert "no locals in main" in dbg("locals").out
     assert "no arguments in main" in dbg("args").out
     assert dbg.data("finish")["exit"]["code"] == 3
+
+
+OPTIMISED = """\
+#include <cstdio>
+
+__attribute__((noinline)) static int note(int v) {
+    std::printf("%d\\n", v);  // @note
+    return v;
+}
+
+int main(int argc, char **) { return note(argc + 3) - 4; }
+"""
+
+
+def test_frames_of_optimised_code_say_so(dbg, native):
+    p = native(OPTIMISED, "-O2")
+    dbg.data("start", p.name, "-b", p.at("note"))
+
+    stack = dbg("backtrace").out
+    assert stack.count("[optimized]") == 2, stack

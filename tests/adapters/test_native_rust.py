@@ -438,10 +438,12 @@ fn main() {
     let mut ages = HashMap::new();
     ages.insert("ann".to_string(), 42);
     let some = Some(5);
+    let boxed = Some(Box::new(Point { x: 5, name: String::new() }));
     let shared = Arc::new(Mutex::new(vec![1, 2, 3]));
     println!("{} {} {} {}", pair.1, rc.x, wrap.0.0, some.is_some()); // @end
     println!("{} {} {} {}", many.len(), ages["ann"], rc.name, wrap.0.1.name);
     println!("{} {} {}", pair.0, wrap.0.1.x, shared.lock().unwrap().len());
+    drop(boxed);
 }
 """
 
@@ -463,7 +465,10 @@ def test_paths_are_written_as_rust_writes_them(dbg, native, debugger):
             'ages["ann"]': "42",
             "some.is_some()": "true",
             "shared.lock().unwrap()[1]": "2",
+            "some.unwrap()": "5",
+            "boxed.unwrap().x": "5",
         }
+        assert "-> Point {x: 5" in shown("boxed")
         assert {each: shown(each) for each in expected} == expected
         refused = dbg("print", "many.iter()")
         assert "iter() would have to run" in refused.out + refused.err

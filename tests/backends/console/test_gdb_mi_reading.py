@@ -10,6 +10,7 @@ import pytest
 
 from freezeframe.backends.console.debuggers.gdb_mi import libc, names, start, stops
 from freezeframe.backends.console.debuggers.gdb_mi.marks import bound
+from freezeframe.backends.console.debuggers.gdb_mi.warnings import Warnings
 from freezeframe.backends.counting import read_hits, read_log
 from freezeframe.model.stops import Exit, StopReason
 
@@ -231,3 +232,15 @@ def test_what_gdb_found_in_libraries_is_kept_within_bounds(tmp_path, monkeypatch
     # Where nothing can be kept gdb reads everything each time.
     monkeypatch.setenv("FREEZEFRAME_HOME", str(folder / "1.gdb-index"))
     assert start.keep_indexes() == []
+
+
+def test_warnings_that_matter_are_told_once_and_noise_is_not():
+    warnings = Warnings()
+
+    assert warnings.read("warning: ") is None
+    assert warnings.read("Unable to find libthread_db matching inferior's thread") is None
+    told = warnings.read(" library.\n")
+    assert told == "warning: Unable to find libthread_db matching inferior's thread library.\n"
+    assert warnings.read(told) is None
+    assert warnings.read("warning: Error disabling address space randomization\n") is None
+    assert warnings.read("the core file may not match\n") is None

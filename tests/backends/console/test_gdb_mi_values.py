@@ -9,7 +9,7 @@ from freezeframe.backends.console.debuggers.gdb_mi import start
 from freezeframe.errors import DebuggerError
 from freezeframe.model.values import ScopeKind
 
-from .driving import Driver, build
+from .driving import Driver, build, on
 
 SHAPES = r"""
 #include <array>
@@ -145,13 +145,19 @@ struct Sum {
     int sum, n;
     void put(int v) { sum += v; std::printf("%d\n", v); n++; }  // @put
 };
+static int twice(int v) {
+    return v * 2;  // @twice
+}
 int main(int argc, char **) {
     std::puts("first");  // @first
     std::vector<int> late(3, argc);
     Sum total{argc, 0};
+    int doubled =
+        twice(argc);
+    int one = argc, other = twice(one);
     for (int i = 0; i < 2; i++)  // @loop
         total.put(i * argc);
-    return total.sum - 2 + late[0] - 1;
+    return total.sum - 2 + late[0] - 1 + doubled - other;
 }
 """
 
@@ -160,13 +166,20 @@ int main(int argc, char **) {
 async def test_what_is_not_initialised_yet_is_not_shown_as_a_value(tmp_path):
     source = build(tmp_path, "nested.cpp", NESTED)
     async with Driver() as driver:
-        await driver.start(source.launch(), source.at("first"), source.at("loop", 2))
+        places = [source.at(name, id) for id, name in enumerate(("first", "twice", "loop"), 1)]
+        await driver.start(source.launch(), *places)
         await driver.stop()
         first = await driver.locals()
+        await driver.go()
+        calling = await driver.locals((await driver.frames())[1].id)
+        await driver.go()
+        again = await driver.locals((await driver.frames())[1].id)
         await driver.go()
         second = await driver.locals()
 
     assert set(first.values()) == {"<not initialised yet>"}
+    assert calling["doubled"] == "<not initialised yet>"
+    assert (again["doubled"], again["one"]) == ("2", "1")
     assert second["late"] != "<not initialised yet>"
     assert second["i"] == "<not initialised yet>"
 
@@ -185,9 +198,12 @@ async def test_optimised_frames_say_so_and_a_synthetic_pointer_is_not_null(tmp_p
 
 
 CONTAINERS = r"""
+#include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 struct Shape { virtual ~Shape() = default; };
@@ -199,9 +215,39 @@ int main() {
     std::unique_ptr<Shape> owned = std::make_unique<Square>();
     std::string text(3000, 'q');
     const wchar_t *wide = L"wide";
+    std::tuple<int, std::string> both{1, "two"};
+    std::optional<std::tuple<int, std::string>> perhaps = both;
+    std::optional<int> none;
+    auto found = prices.find("pear"), end = prices.end();
+    auto seven = names.begin();
+    std::list<int> few{8, 9};
+    auto eight = few.begin();
     return wide[0] == 0;  // @here
 }
 """
+
+
+#: functions of the standard library that nothing in the program has compiled
+_INLINED = {
+    "std::get<1>(both)": '"two"',
+    "std::get<0>(perhaps.value())": "1",
+    "none.has_value()": "false",
+    "prices.size()": "2",
+    'prices.at("apple")': "3",
+    "found->second": "5",
+    "(*seven).second": '"seven"',
+    "*eight": "8",
+    "few.back()": "9",
+    "text.length()": "3000",
+    'found->first == "pear"': "true",
+    'found->first != "pear"': "false",
+}
+_MISSING = {
+    'prices["plum"]': "there is no entry",
+    "none.value()": "nullopt",
+    "*end": "at the end",
+    "text.substr(1)": "would have to run",
+}
 
 
 @on_loop
@@ -214,10 +260,25 @@ async def test_entries_of_maps_real_types_and_lengths_are_told(tmp_path):
         asked = ('prices["pear"]', "names[7]", "*owned")
         pear, seven, owned = [await driver.evaluate(each) for each in asked]
         [width] = await driver.backend.children(owned.ref)
-        with pytest.raises(DebuggerError, match="there is no entry"):
-            await driver.evaluate('prices["plum"]')
+        for expression, why in _MISSING.items():
+            with pytest.raises(DebuggerError, match=why):
+                await driver.evaluate(expression)
+        told = {each: (await driver.evaluate(each)).text for each in _INLINED}
 
+    assert told == _INLINED
     assert (pear.text, seven.text, owned.type) == ("5", '"seven"', "Square")
     assert (width.name, width.text) == ("width", "4")
     assert locals["text"].endswith('"... (length 3000)')
     assert locals["wide"].endswith('L"wide"')
+
+
+@on_loop
+async def test_debug_information_that_is_missing_is_told_once(tmp_path):
+    source = build(tmp_path, "split.c", "int main(void) { return 0; }\n", "-gsplit-dwarf")
+    for part in tmp_path.glob("*.dwo"):
+        part.unlink()
+    async with Driver() as driver:
+        await driver.start(source.launch(), on("main"))
+        await driver.end()
+
+    assert driver.printed("console").count("warning: Could not find DWO CU") == 1

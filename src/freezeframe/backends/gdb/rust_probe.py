@@ -1,7 +1,6 @@
 # mypy: ignore-errors
 """Runs inside gdb: what Rust's own syntax says of values, and gdb's evaluator does not know.
 
-Of C++ too the entries of maps, whose `operator[]` is seldom compiled in.
 Fields of fields of tuples, what is behind Rc, Arc, Box and references, elements and entries of
 containers, how many there are. Only memory is read: no function of the program is called, so
 `lock()` and `borrow()` take nothing.
@@ -27,6 +26,7 @@ _LENGTHS = (
     ("map", "length"),
 )
 _VARIANT = re.compile(r"(?:^|::)(Some|None|Ok|Err)\b")
+_UNWRAPPED = re.compile(r"core::(?:option::Option|result::Result)<")
 _VARIANTS = {"is_some": "Some", "is_none": "None", "is_ok": "Ok", "is_err": "Err"}
 #: calls that only look
 _PEEKS = frozenset({"as_ref", "as_str", "as_slice", "borrow", "lock", "read", "unwrap", "clone"})
@@ -155,6 +155,11 @@ def _called(value, name):
         if variant is None:
             raise CannotRead(f"{value.type} is no Option and no Result")
         return gdb.Value(variant[1] == _VARIANTS[name])
+    if name == "unwrap" and _UNWRAPPED.match(str(value.type.strip_typedefs())):
+        held = _VARIANT.search(value.format_string(raw=True))
+        if held is None or held[1] in ("None", "Err"):
+            raise CannotRead(f"it is {held[1] if held else 'neither'}: unwrap() would panic")
+        return value[held[1]]["__0"]
     if name in _PEEKS:
         inner = _behind(value) if name in ("borrow", "lock", "read") else None
         return value if inner is None else inner

@@ -39,6 +39,7 @@ from freezeframe.backends.native import (
     rust_main,
 )
 from freezeframe.backends.native import remark as native_remark
+from freezeframe.backends.optimization import FrameCode, optimized
 from freezeframe.backends.transport.ask import kept_answer
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason
@@ -109,7 +110,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         first.append(f"set exec-wrapper /bin/sh -c {shlex.quote(redirected)}")
     # The standard library is not stepped into.
     first.append(gdb.SKIP)
-    probes = (gdb.FORKS_PROBE, _PROBE, _VALUES_PROBE)
+    probes = (gdb.FORKS_PROBE, gdb.OPTIMIZED_PROBE, _PROBE, _VALUES_PROBE)
     first += [*(f"source {probe}" for probe in probes), *_rust_commands(target)]
     options = [word for command in first for word in ("-iex", command)]
     # The program is named here too: breakpoints are set before it is launched, and looked up in it.
@@ -190,6 +191,19 @@ def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     """It offers the text of files that are only named in debug information, and has none."""
     arguments = body.get("freezeframeArguments") or None
     return replace(frame, source_reference=0, arguments=arguments)
+
+
+def _ask_code(target: Target, first: int, count: int) -> str | None:
+    if target.program is None or not optimized(target.program):
+        return None
+    return f"python freezeframe_code({first}, {count})"
+
+
+def _read_code(target: Target, text: str) -> list[FrameCode]:
+    try:
+        return [FrameCode(bool(each)) for each in json.loads(text)]
+    except (ValueError, TypeError):
+        return []
 
 
 def _filter_commands(names: Set[str]) -> Sequence[str]:
@@ -333,6 +347,8 @@ ADAPTER = Adapter(
         function_name=plain_function,
         # Asked only where it tells no arguments apart: then there are none.
         argument_names=lambda path, line, name: (),
+        ask_code=_ask_code,
+        read_code=_read_code,
     ),
     values=Values(enrich=_enrich, returned_prefixes=("(return)",)),
     expressions=Expressions(

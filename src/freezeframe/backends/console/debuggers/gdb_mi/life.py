@@ -41,7 +41,7 @@ from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, LaunchFailed
 from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
-from . import exceptions, libc, names, start
+from . import exceptions, libc, names, start, warnings
 from .kin import GdbFamily
 from .line import Answered, GdbRefused, Happened, Line, Wrote, at, rows, tap_of
 from .marks import Marks
@@ -131,7 +131,7 @@ class GdbLife(GdbFamily):
     async def _prepare(self, printers: Sequence[str], further: Sequence[str] = ()) -> None:
         """Tell gdb everything at once. Raises LaunchFailed where it refuses one of *further*."""
         more = (gdb.FORKS_PROBE,) if self._kin.followed else ()
-        probes = start.load_probes(*more, gdb.RUST_PROBE)
+        probes = start.load_probes(*more, gdb.OPTIMIZED_PROBE, gdb.RUST_PROBE, gdb.CPP_PROBE)
         lines = self._lines()
         probes += [lines] if lines is not None else []
         keeping = start.keep_indexes() if isinstance(self.target, Launch) else []
@@ -357,13 +357,13 @@ class GdbLife(GdbFamily):
         self.emit(events.Initialized())
         said = answered.said + answered.complaint
         for line in dict.fromkeys(said.splitlines()):
-            # That it is of another program is found out by whoever opens it, and said.
-            if line.startswith("warning:") and "may not match" not in line:
+            # Some were told already; that it is of another program is said by whoever opens it.
+            told = warnings.matters(line) or "may not match" in line
+            if line.startswith("warning:") and not told:
                 self.emit(events.Printed("console", line + "\n"))
         match = re.search(r"terminated with signal (\w+)", said)
         died = {"reason": "signal-received", "signal-name": match[1] if match else ""}
-        listed = await self._line.ask("-thread-info")
-        thread = int(listed.get("current-thread-id") or 1)
+        thread = int((await self._line.ask("-thread-info")).get("current-thread-id") or 1)
         self._motion.running = False
         self.emit(
             events.Stopped(

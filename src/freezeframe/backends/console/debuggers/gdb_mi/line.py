@@ -14,6 +14,8 @@ from freezeframe.backends.transport.process import Process
 from freezeframe.config import Timeouts
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 
+from .warnings import Warnings
+
 #: begins a piece of console text that is a logpoint's message, written by the probe
 LOG_MARK = "\x1elog "
 #: the kind of a happening: the program was to run, and does not
@@ -51,7 +53,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """A logpoint's message, or what the program printed through a remote."""
+    """A logpoint's message, a warning of gdb's, or what the program printed through a remote."""
 
     stream: str
     text: str
@@ -67,6 +69,7 @@ class Mi:
 
     def __init__(self) -> None:
         self._reader = Reader("(gdb)")
+        self._warnings = Warnings()
         self._said: list[str] = []
         self._complaint: list[str] = []
         self._size = 0
@@ -112,7 +115,10 @@ class Mi:
         if self._size < _MAX_SAID:
             self._size += len(text.text)
             (self._said if text.stream == "console" else self._complaint).append(text.text)
-        return None
+        if text.stream == "console":
+            return None
+        warning = self._warnings.read(text.text)
+        return None if warning is None else Wrote("console", warning)
 
     def _take(self) -> tuple[str, str]:
         words = "".join(self._said), "".join(self._complaint)

@@ -6,15 +6,20 @@ is all there is to say; with them it is empty, or the address of what is pointed
 """
 
 import binascii
+import itertools
 import json
 import re
 
 import gdb
 
+import __main__
+
 _GONE = "<optimized out>"
 _UNSET = "<not initialised yet>"
 _ELEMENTS = 50
 _DEEPEST = 4
+#: boxes in boxes whose contents are told with a variant or a tuple
+_FOLLOWED = 2
 #: characters of a text that are shown, and bytes that its end is looked for in
 _CHARACTERS, _FAR = 200, 1 << 20
 #: of a whole answer; what comes then is told as text
@@ -80,6 +85,9 @@ class FreezeframeTree:
             if printer is not None:
                 if _SMART.match(str(bare)):
                     held = next(iter(printer.children()))[1]
+                    # Not as `element_type`, which is all that the library calls it.
+                    behind = held.type.strip_typedefs().target().strip_typedefs()
+                    held = held.cast(behind.pointer())
                     return self._pointer(leaf, held, None, depth, expression)
                 children, count = self._shown(printer, expression, depth)
             elif bare.code in _STRUCTS:
@@ -116,10 +124,38 @@ class FreezeframeTree:
         except gdb.error:
             return None
 
-    def _text(self, value):
+    def _text(self, value, depth=_FOLLOWED):
         text = value.format_string(max_elements=_CHARACTERS)
         length = self._length(value) if text.endswith('"...') else None
+        if self.rust and length is None:
+            return self._followed(value, text, depth)
         return text if length is None else f"{text} (length {length})"
+
+    def _followed(self, value, text, depth):
+        """The text of a variant or a tuple, with what the boxes and references in it lead to."""
+        if depth <= 0 or value.type.strip_typedefs().code not in _STRUCTS or "0x" not in text:
+            return text
+        for pointer in self._pointers(value, _DEEPEST):
+            behind = pointer.type.strip_typedefs().target().strip_typedefs()
+            address = re.compile(rf"{int(pointer):#x}\b(?! ->)")
+            if behind.sizeof == 0 or not address.search(text):
+                continue
+            try:
+                told = self._text(pointer.dereference(), depth - 1)
+            except gdb.error:
+                continue
+            text = address.sub(lambda found, told=told: f"{found[0]} -> {told}", text, count=1)
+        return text
+
+    def _pointers(self, value, depth):
+        bare = value.type.strip_typedefs()
+        if bare.code == gdb.TYPE_CODE_PTR:
+            if bare.target().strip_typedefs().code not in (gdb.TYPE_CODE_VOID, gdb.TYPE_CODE_FUNC):
+                yield value
+        elif bare.code in _STRUCTS and depth > 0 and gdb.default_visualizer(value) is None:
+            for field in bare.fields():
+                if not field.artificial and hasattr(field, "bitpos"):
+                    yield from self._pointers(value[field], depth - 1)
 
     def _length(self, value):
         """How long a text is that is not shown as a whole; None where that cannot be told."""
@@ -261,18 +297,6 @@ class FreezeframeTree:
         return (found, count) if found else (None, None)
 
 
-#: variables of a function that are looked at for whether it is optimised
-_FEW_NAMES = 8
-#: by file of source: the compiler's words for how it was made
-_OPTIMIZED = re.compile(r" -O(?!0\b)\S*")
-
-
-def _optimized(symtab):
-    """Whether code was optimised; None where its compiler does not tell: only gcc does."""
-    made = getattr(symtab, "producer", None) or ""
-    return bool(_OPTIMIZED.search(made)) if made.startswith("GNU ") else None
-
-
 def _is_unset(symbol, frame, place):
     """Whether the program has not yet come to where a variable of it is initialised.
 
@@ -286,75 +310,56 @@ def _is_unset(symbol, frame, place):
         or symbol.symtab.filename != place.symtab.filename
     ):
         return False
-    if not symbol.line or _optimized(place.symtab) is not False:
+    if not symbol.line or __main__.freezeframe_is_optimized(place.symtab) is not False:
         return False
-    if symbol.line != place.line:
-        return symbol.line > place.line
+    if symbol.line > place.line:
+        return True
+    if frame.level() > 0:
+        return _is_being_set(symbol, frame, place)
+    if symbol.line < place.line:
+        return False
     table = place.symtab.linetable().line(symbol.line) or ()
     function = frame.function()
-    if function is None or frame.level() > 0:
+    if function is None:
         return False
     return frame.pc() == min(
         (entry.pc for entry in table if entry.pc >= function.value().address), default=None
     )
 
 
-def freezeframe_optimized(first, last):
-    """Tell the levels of frames whose code is optimised."""
-    frame, found = gdb.newest_frame(), []
-    selected, unsure = gdb.selected_frame(), []
-    try:
-        for level in range(last + 1):
-            if frame is None:
-                break
-            if level >= first:
-                known = _optimized(frame.find_sal().symtab)
-                if known:
-                    found.append(level)
-                elif known is None and (unit := _unit(frame)) is not None:
-                    unsure.append((level, unit))
-                    if unit not in _LISTED and _has_lists(frame):
-                        _LISTED.add(unit)
-            frame = frame.older()
-    finally:
-        selected.select()
-    _tell(found + [level for level, unit in unsure if unit in _LISTED])
+#: lines of a declaration that are read
+_LONG = 20
+#: what is no part of a statement, and what a text or a character may hold
+_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])+'")
+_NO_TYPE = re.compile(r"\s*(?:for|while|if|switch|return|else|case|do|static|using)\b")
 
 
-#: units of compilers that do not tell (clang, rustc), by their address, that are optimised
-_LISTED = set()
+def _is_being_set(symbol, frame, place):
+    """Whether a call that a frame waits for is made to initialise a variable of it.
 
-
-def _unit(frame):
-    try:
-        return frame.block().global_block.start
-    except RuntimeError:
-        return None  # code without debug information
-
-
-def _has_lists(frame):
-    """Whether variables of a function lie in several places, or nowhere: only optimised ones do.
-
-    rustc inlines a little without optimisation: a function that is inlined does not count.
+    So it is where all that was written from the declaration to the call is one statement of
+    one variable. Destructors run when that is done.
     """
-    if frame.type() == gdb.INLINE_FRAME:
+    callee = frame.newer()
+    if place.line - symbol.line >= _LONG or callee is None or "~" in (callee.name() or "~"):
         return False
-    frame.select()
-    block, names = frame.block(), []
-    while block is not None:
-        names += [symbol.name for symbol in block if symbol.is_argument or symbol.is_variable]
-        if block.function is not None:
-            break
-        block = block.superblock
-    return any(map(_is_list, names[:_FEW_NAMES]))
-
-
-def _is_list(name):
+    if frame.type() != gdb.NORMAL_FRAME or callee.type() != gdb.NORMAL_FRAME:
+        return False
     try:
-        said = gdb.execute(f"info address {name}", to_string=True)
-    except gdb.error:
+        with open(symbol.symtab.fullname(), encoding="utf-8", errors="replace") as source:
+            lines = list(itertools.islice(source, symbol.line - 1, place.line))
+    except OSError:
         return False
-    return "multi-location" in said or "optimized out" in said
+    text = _QUOTED.sub("0", _ASIDE.sub(" ", "".join(lines))).strip().removesuffix(";")
+    found = re.match(r"[\w:<>,&*\s]+[\s&*>]" + re.escape(symbol.name) + r"\b", text)
+    if found is None or _NO_TYPE.match(text) or ";" in text:
+        return False
+    # A comma outside of brackets begins another variable.
+    inner = text[found.end() :]
+    while inner != (inner := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", inner)):
+        pass
+    return re.search(r"[,)\]}]", re.split(r"[(\[{]", inner)[0]) is None
 
 
 def _tell(what):

@@ -26,12 +26,22 @@ from .shapes import (
     variables_of,
 )
 
-#: what gdb shows of a base class without members, and of a text that it cuts
-_PERHAPS_MORE = re.compile(r'^\{\}$|"\.\.\.$')
+#: what gdb shows of a base class without members, of a text that it cuts, of a box in a variant
+_PERHAPS_MORE = re.compile(r'^\{\}$|"\.\.\.$|[({ ]0x[0-9a-f]+[,)}]')
 #: all that gdb says of a reference when it is asked for the value of an expression
 _UNFOLLOWED = re.compile(r"@0x[0-9a-f]+")
 #: an expression that may do something: evaluated once and never again
 _ACTS = re.compile(r"[\w\])]\s*\(|\+\+|--|(?<![=!<>])=(?!=)")
+
+#: gdb's words for functions of C++ that are inlined or were never compiled, so cannot be called
+_NOT_CALLED = re.compile(
+    r"operator[^\w\s]|may be inlined|find method|resolve method|"
+    r'no member or method named|No symbol "(?:std::)?get\b|Too few arguments|'
+    r"Error while (?:executing Python|looking for matching xmethod)"
+)
+
+#: what the probes say of an expression that they cannot even read
+_NO_PATH = "it is no path of names"
 
 
 @dataclass(slots=True)
@@ -205,21 +215,26 @@ class Values(Objects):
         try:
             return await self._evaluate(expression, place)
         except EvaluationFailed as error:
-            # Elements of C++'s maps are a function's result, which is seldom compiled in.
-            knows = self.rust or "operator[]" in error.message
+            knows = self.rust or _NOT_CALLED.search(error.message)
             if not knows or not self.python or expression.startswith("$"):
                 raise
+            refused = error
+        try:
             return await self._as_path(expression, place)
+        except EvaluationFailed as error:
+            # What is no path at all, gdb's own words are about.
+            raise (refused if _NO_PATH in error.message and not self.rust else error) from None
 
     async def _as_path(self, expression: str, place: Place | None) -> RawValue:
-        """Return what a path of fields, indexes and keys means that gdb's evaluator refuses."""
+        """Return what a path of members, indexes and calls means that gdb's evaluator refuses."""
         where = "" if place is None else at(place.thread, place.level)
         self._paths += 1
         variable = f"freezeframe_{self._paths}"
         packed = expression.encode().hex()
+        way = "freezeframe_path" if self.rust else "freezeframe_cpp"
         try:
             said = await self._line.cli(
-                f"python freezeframe_path('{packed}', '{variable}')",
+                f"python {way}('{packed}', '{variable}')",
                 where=where,
                 timeout_s=self._value_s * 3,
             )
