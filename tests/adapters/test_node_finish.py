@@ -64,3 +64,44 @@ def test_a_finish_that_a_breakpoint_ended_stops_nowhere_later(dbg, write_program
 
     assert place(dbg.data("finish")) == p.at("thrown")
     assert dbg.data("continue")["exit"]["code"] == 0
+
+
+_CONSTRUCTORS = """\
+class Base {
+  constructor(n) {
+    this.n = n; // @base
+  }
+}
+class Derived extends Base {
+  constructor(n) {
+    super(n);
+    this.twice = 2 * n; // @derived
+  }
+}
+function Old(n) {
+  this.old = n; // @old
+}
+function plain(n) {
+  this.held = n; // @plain
+}
+new Derived(3);
+new Old(4);
+plain.call({}, 5);
+"""
+
+
+def test_finish_of_a_constructor_tells_the_object(dbg, write_program):
+    p = write_program("made.js", _CONSTRUCTORS)
+
+    told = []
+    dbg.data("start", p.name, "-b", p.at("derived"))
+    told.append(dbg.data("finish")["returned"]["text"])
+    for mark in ("old", "plain"):
+        dbg.data("break", p.at(mark))
+        dbg.data("continue")
+        told.append(dbg.data("finish")["returned"]["text"])
+    assert told == ["Derived {n: 3, twice: 6}", "Old {old: 4}", "undefined"]
+    dbg.data("breakpoint", "remove", "--all")
+    # The object is its derived class's, which goes on making it.
+    dbg.data("start", p.name, "-b", p.at("base"))
+    assert dbg.data("finish")["returned"]["text"] == "Derived {n: 3}"

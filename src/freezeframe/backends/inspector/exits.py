@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any
 
 from freezeframe.errors import DebuggerError
 
 from .isolate import Isolate
+from .scripts import offset_of
 
 #: exceptions on the way of a step out that are followed; after that V8's own step has to do
 MOST_THROWS = 200
 #: places at which a function returns that are watched for its value
 _MOST_EXITS = 60
 _GROUP = "freezeframe-returned"
+#: characters that are read before a function, and behind the place of a call
+_BEFORE, _BEHIND = -40, 200
+_CONSTRUCTOR = re.compile(r"(?<!static )(?<![\w$.#])constructor\s*\Z")
+_NEW = re.compile(r"new\s+(?:[\w$]+\.)*([\w$]+)\s*[(;,)\]}\n]")
 
 
 async def watch(isolate: Isolate, call: dict[str, Any]) -> set[str]:
@@ -51,3 +57,36 @@ async def keep(isolate: Isolate, remote: dict[str, Any]) -> dict[str, Any]:
         silent=True,
     )
     return dict(answer["result"])
+
+
+async def tell_constructed(isolate: Isolate) -> None:
+    """Where a constructor is about to return, tell the object: V8 tells what its text returns."""
+    stack = isolate.stack
+    if stack is None or not stack.returning:
+        return
+    call = stack.calls[0]
+    receiver = call.get("this") or {}
+    if not _is_object(call["returnValue"]) and _is_object(receiver):
+        before = await _around(isolate, call.get("functionLocation"), _BEFORE)
+        made = _CONSTRUCTOR.search(before) is not None
+        if not made and len(stack.calls) > 1 and call["functionName"]:
+            # V8 has the place of a call at its parenthesis, and of `new F()` at the word.
+            caller = await _around(isolate, stack.calls[1]["location"], _BEHIND)
+            found = _NEW.match(caller)
+            made = found is not None and found[1] == call["functionName"]
+        if made:
+            call["returnValue"] = receiver
+
+
+async def _around(isolate: Isolate, location: dict[str, Any] | None, side: int) -> str:
+    """Return the text right before or behind a location."""
+    script = isolate.scripts.get(str(location["scriptId"])) if location else None
+    if location is None or script is None:
+        return ""
+    text = await isolate.scripts.text_of(script)
+    at = offset_of(text, int(location["lineNumber"]), int(location.get("columnNumber") or 0))
+    return text[max(0, at + side) : at] if side < 0 else text[at : at + side]
+
+
+def _is_object(remote: dict[str, Any]) -> bool:
+    return remote.get("type") in ("object", "function") and remote.get("subtype") != "null"

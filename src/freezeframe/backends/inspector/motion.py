@@ -251,6 +251,7 @@ class Motion:
             return await self._or_go_on(isolate, await self.thrown.unforeseen(isolate))
         if isolate.stack is not None:
             await find_return(isolate.stack, isolate.scripts)
+            await exits.tell_constructed(isolate)
         ids = isolate.marks.hit(hits, said)
         self._nearings.note(isolate, hits)
         entered = isolate.marks.gates.enters(hits) or "Break on start" in reasons
