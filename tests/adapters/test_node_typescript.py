@@ -291,3 +291,17 @@ def test_variables_of_a_minified_bundle_have_the_names_of_the_source(dbg, projec
     # To the reader of the source `n` is no variable at all.
     assert "minified name of `price`" in dbg("print", "n").err
     assert texts(dbg.data("next"))["sum"] == "120"
+
+    # Conditions and log messages are in the names of the source as well.
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("break", "src.js:5", "--condition", "price === 30 && sum === 20")
+    dbg.data("break", "src.js:7", "--log", "{{sum}} is {sum} at {rate}")
+    report = dbg.data("start", "out.js")
+    assert texts(report)["price"] == "30"
+    report = dbg.data("continue")
+    assert printed(report, "log") == "{sum} is 50 at 10\n"
+    dbg.data("breakpoint", "remove", "--all")
+    dbg("start", "out.js", "--stop-on-entry")
+    refused = dbg.data("break", "src.js:5", "--condition", "n > 1")["breakpoint"]
+    assert refused["state"] == "rejected"
+    assert "minified name of `price`" in refused["message"]

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
+from freezeframe.errors import EvaluationFailed
 
-from . import conditions, grammar, sourcemaps
+from . import conditions, grammar, renaming, sourcemaps
 from .gates import Gates
 from .scripts import (
     OURS,
@@ -28,6 +29,8 @@ from .scripts import (
     real,
     returning,
 )
+from .shadows import Shadow, shadow_of
+from .sourcemaps import SourceMap
 from .wire import Refused
 
 #: how a place is named to V8: `pattern` (a path), `url` or `script`; its name, line and column
@@ -37,17 +40,6 @@ _WRAPPER = "(function (exports, require, module, __filename, __dirname) { "
 _ELSEWHERE = ("Private field", "'super'", "new.target", "yield")
 #: lines behind the wanted one that are looked at for code
 _FAR = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Shadow:
-    """A place that V8 takes for the end of a `return`: see `nearing.py`."""
-
-    start: tuple[int, int]
-    end: tuple[int, int]
-    #: where V8 stops instead
-    guard: tuple[int, int]
-    awaits: bool
 
 
 @dataclass(slots=True)
@@ -184,15 +176,28 @@ class Marks:
             if real_path != path:
                 continue
             place = found.generated(source, _line(want))
-            if place is not None:
-                shadow = shadow_of(await self._scripts.text_of(script), *place[:2])
+            text = await self._scripts.text_of(script)
+            renamed = self._renamed(want, found, text, place) if place is not None else None
+            if place is not None and renamed is not None:
+                shadow = shadow_of(text, *place[:2])
                 exact = await self._nearest(script.id, place[0], place[1])
                 if shadow is not None and script.url:
-                    await self._put(self._key(script, *shadow.start), want, shadow)
+                    await self._put(self._key(script, *shadow.start), renamed, shadow)
                 elif exact is not None:
-                    shown = returning(await self._scripts.text_of(script), place[:2], exact)
-                    await self._put(self._key(script, *exact), want, shown=shown)
+                    shown = returning(text, place[:2], exact)
+                    await self._put(self._key(script, *exact), renamed, shown=shown)
             return
+
+    def _renamed(
+        self, want: WantedBreakpoint, found: SourceMap, text: str, place: tuple[int, int, int]
+    ) -> WantedBreakpoint | None:
+        """Return a breakpoint with its code in the names that run; None where it is refused."""
+        try:
+            return renaming.renamed(want, found, text, place[:2])
+        except EvaluationFailed as error:
+            self._wrong[want.id] = error.message
+            self._tell(self.bound(want))
+            return None
 
     async def _add_function(self, want: WantedBreakpoint) -> None:
         for script in self._scripts:
@@ -428,10 +433,12 @@ class Marks:
                     assert found is not None
                     place = found.generated(sources[name], line)
                     await self._take(("pattern", name, line, 0), want)
-                    if place is None:
+                    renamed = self._renamed(want, found, text, place) if place else None
+                    if place is None or renamed is None:
                         continue
                     line, column = place[:2]
                     shadow = shadow_of(text, line, column)
+                    want = renamed
                     if shadow is not None:
                         await self._put(("pattern", path, line, column), want, shadow)
                         continue
@@ -468,15 +475,6 @@ def bodies(text: str, name: str) -> list[int]:
     if grammar.bare(name).removesuffix("()") not in text:
         return []
     return [each.body for each in grammar.functions(text) if grammar.is_called(each, name)]
-
-
-def shadow_of(text: str, line: int, column: int) -> Shadow | None:
-    """Return how a place is reached that V8 takes for the end of a `return`."""
-    found = grammar.behind_return(text, offset_of(text, line, column))
-    if found is None:
-        return None
-    guard, end = place_of(text, found.guard), place_of(text, found.end)
-    return Shadow((line, column), end, guard, found.awaits)
 
 
 def _wanted_at(place: Place, location: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from freezeframe.errors import EvaluationFailed
@@ -21,6 +22,7 @@ _WORDS = re.compile(
 )
 #: names of a map that are looked at in one scope
 _MOST_NAMES = 20_000
+_NOTHING_UNCLEAR: Mapping[str, str] = MappingProxyType({})
 
 
 async def of_frame(call: Mapping[str, Any], scripts: Scripts) -> dict[str, str]:
@@ -60,19 +62,21 @@ def _position(location: Mapping[str, Any]) -> tuple[int, int]:
     return int(location["lineNumber"]), int(location.get("columnNumber") or 0)
 
 
-def minify(expression: str, names: Mapping[str, str]) -> str:
+def minify(
+    expression: str, names: Mapping[str, str], unclear: Mapping[str, str] = _NOTHING_UNCLEAR
+) -> str:
     """Return an expression in the source's names as the running code has them.
 
     Raises EvaluationFailed for a name that only the minified code has: to the reader of the source
-    it means another variable, or none.
+    it means another variable, or none; and for one of *unclear*, with the reason given there.
     """
-    if not names:
+    if not names and not unclear:
         return expression
     minified = {name: each for each, name in names.items()}
 
     def replaced(match: re.Match[str]) -> str:
         word = match["name"]
-        if word is None or (word not in minified and word not in names):
+        if word is None or not (word in minified or word in names or word in unclear):
             return match[0]
         before = expression[: match.start()].rstrip()
         after = expression[match.end() :].lstrip()
@@ -80,6 +84,8 @@ def minify(expression: str, names: Mapping[str, str]) -> str:
         is_key = before.endswith(("{", ",")) and after.startswith(":")
         if is_field or is_key:
             return match[0]
+        if word in unclear:
+            raise EvaluationFailed(unclear[word])
         if word in minified:
             return minified[word]
         raise EvaluationFailed(
