@@ -24,6 +24,14 @@ sub work {
 POSIX::close($_) for 3 .. 200;
 print work(1), "\\n";
 """
+RUBY = """def work(n)
+  n + 1
+end
+(3..200).each { |n| IO.for_fd(n).close rescue nil }
+files = (0...20).map { |n| File.open("file#{n}", "w") }
+puts work(1)
+files.each { |file| file.write("mine") }
+"""
 
 
 def test_python_under_pdb_goes_on_alone(dbg: Dbg, project: Path):
@@ -42,3 +50,13 @@ def test_perl_goes_on_alone(dbg: Dbg, project: Path):
     assert "exited: code 0" in told.out, told
     assert "err|" not in told.out, told
     assert "| 2" in told.out
+
+
+def test_ruby_goes_on_alone(dbg: Dbg, project: Path):
+    need("ruby", "apt-get install ruby ruby-debug")
+    (project / "closes.rb").write_text(RUBY)
+    told = dbg("start", "closes.rb", "-b", "closes.rb:2")
+    assert "exited: code 0" in told.out, told
+    assert "err|" not in told.out, told
+    assert "| 2" in told.out
+    assert {file.read_text() for file in project.glob("file*")} == {"mine"}

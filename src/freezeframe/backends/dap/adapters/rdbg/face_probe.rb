@@ -40,7 +40,7 @@ module DEBUGGER__
       def send(**message)
         # It is called with a message only; anything else means Ruby's own `send`.
         (@freezeframe_lock ||= Mutex.new).synchronize do
-          return unless (socket = @sock)
+          return unless (socket = @sock) && Freezeframe.connected?
 
           @seq = (@seq || 0) + 1
           text = JSON.generate({ seq: @seq }.merge(message))
@@ -181,10 +181,19 @@ module DEBUGGER__
 
       def meet(ui)
         @ui = ui
+        @socket = ui.instance_variable_get(:@sock)
+        @identity = identity
+        # Before the program begins every socket is the debugger's.
+        @ours = [@socket, @done, @tell_done]
+        @ours |= ObjectSpace.each_object(BasicSocket).to_a if @launched
         @left = false
         @configured = false
         # The door is opened before the session is there.
         sleep 0.001 until DEBUGGER__.const_defined?(:SESSION)
+        # What they die of where the program has closed their descriptors is none of its errors.
+        [ui.reader_thread, SESSION.instance_variable_get(:@session_server)].compact.each do |each|
+          each.report_on_exception = each.abort_on_exception = false
+        end
         @worker ||= own_thread { work(*@jobs.pop) while true }
       end
 
@@ -387,14 +396,7 @@ module DEBUGGER__
 
       # Give the program back what was changed about it.
       def leave
-        @left = true
-        @wanted.each_key { |path| (@lines.delete(path) || {}).each_value(&:disarm) }
-        @calls.each_value { |places| places.each(&:disarm) }
-        @functions.each { |_, place, _| place.disarm }
-        @wanted, @lines, @calls, @functions = {}, {}, {}, []
-        @walks.each_value { |each| each.trace&.disable }
-        unwatch_runners
-        @raises.disable
+        disarm
         return unless @launched && RUBY_PLATFORM.include?("linux")
 
         # It was to die with us: PR_SET_PDEATHSIG.
@@ -405,7 +407,40 @@ module DEBUGGER__
         nil
       end
 
+      # Stop nowhere any more.
+      def disarm
+        @left = true
+        @wanted.each_key { |path| (@lines.delete(path) || {}).each_value(&:disarm) }
+        @calls.each_value { |places| places.each(&:disarm) }
+        @functions.each { |_, place, _| place.disarm }
+        @wanted, @lines, @calls, @functions = {}, {}, {}, []
+        @walks.each_value { |each| each.trace&.disable }
+        unwatch_runners
+        @raises.disable
+      end
+
+      # The socket's own number in the system; nil where it was closed.
+      def identity
+        stat = @socket.stat
+        [stat.dev, stat.ino]
+      rescue SystemCallError, IOError, NoMethodError
+        nil
+      end
+
       public
+
+      # Whether the connection is there: a program may close every descriptor, and open files of its
+      # own with their numbers.
+      def connected?
+        @identity.nil? || identity == @identity
+      end
+
+      # Leave the descriptors alone where they are the program's by now.
+      def let_go
+        return if connected?
+
+        @ours.each { |each| each.autoclose = false unless each.closed? }
+      end
 
       def interrupting?
         was, @interrupting = @interrupting, false

@@ -38,7 +38,10 @@ module DEBUGGER__
         @pid = Process.pid
         @filters = {}
         @raises = TracePoint.new(:raise) { |tp| Freezeframe.raised(tp) }
-        at_exit { Freezeframe.ending($!) }
+        at_exit do
+          Freezeframe.ending($!)
+          Freezeframe.let_go
+        end
       end
 
       def walk(client)
@@ -60,6 +63,8 @@ module DEBUGGER__
         walk.goal = nil
         walk.returns&.disable
         walk.back&.disable
+        return disarm unless connected?
+
         # One at a time: the debug gem lets a thread go on that stops while another is looked at.
         @turn.synchronize do
           @walks.each_value { |each| each.goal = nil }
@@ -303,7 +308,7 @@ module DEBUGGER__
       def ending(exception)
         return if @left || Process.pid != @pid || exception.nil? || exception.equal?(@shown)
         return if SystemExit === exception || SignalException === exception
-        return unless @filters.key?("uncaught") && wanted?(exception, @filters["uncaught"])
+        return unless connected? && @filters.key?("uncaught") && wanted?(exception, @filters["uncaught"])
 
         client = ThreadClient.current
         frames = frames_behind(exception)
