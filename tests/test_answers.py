@@ -124,7 +124,9 @@ _SESSION = (
     "print order --depth 2",
     "eval net = 1",
     "set tax_rate = 0.3",
+    "display tax_rate",
     "step",
+    "undisplay 1",
     "finish",
     "next --count 2",
     "until 33",
@@ -182,6 +184,8 @@ _ELSEWHERE = frozenset(
         "core",
         "attach",
         "input",
+        "return",
+        "restart_frame",
         "detach",
         "daemon_stop",
     }

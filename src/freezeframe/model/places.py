@@ -10,7 +10,9 @@ from .records import dataclass
 #: `app.py:"total += x"`, and what a shell that takes the quotes away leaves of it, where that is
 #: no name of a function
 _QUOTED_TEXT = re.compile(r"""(?P<file>[^"']+):(?P<quote>["'])(?P<text>.*\S.*)(?P=quote)""")
-_BARE_TEXT = re.compile(r"(?P<file>[^\s:]+\.\w+):(?!:)(?P<text>(?![\w:~$.]+$).*\S.*)")
+_BARE_TEXT = re.compile(
+    r"(?P<file>[^\s:]+\.\w+):(?!:)(?P<text>(?![\w:~$.]+$)(?!\d+[,-]\d+$).*\S.*)"
+)
 
 
 @dataclass(frozen=True, slots=True)
