@@ -113,3 +113,15 @@ async def prepare(line: CommandLine, tools: Tools, argv: Sequence[str], shown: s
 
 def missing(line: CommandLine, word: str) -> NotFound:
     return NotFound(f"there is no program {word} in {line.cwd}.", next="dbg start PROGRAM")
+
+
+def nearest_above(folder: str, name: str) -> str | None:
+    """Return the nearest file of that relative path, in a folder or one above it."""
+    while True:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent

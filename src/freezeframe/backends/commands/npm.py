@@ -11,7 +11,7 @@ from typing import Any
 from freezeframe.errors import NotFound, UsageError
 
 from . import shell
-from .line import CommandLine, Program, Tools, prepare
+from .line import CommandLine, Program, Tools, nearest_above, prepare
 from .node import other_runtime
 from .options import split
 from .wrappers import finished
@@ -64,15 +64,7 @@ async def npx(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
 
 def local_program(name: str, cwd: str) -> str | None:
     """Return a program that a package installed for the folder or one above it."""
-    folder = cwd
-    while True:
-        path = os.path.join(folder, "node_modules", ".bin", name)
-        if os.path.isfile(path):
-            return path
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
+    return nearest_above(cwd, os.path.join("node_modules", ".bin", name))
 
 
 async def _script(

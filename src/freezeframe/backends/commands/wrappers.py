@@ -14,7 +14,7 @@ from typing import Any
 from freezeframe.errors import BuildFailed, UsageError
 
 from . import shell
-from .line import CommandLine, Tools, prepare
+from .line import CommandLine, Tools, nearest_above, prepare
 from .options import split
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -212,7 +212,7 @@ async def _is_own_script(line: CommandLine, tools: Tools, word: str) -> bool:
     if line.name not in _SCRIPTS:
         return False
     name, tables = _SCRIPTS[line.name]
-    path = _above(line.cwd, name)
+    path = nearest_above(line.cwd, name)
     if path is None:
         return False
     try:
@@ -223,18 +223,6 @@ async def _is_own_script(line: CommandLine, tools: Tools, word: str) -> bool:
     for table in tables:
         found = found.get(table) if isinstance(found, dict) else None
     return isinstance(found, dict) and word in found
-
-
-def _above(folder: str, name: str) -> str | None:
-    """Return the nearest file of that name, in a folder or one above it."""
-    while True:
-        path = os.path.join(folder, name)
-        if os.path.isfile(path):
-            return path
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
 
 
 async def bundle(line: CommandLine, tools: Tools) -> CommandLine | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from . import grammar
 from .frames import Stack
@@ -57,14 +59,17 @@ async def fails_a_test(stack: Stack, scripts: Scripts) -> bool:
             continue
         is_own = True
         text = await scripts.text_of(script)
-        location, start = call["location"], call.get("functionLocation") or {}
-        offset = offset_of(text, location["lineNumber"], int(location.get("columnNumber") or 0))
-        begin = offset_of(
-            text, int(start.get("lineNumber") or 0), int(start.get("columnNumber") or 0)
-        )
+        begin, offset = _offsets(text, call)
         if grammar.is_caught(text, offset, begin):
             return False
     return is_own
+
+
+def _offsets(text: str, call: Mapping[str, Any]) -> tuple[int, int]:
+    """Return where in the text of its script a call's function begins, and where the call is."""
+    location, start = call["location"], call.get("functionLocation") or {}
+    begin = offset_of(text, int(start.get("lineNumber") or 0), int(start.get("columnNumber") or 0))
+    return begin, offset_of(text, location["lineNumber"], int(location.get("columnNumber") or 0))
 
 
 async def errs_in_a_test(stack: Stack, scripts: Scripts) -> bool:
@@ -90,11 +95,7 @@ async def errs_in_a_test(stack: Stack, scripts: Scripts) -> bool:
             return False
         is_own = True
         text = await scripts.text_of(script)
-        location, start = call["location"], call.get("functionLocation") or {}
-        offset = offset_of(text, location["lineNumber"], int(location.get("columnNumber") or 0))
-        begin = offset_of(
-            text, int(start.get("lineNumber") or 0), int(start.get("columnNumber") or 0)
-        )
+        begin, offset = _offsets(text, call)
         if grammar.is_caught(text, offset, begin):
             return False
         # V8 says where the parameters of a function begin, or an arrow with what is before them.
