@@ -10,6 +10,11 @@ install_into .venv dev
 PATH=$PWD/.venv/bin:$PATH
 export PATH
 
+# Most of an installation is waiting: the types are checked meanwhile.
+mkdir -p .cache
+mypy >.cache/mypy.txt 2>&1 &
+checking=$!
+
 # zsh and fish: the completion scripts are tried in them.
 for tool in zsh fish; do need "$tool"; done
 # The page of a recorded run is opened in a real browser.
@@ -51,7 +56,9 @@ step() {
 
 step ruff check .
 step ruff format --check .
-step mypy
+say "== mypy"
+wait "$checking" || { cat .cache/mypy.txt >&2; exit 1; }
+cat .cache/mypy.txt
 # Every test has a daemon, a folder and a project of its own, so they run side by side.
 rm -f .cache/promises.json
 step python -m pytest -q -n "${FREEZEFRAME_TEST_WORKERS:-3}" --dist worksteal "$@"

@@ -102,7 +102,7 @@ def test_a_debugger_that_does_not_come_up_is_waited_for_no_longer_than_was_asked
     dbg.env["PATH"] = f"{slow.parent}{os.pathsep}{dbg.env['PATH']}"
     began = time.monotonic()
     told = dbg("start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4", "--timeout", "1")
-    assert time.monotonic() - began < 10, told
+    assert time.monotonic() - began < 20, told
     assert "lldb-dap did not start the program within 1 s; it goes on." in told.err
     [adapter] = [pid for pid, command in dbg.processes().items() if str(slow) in command]
     os.kill(adapter, signal.SIGCONT)

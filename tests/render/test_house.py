@@ -44,6 +44,7 @@ PARTS = {
     "Check",
     "Chunk",
     "Difference",
+    "Display",
     "Divergence",
     "FileChange",
     "Hit",

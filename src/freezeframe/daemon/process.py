@@ -115,7 +115,7 @@ def _serve(
     import gc
 
     faulthandler.enable()
-    # What is imported stays: to look through it for garbage again and again is a tenth of the start.
+    # What is imported stays: looking through it for garbage again and again costs the start.
     gc.disable()
     # asyncio takes TLS along if it can be had; the daemon has no use for 6 ms and 5 MB of it.
     sys.modules["ssl"] = None  # type: ignore[assignment]

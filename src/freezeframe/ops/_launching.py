@@ -18,10 +18,14 @@ from freezeframe.session.waiting import wait as wait_for_news
 
 from . import _programs
 from ._blocked import with_stacks
-from ._context import MARGIN_S, Context
+from ._context import Context
 from ._lasting import lasting
 from ._reports import running_report, stop_report
 from .breakpoints import follow_edits
+
+#: beyond the caller's time limit, for a debugger to come up: gdb and a JVM take seconds on a busy
+#: machine before the program has begun
+_STARTING_S = 8.0
 
 
 async def begin(
@@ -61,7 +65,7 @@ async def begin(
     timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
     starting = asyncio.ensure_future(session.start(target))
     # What a caller has given no limit is bounded by the limits of each request.
-    end = None if timeout is None else asyncio.get_running_loop().time() + timeout + MARGIN_S
+    end = None if timeout is None else asyncio.get_running_loop().time() + timeout + _STARTING_S
     try:
         async with asyncio.timeout_at(end):
             # The session belongs to the daemon: a client that goes away does not end it.
