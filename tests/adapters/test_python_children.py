@@ -164,7 +164,8 @@ def test_a_child_of_a_python_that_cannot_be_followed_runs_as_it_does_alone(dbg, 
         "import subprocess, sys\n"
         "for words in (['-O', 'old.py', 'a'], ['-m', 'old', 'b'],\n"
         "              ['-c', 'import sys; print(sys.argv, sorted(globals()))', 'c']):\n"
-        "    print(subprocess.call([sys.argv[1], *words]), flush=True)\n",
+        "    print(subprocess.call([sys.argv[1], *words]), flush=True)\n"
+        "print(subprocess.call(sys.argv[1] + ' old.py d', shell=True), flush=True)\n",
     )
     alone = subprocess.run(
         [sys.executable, p.name, str(older())], cwd=p.path.parent, capture_output=True, text=True
@@ -175,6 +176,12 @@ def test_a_child_of_a_python_that_cannot_be_followed_runs_as_it_does_alone(dbg, 
     assert report["exit"]["code"] == 0
     assert printed(dbg.data("output", "--all"), "stderr") == alone.stderr == ""
     assert printed(dbg.data("output", "--all"), "stdout") == alone.stdout
+    name, number = Path(str(older())).name, str(older())[-3:]
+    commands = (f"{name} -O old.py a", f"{name} -m old b", f"{name} -c c")
+    assert report["notes"] == [
+        f"a child process was not followed: {command} (debugpy does not run in Python {number})"
+        for command in commands
+    ] + ["1 more child process was not followed"]
 
 
 #: ways to start a Python that do not name one first, or that name no file

@@ -449,3 +449,12 @@ class Reverses(Protocol):
 
     async def step_back(self, thread: int, kind: StepKind | None = StepKind.OVER) -> None:
         """Undo a step, or without a kind go back to the breakpoint before. Raises DebuggerError."""
+
+
+@runtime_checkable
+class TellsUnfollowed(Protocol):
+    """What a backend that follows children can tell besides, when the program has ended."""
+
+    @property
+    def unfollowed(self) -> tuple[str, ...]:
+        """Children that ran without the debugger: their command lines, and why."""

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 from freezeframe import files
 from freezeframe.backends import select
-from freezeframe.backends.backend import BoundBreakpoint, Launch
+from freezeframe.backends.backend import BoundBreakpoint, Launch, TellsUnfollowed
 from freezeframe.backends.forks import STAYS, Forks
 from freezeframe.backends.native import binary_kind, can_fork
 from freezeframe.model.answers import Display, Instruction, StepTrail, StopReport
@@ -167,6 +167,8 @@ def running_report(
         notes = (*notes, f"{root.name} {how_it_ended(root.exit)}; {living} still runs")
     if ended and root.exit is not None and root.exit.how == "ended":
         notes += _never_hit(ctx, session)
+        backend: object = root.backend
+        notes += backend.unfollowed if isinstance(backend, TellsUnfollowed) else ()
     return StopReport(
         session=(root if ended else session).name,
         state=Phase.TERMINATED.value if ended else Phase.RUNNING.value,

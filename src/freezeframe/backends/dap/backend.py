@@ -75,13 +75,12 @@ class DapBackend:
 
     @property
     def tool(self) -> ToolInfo:
-        return ToolInfo(
-            self._adapter.name,
-            self._found.version,
-            "dap",
-            self._link.command,
-            self._link.interpreter,
-        )
+        name, version, link = self._adapter.name, self._found.version, self._link
+        return ToolInfo(name, version, "dap", link.command, link.interpreter)
+
+    @property
+    def unfollowed(self) -> tuple[str, ...]:
+        return self._link.ends.unfollowed
 
     @property
     def features(self) -> frozenset[Feature]:

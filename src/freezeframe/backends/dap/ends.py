@@ -39,6 +39,8 @@ class Ends:
         self.disposed = False
         #: the program was left to itself
         self.left = False
+        #: children that ran without the debugger, once the end is told
+        self.unfollowed: tuple[str, ...] = ()
         self._exit: Exit | None = None
         self._exit_known = asyncio.Event()
         self._killing = False
@@ -154,6 +156,9 @@ class Ends:
         self._lost = exit.how == "lost"
         self._link.kin.ended()
         self._link.drain()
+        ground = self._link.ground
+        if ground is not None and self._link.parent is None:
+            self.unfollowed = self._link.adapter.children.unfollowed(ground.directory)
         self._link.emit(events.Ended(exit))
 
     # --- what is done about it

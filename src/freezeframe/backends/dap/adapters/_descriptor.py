@@ -438,6 +438,8 @@ class Children:
     )
     #: the body of an `exited` event that says that the process goes on as another program
     is_replaced: Callable[[Mapping[str, Any]], bool] = lambda body: False
+    #: those that ran without the debugger, and why, from what they left in the private directory
+    unfollowed: Callable[[str], tuple[str, ...]] = lambda directory: ()
 
 
 @dataclass(frozen=True, slots=True)

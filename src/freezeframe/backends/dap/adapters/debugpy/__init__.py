@@ -52,7 +52,7 @@ from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import Insecure, Unsupported
 
-from . import conditions, exceptions, joining, snapshots, values
+from . import conditions, exceptions, joining, snapshots, unfollowed, values
 
 # --- finding it, and the interpreter to run -----------------------------------------------------
 
@@ -405,5 +405,6 @@ ADAPTER = Adapter(
         event="debugpyAttach",
         read_offer=_read_child_offer,
         is_replaced=lambda body: body.get("pydevdReason") == "processReplaced",
+        unfollowed=unfollowed.read,
     ),
 )

@@ -328,16 +328,33 @@ def _lead_children(package: str, cache: str) -> None:
             future, rest = monkey._separate_future_imports(text)
         setup = to_code(host, port, rest, *arguments)
         setup = setup[: len(setup) - len(rest)].replace(first, ours, 1)
+        alone = _tell_alone(here, arguments[-1])
+        alone = f"try:\n  {alone}\n except Exception:\n  pass\n"
+        setup = f"try:\n {setup}\nexcept Exception:\n {alone}"
+        alone = f"if True:\n {alone}"
         # In names of its own, and only where debugpy runs; in words that every Python reads.
         words = (
-            f"{future}__import__('sys').version_info < (3, 8) or "
-            f"eval(compile({setup!r}, '<string>', 'exec'), {{}}); {rest}"
+            f"{future}eval(compile({setup!r} if __import__('sys').version_info >= (3, 8) "
+            f"else {alone!r}, '<string>', 'exec'), {{}}); {rest}"
         )
         return words.encode() if isinstance(code, bytes) else words
 
     handling.setup_to_argv = setup_to_argv
     monkey._get_python_c_args = _get_python_c_args
     _hurry(lambda: _reach_others(monkey))
+
+
+def _tell_alone(here: str, setup: Any) -> str:
+    """Return a line that has a Python say that it is not followed: see `unfollowed_probe.py`."""
+    file = os.path.join(os.path.dirname(here), "unfollowed_probe.py")
+    secret = str((setup or {}).get("client-access-token") or "")
+    if not (secret.startswith("@") and os.path.exists(file)):
+        return "pass"
+    return (
+        f"names = {{}}; file = open({file!r}, 'rb'); "
+        f"eval(compile(file.read(), {file!r}, 'exec'), names); file.close(); "
+        f"names['tell']({secret[1:]!r}, names['of_code']())"
+    )
 
 
 def _reach_others(monkey: Any) -> None:

@@ -22,13 +22,34 @@ def _run():  # type: ignore[no-untyped-def]
 
 def _run_alone():  # type: ignore[no-untyped-def]
     """Become the process that was to be started."""
+    # Not by way of `os`, whose functions pydevd replaces.
+    execute = __import__(os.name).execv
+    execute(sys.executable, [sys.executable] + _options() + _words())  # type: ignore[no-untyped-call]  # noqa: RUF005
+
+
+def _words():  # type: ignore[no-untyped-def]
+    """Return the program that was to be run, and its arguments."""
     start = _GIVEN.index("--file")
     words = _GIVEN[start + 1 :]
     if "--module" in _GIVEN[:start]:
         words.insert(0, "-m")
-    # Not by way of `os`, whose functions pydevd replaces.
-    execute = __import__(os.name).execv
-    execute(sys.executable, [sys.executable] + _options() + words)  # type: ignore[no-untyped-call]  # noqa: RUF005
+    return words
+
+
+def _tell():  # type: ignore[no-untyped-def]
+    """Say that this process is not followed."""
+    try:
+        start = _GIVEN.index("--file")
+        secret = [word for word in _GIVEN[:start] if word.startswith("@")][0]  # noqa: RUF015
+        path = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        path = os.path.join(path, "unfollowed_probe.py")
+        names = {}  # type: ignore[var-annotated]
+        with open(path, "rb") as file:
+            eval(compile(file.read(), path, "exec"), names)
+        words = [sys.executable] + _options() + _words()  # type: ignore[no-untyped-call]  # noqa: RUF005
+        names["tell"](secret[1:], words)
+    except Exception:
+        pass
 
 
 def _options():  # type: ignore[no-untyped-def]
@@ -46,4 +67,5 @@ def _options():  # type: ignore[no-untyped-def]
 if sys.version_info[:2] >= (3, 8):  # noqa: UP036
     _run()  # type: ignore[no-untyped-call]
 else:
+    _tell()  # type: ignore[no-untyped-call]
     _run_alone()

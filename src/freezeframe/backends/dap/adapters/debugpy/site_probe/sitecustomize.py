@@ -49,8 +49,7 @@ def _listens(port):  # type: ignore[no-untyped-def]
 def _connect(said):  # type: ignore[no-untyped-def]
     try:
         port, _, code = said.partition(" ")
-        supported = sys.version_info[:2] >= (3, 8)
-        if not (supported and port and _is_interpreter() and _listens(port)):  # type: ignore[no-untyped-call]
+        if not (port and _is_interpreter() and _listens(port)):  # type: ignore[no-untyped-call]
             return
     except Exception:
         return
