@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import zipapp
 
 import pytest
@@ -19,6 +20,16 @@ print(names, "DEBUGPY_RUNNING" in os.environ)
 thread = threading.Thread(target=lambda: print(threading.current_thread().name))
 thread.start()
 thread.join()
+
+
+def fail():
+    raise ValueError("x")
+
+
+try:
+    fail()
+except ValueError as error:
+    print(vars(error))
 """
 
 
@@ -72,3 +83,23 @@ def test_code_in_an_archive_is_shown_as_its_source(dbg, write_program):
 
     assert "app.pyz/lib.py:1 in f" in shown
     assert "2      y = x + 1" in shown
+
+
+def test_code_on_the_command_line_is_shown_as_its_source(dbg):
+    code = "import os\ndef f(x):\n    y = x + 1\n    return y\nexec('f(3)')"
+
+    shown = dbg("start", sys.executable, "-b", "f", "--", "-c", code).out
+    outer = dbg("up", "2").out
+
+    assert "3      y = x + 1" in shown
+    assert "5  exec('f(3)')" in outer
+
+
+def test_a_program_on_the_standard_input_is_run(dbg, write_program):
+    write_program("lib.py", "def f(x):\n    return x + 1\n")
+    write_program("given.py", "import lib\nprint(lib.f(3))\n")
+
+    report = dbg.data("start", sys.executable, "--stdin", "given.py", "-b", "lib.py:2", "--", "-")
+
+    assert report["stop"]["frame"]["line"] == 2
+    assert dbg.data("continue")["exit"]["code"] == 0

@@ -53,6 +53,9 @@ async def python(line: CommandLine, tools: Tools) -> Program:
             del words[:1]
     if words[:1] == ["--"]:
         words.pop(0)
+    if words[:1] == ["-"] and (program := followed(line, line.name)) is not None:
+        # What it reads from its standard input is in no file either.
+        return program
     if not words or words[0] == "-":
         raise UsageError(f"`{line.name}` alone runs no program.", next="dbg start FILE.py")
     script = line.path(words[0])

@@ -1,7 +1,8 @@
-"""Sources of code that lies in an archive; runs inside the debuggee.
+"""Sources of code in an archive or on the command line; runs inside the debuggee.
 
 Under the rules of `main_probe.py`; it becomes the module `_freezeframe_sources`. pydevd shows the
-bytecode of what it cannot open as a file. An archive of Python's own keeps the text.
+bytecode of what it cannot open as a file. An archive of Python's own keeps the text, and so does
+the command line of `python -c`, behind the words of ours that `boot_probe.py` put before it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ def install() -> None:
 
     def get_decompiled_source_from_frame_id(self: Any, py_db: Any, frame_id: Any) -> Any:
         try:
-            text = _archived(py_db.suspended_frames_manager.get_variable(int(frame_id)).value)
+            frame = py_db.suspended_frames_manager.get_variable(int(frame_id)).value
+            text = _given(frame) or _archived(frame)
         except Exception:
             text = None
         return text or decompile(self, py_db, frame_id)
@@ -38,3 +40,35 @@ def _archived(frame: Any) -> str | None:
     name = getattr(spec, "name", None) or names.get("__name__")
     text: str | None = loader.get_source(name)
     return text
+
+
+def _given(frame: Any) -> str | None:
+    """Return the code of `python -c` where *frame* runs it: other code has this name as well."""
+    code = frame.f_code
+    if code.co_filename != "<string>" or frame.f_globals is not sys.modules["__main__"].__dict__:
+        return None
+    words = getattr(sys, "orig_argv", None)
+    if words is None:
+        with open("/proc/self/cmdline", "rb") as file:
+            words = file.read().decode("utf-8", "surrogateescape").split("\0")
+    whole = next(word for word in words if _OURS in word)
+    before, _, rest = whole.partition(_OURS)
+    # Imports from __future__ come first.
+    future = before[: before.index("eval(compile(")]
+    own = frame.f_back is None if code.co_name == "<module>" else _holds(whole, code)
+    return future + rest if own else None
+
+
+#: the end of what stands before the code
+_OURS = ", '<string>', 'exec'), {}); "
+
+
+def _holds(text: str, code: Any) -> bool:
+    known = (code.co_name, code.co_firstlineno, code.co_varnames)
+    todo = [compile(text, "<string>", "exec", dont_inherit=True)]
+    while todo:
+        each = todo.pop()
+        if (each.co_name, each.co_firstlineno, each.co_varnames) == known:
+            return True
+        todo += [inner for inner in each.co_consts if type(inner) is type(each)]
+    return False
