@@ -323,11 +323,7 @@ def test_a_program_stops_where_support_of_gevent_is_asked_for(dbg, write_program
     assert dbg.data("continue")["exit"]["code"] == 0
 
 
-def test_a_step_over_what_ends_a_task_goes_on_where_the_task_is_awaited(
-    dbg, write_program, debugger
-):
-    if debugger.interpreter.version == "3.11":
-        return  # pydevd's steps do not see it there
+def test_a_step_over_what_ends_a_task_goes_on_where_the_task_is_awaited(dbg, write_program):
     p = write_program(
         "ends.py",
         "import asyncio\n"

@@ -247,6 +247,19 @@ def _watch_unwinding() -> None:
     monitoring.set_events(tool, unwinds)
 
 
+def left(frame: Any) -> None:
+    """Up to 3.11: a step over what ends a task goes on where that is awaited."""
+    ident = threading.get_ident()
+    command, begun, by = _begun.get(ident, (0, None, None))
+    if begun is not frame or command in _OUT or _opcode(frame).startswith(("RETURN_", "YIELD_")):
+        return
+    debugger = sys.modules["_freezeframe_cures"].current()
+    thread = threading.current_thread()
+    info: Any = thread.additional_info  # type: ignore[attr-defined]
+    if frame.f_back is not None and is_library(frame.f_back.f_code.co_filename):
+        _rearm(debugger, thread, info, _STEP_OVER, _awaiting_frame(by))
+
+
 def _awaiting_frame(by: Any) -> Any:
     """Return the user's innermost frame of a task that is suspended."""
     task = by() if by is not None else None

@@ -70,10 +70,7 @@ def _stop(hook: Any, frame: Any) -> None:
 
 
 class Once:
-    """The trace function of a frame that reached a breakpoint; traces as long as its thread needs.
-
-    It stays with its frame, which `changes_probe.py` knows by it.
-    """
+    """The trace function of a frame that reached a breakpoint; known to `changes_probe.py`."""
 
     __slots__ = ("_inner",)
 
@@ -90,6 +87,8 @@ class Once:
         try:
             trace = self._inner or _state["debugger"].trace_dispatch
             self._inner = trace(frame, event, arg)
+            if event == "return" and "_freezeframe_async" in sys.modules:
+                sys.modules["_freezeframe_async"].left(frame)
         finally:
             _verdicts.pop(ident, None)
         frame.f_trace = self
