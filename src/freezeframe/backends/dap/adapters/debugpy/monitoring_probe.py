@@ -34,6 +34,7 @@ def install(debugger: Any) -> None:
     shown: Any = sys.modules["_pydevd_sys_monitoring.pydevd_sys_monitoring"]
     if shown.update_monitor_events is not pydevd.update_monitor_events:
         return  # the compiled one
+    _keep_tags(pydevd)
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
     event = monitoring.events.LINE
     if not hasattr(pydevd._line_event, "freezeframe"):
@@ -45,6 +46,33 @@ def install(debugger: Any) -> None:
         pydevd._line_event = ours
     _known.clear()
     _wrap(debugger)
+
+
+class _Tagged:
+    """Stands for an exception where pydevd writes into its attributes."""
+
+
+def _keep_tags(pydevd: Any) -> None:
+    """Keep what pydevd knows an exception by out of the exception, whose fields are the program's.
+
+    It may not be held here either: it is the same as before while its traceback goes on.
+    """
+    find = pydevd._get_unhandled_exception_frame
+    if hasattr(find, "freezeframe"):
+        return
+    traceback_of = vars(BaseException)["__traceback__"].__get__
+    last = threading.local()
+
+    def _get_unhandled_exception_frame(exc: Any, depth: int) -> Any:
+        trace = traceback_of(exc)
+        known = getattr(last, "known", None)
+        before = (id(exc), id(trace.tb_next)) if trace is not None else None
+        tagged = known[1] if known is not None and known[0] == before else _Tagged()
+        last.known = ((id(exc), id(trace)), tagged)
+        return find(tagged, depth + 1)
+
+    _get_unhandled_exception_frame.freezeframe = True  # type: ignore[attr-defined]
+    pydevd._get_unhandled_exception_frame = _get_unhandled_exception_frame
 
 
 def _one_deeper(function: Any) -> Any:
