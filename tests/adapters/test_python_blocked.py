@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from harness import facts
@@ -108,3 +110,21 @@ def test_a_repr_that_is_blocked_in_c_keeps_no_other_value_from_being_shown(dbg, 
     assert "worker at stuck.py:9 in Stuck.__repr__ is blocked in C" in error["message"]
     assert dbg.data("print", "n + 1")["value"]["text"] == "6"
     assert "blocked as well" in dbg.error("print", "stuck")["message"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sleeps in the C library of Unix")
+def test_an_interpreter_whose_lock_is_held_in_c_is_said_not_to_answer(dbg, write_program):
+    p = write_program(
+        "holds.py", "import ctypes\nsleep = ctypes.PyDLL(None).sleep\ninput()\nsleep(60)\n"
+    )
+    pid = dbg.data("start", p.name, "--no-wait")["pid"]
+    dbg("input", "go")
+
+    def seen() -> list[str]:
+        report = dbg.data("await", "--timeout", "0.1")
+        # Before it holds the lock it tells where it is.
+        return [] if report["stacks"] else report["notes"]
+
+    (note,) = facts.wait_until(seen, "the lock is held")
+    assert "does not answer: code in C may hold the GIL" in note
+    assert f"gdb -p {pid}" in note

@@ -256,7 +256,7 @@ class DapBackend:
         return threads
 
     async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
-        return await snapshot(self._link.wire, stacks=stacks)
+        return await snapshot(self._link.wire, self._link.pid, stacks=stacks)
 
     def halt_briefly(self) -> AbstractAsyncContextManager[bool | None]:
         return self._link.brief_halt.hold()

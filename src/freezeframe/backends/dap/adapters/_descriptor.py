@@ -325,6 +325,7 @@ class Frames:
     #: one too; True: with the stacks of threads), and how its answer is read
     ask_snapshot: Callable[[bool], str] | None = None
     read_snapshot: Callable[[str], Snapshot] = lambda text: Snapshot()
+    silent: str = ""  # what it may mean that nothing is told in time
     #: names of a function's arguments, from its source; (path, line, function)
     argument_names: Callable[[str, int, str], Sequence[str] | None] = lambda path, line, name: None
     #: a raw command that tells how the code of frames was made (first, count), and its answer read

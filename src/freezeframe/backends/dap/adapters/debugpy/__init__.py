@@ -378,6 +378,8 @@ ADAPTER = Adapter(
         read=exceptions.read_frame,
         ask_snapshot=conditions.snapshot,
         read_snapshot=snapshots.read,
+        silent="its interpreter does not answer: code in C may hold the GIL, or it is suspended; "
+        "its stack in C: gdb -p {pid}",
         argument_names=values.argument_names,
     ),
     values=Values(
