@@ -212,3 +212,22 @@ def test_finish_of_a_function_that_throws_claims_no_value(dbg, project):
     dbg.data("start", p.name, "-b", p.at("bad"))
 
     assert dbg.data("finish").get("returned") is None
+
+
+def test_a_crash_of_the_debugger_at_a_stop_is_not_told_as_the_program_s(dbg, project):
+    # Xdebug 3.2.0 dies of an object like this at an exception; later ones show it.
+    text = (
+        "<?php\n"
+        "class Bag extends ArrayObject {}\n"
+        "function fill() { $bag = new Bag([1, 2]); throw new Exception('full'); }\n"
+        "fill();\n"
+    )
+    p = write("bag.php", text, project)
+
+    report = dbg.data("start", p.name)
+
+    if report["exit"] is None:
+        assert report["stop"]["exception"]["message"] == "full"
+    else:
+        assert report["exit"]["signal"] == "SIGSEGV"
+        assert "stood still" in report["exit"]["reason"]

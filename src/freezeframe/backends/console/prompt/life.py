@@ -54,6 +54,8 @@ _END_S = 10.0
 
 #: homes of a program whose process is one that we have started
 _OURS = (Home.INSIDE, Home.SHARED, Home.FILES, Home.BESIDE)
+#: signals of code that went wrong, which a program that stands still does not run
+_FAULTS = frozenset({"SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"})
 
 
 class PromptLife(ConsoleBackend):
@@ -366,7 +368,12 @@ class PromptLife(ConsoleBackend):
         self.finish(Exit(how="killed") if self._killing else self._spelling.read_loss(words))
 
     def _program_ended(self, returncode: int) -> None:
-        self.work(self._end_with(exit_of(returncode)))
+        exit = exit_of(returncode)
+        inside = self._begin is not None and self._begin.home in (Home.INSIDE, Home.SHARED)
+        if exit.signal in _FAULTS and inside and not self._motion.running:
+            why = f"it stood still at a stop then, with {self._spelling.name} in the same process"
+            exit = replace(exit, reason=why)
+        self.work(self._end_with(exit))
 
     async def _end_with(self, exit: Exit) -> None:
         if self.streams is not None:
