@@ -314,6 +314,19 @@ def test_a_program_that_traces_itself_sees_what_it_sees_without_a_debugger(dbg, 
     assert printed(dbg.data("output", "--all")) == said
 
 
+def test_a_program_that_gevent_has_patched_ends_with_a_note_of_greenlets(dbg, write_program):
+    # A stand-in for its marks of what it has patched.
+    write_program("gevent/__init__.py", "")
+    write_program("gevent/monkey.py", "saved = {}\ndef patch_all():\n    saved['time'] = {}\n")
+    p = write_program("patched.py", "from gevent import monkey\nmonkey.patch_all()\n")
+
+    report = dbg.data("start", p.name)
+
+    (note,) = report["notes"]
+    assert "debugpy may pass breakpoints in greenlets unseen" in note
+    assert printed(dbg.data("output", "--all"), "stderr") == ""
+
+
 def test_a_program_stops_where_support_of_gevent_is_asked_for(dbg, write_program):
     p = write_program("asks.py", "def work(n):\n    return n + 1  # @line\nprint(work(1))\n")
 

@@ -11,12 +11,27 @@ import os
 from freezeframe import files
 
 _NAME = "unfollowed"
+#: of a program that gevent has patched: `greenlets_probe.py` tells it
+_PASSED = "gevent has patched this program: debugpy may pass breakpoints in greenlets unseen"
+_UNSUPPORTED = "; with GEVENT_SUPPORT=True it stops at some"
 #: bytes that are read; children that are named; characters of a command line
 _MOST, _NAMED, _LONGEST = 1 << 16, 3, 120
 
 
 def read(directory: str) -> tuple[str, ...]:
-    """Return a note for each such child, the first few of them."""
+    """Return a note for each such child, the first few of them, and one for greenlets."""
+    return (*_children(directory), *_greenlets(directory))
+
+
+def _greenlets(directory: str) -> tuple[str, ...]:
+    try:
+        support = files.read_head(os.path.join(directory, "greenlets"), 1)
+    except OSError:
+        return ()
+    return (_PASSED if support else _PASSED + _UNSUPPORTED,)
+
+
+def _children(directory: str) -> tuple[str, ...]:
     try:
         lines = files.read_head(os.path.join(directory, _NAME), _MOST).splitlines()
     except OSError:
