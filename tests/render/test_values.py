@@ -83,6 +83,16 @@ def test_a_range_says_what_it_is_a_part_of():
     """)
 
 
+@pytest.mark.parametrize(("depth", "deepest"), [(1, 2), (2, 4), (3, 6), (None, 6)])
+def test_as_many_levels_are_shown_as_were_asked_for(depth, deepest):
+    value = Value("d", "1")
+    for name in ("c", "b", "a"):
+        value = Value(name, "…", "T", has_children=True, children=(value,))
+
+    *_, last = printed(value, depth=depth).splitlines()
+    assert len(last) - len(last.lstrip()) == deepest
+
+
 def test_a_range_that_does_not_fit_goes_on_where_it_ended():
     children = tuple(Value(str(i), "'some text'") for i in range(100, 200))
     answer = Evaluated("xs", Value("xs", "[…]", children=children, count=10_000), range=(100, 200))

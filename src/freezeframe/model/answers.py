@@ -197,6 +197,8 @@ class Evaluated:
     show_type: bool = False
     #: one line is enough where it shows all
     brief: bool = False
+    #: levels of children that were asked for; None: as many as there are
+    depth: int | None = None
     #: children left out on either side of a --range
     range: tuple[int, int] | None = None
     #: what the evaluation printed

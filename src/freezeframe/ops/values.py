@@ -69,6 +69,7 @@ async def print_(
         value,
         show_type=type,
         brief=depth is None,
+        depth=None if depth is None else max(depth, 1),
         range=wanted,
         frame=frame if frame.index else None,
         output=ctx.session.root.output.take_new(_OUTPUT_LIMIT),

@@ -215,14 +215,15 @@ def _joined(path: str, name: str) -> str:
     return f"*{path}" if name.startswith("*") else f"{path}.{name}"
 
 
-def tree(value: Value, indent: int, width: int) -> list[Line]:
-    """Return the children of *value*, indented, each with its own below it."""
+def tree(value: Value, indent: int, width: int, levels: int | None = None) -> list[Line]:
+    """Return the children of *value*, indented, each with its own below it: so many levels."""
     pad = " " * indent
     lines: list[Line] = []
-    for child in value.children:
+    below = None if levels is None else levels - 1
+    for child in value.children if levels is None or levels > 0 else ():
         lines.append(Line(pad + assigned(child, width - indent, mark=False), Tone.VALUE))
         if not child.opaque or any(grandchild.children for grandchild in child.children):
-            lines.extend(tree(child, indent + 2, width))
+            lines.extend(tree(child, indent + 2, width, below))
     return lines
 
 
@@ -456,7 +457,7 @@ def _children(answer: Evaluated, rank: int) -> Section:
         line = Line(f"  {assigned(child, width - 2, mark=False)}", Tone.VALUE)
         if child.opaque and not any(grandchild.children for grandchild in child.children):
             return [line]
-        return [line, *tree(child, 4, width)]
+        return [line, *tree(child, 4, width, None if answer.depth is None else answer.depth - 1)]
 
     first = answer.range[0] if answer.range else 0
     stop = first + len(value.children)
