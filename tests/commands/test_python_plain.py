@@ -86,11 +86,14 @@ def test_code_in_an_archive_is_shown_as_its_source(dbg, write_program):
 
 
 def test_code_on_the_command_line_is_shown_as_its_source(dbg):
-    code = "import os\ndef f(x):\n    y = x + 1\n    return y\nexec('f(3)')"
+    code = (
+        "from __future__ import annotations\ndef f(x):\n    y = x + 1\n    return y\nexec('f(3)')"
+    )
 
     shown = dbg("start", sys.executable, "-b", "f", "--", "-c", code).out
     outer = dbg("up", "2").out
 
+    assert "1  from __future__ import annotations\n" in shown
     assert "3      y = x + 1" in shown
     assert "5  exec('f(3)')" in outer
 

@@ -53,8 +53,10 @@ def _given(frame: Any) -> str | None:
             words = file.read().decode("utf-8", "surrogateescape").split("\0")
     whole = next(word for word in words if _OURS in word)
     before, _, rest = whole.partition(_OURS)
-    # Imports from __future__ come first.
+    # Imports from __future__ come first, and are ended by a semicolon there.
     future = before[: before.index("eval(compile(")]
+    if rest.startswith("\n"):
+        future = future.rstrip("; ")
     own = frame.f_back is None if code.co_name == "<module>" else _holds(whole, code)
     return future + rest if own else None
 
