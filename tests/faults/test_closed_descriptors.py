@@ -59,4 +59,5 @@ def test_ruby_goes_on_alone(dbg: Dbg, project: Path):
     assert "exited: code 0" in told.out, told
     assert "err|" not in told.out, told
     assert "| 2" in told.out
+    assert "closed the connection to its debugger" in told.out
     assert {file.read_text() for file in project.glob("file*")} == {"mine"}

@@ -198,7 +198,7 @@ def _ended(session: Session) -> str:
     exit = session.exit
     if exit is None:
         return "ended"
-    if exit.reason:
+    if exit.reason and exit.how == "lost":
         return f"was lost ({exit.reason})"
     if exit.signal:
         return f"was ended by {exit.signal}"

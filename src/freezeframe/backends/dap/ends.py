@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 _EXIT_STATUS_S = 0.5
 _DISCONNECT_S = 2.0
 _KILL_S = 3.0
+#: beside its socket: what a debugger inside the program makes when it cannot tell of a stop, since
+#: the program has closed its descriptors
+CUT = "connection-closed"
 
 
 class Ends:
@@ -74,7 +78,15 @@ class Ends:
             assert self._link.ground is not None
             self._link.ground.close()
         else:
-            self._link.work(self._finish_after_kin(exit_of(status)))
+            self._link.work(self._finish_after_kin(self._with_cut(exit_of(status))))
+
+    def _with_cut(self, exit: Exit) -> Exit:
+        """Say that the program has closed the connection, where the debugger inside it saw that."""
+        ground = self._link.ground
+        if ground is None or not os.path.exists(os.path.join(ground.directory, CUT)):
+            return exit
+        why = "it closed the connection to its debugger, so breakpoints after that were missed"
+        return replace(exit, reason=why)
 
     async def _finish_after_kin(self, exit: Exit) -> None:
         await (self._link.parent or self._link).kin.settle()

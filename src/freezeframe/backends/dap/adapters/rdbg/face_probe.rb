@@ -146,6 +146,7 @@ module DEBUGGER__
       # Wait on a socket until a program may begin.
       def open(path)
         @launched = true
+        @cut = File.join(File.dirname(path), "connection-closed")
         $stdout.sync = true
         install
         @gate = Queue.new
@@ -433,6 +434,14 @@ module DEBUGGER__
       # own with their numbers.
       def connected?
         @identity.nil? || identity == @identity
+      end
+
+      # A stop that nobody can be told of: the program goes on alone, and at its end that is told.
+      def cut_off
+        disarm
+        File.write(@cut, "") if @cut
+      rescue SystemCallError
+        nil
       end
 
       # Leave the descriptors alone where they are the program's by now.

@@ -63,7 +63,7 @@ module DEBUGGER__
         walk.goal = nil
         walk.returns&.disable
         walk.back&.disable
-        return disarm unless connected?
+        return cut_off unless connected?
 
         # One at a time: the debug gem lets a thread go on that stops while another is looked at.
         @turn.synchronize do
