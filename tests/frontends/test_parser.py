@@ -36,6 +36,9 @@ def refused(ops: Registry, line: str) -> UsageError:
     ("line", "name", "kwargs"),
     [
         ("break app.py:3", "breakpoint add", {"where": Location(file="app.py", line=3)}),
+        ("break 'app.py:3 if n[1:] > 3'", "breakpoint add", {"where": Location(file="app.py", line=3, condition="n[1:] > 3")}),
+        ("b 'std::f if n'", "breakpoint add", {"where": Location(function="std::f", condition="n")}),
+        ("b 'app.py:x = 3 if n else 4'", "breakpoint add", {"where": Location(file="app.py", text="x = 3 if n else 4")}),
         ("breakpoint add f", "breakpoint add", {"where": Location(function="f")}),
         ("b", "breakpoint add", {}),
         ("b f -c 'n > 3'", "breakpoint add", {"where": Location(function="f"), "condition": "n > 3"}),
@@ -222,6 +225,7 @@ def test_a_mistake_is_answered_with_what_was_meant(
         ("next 3", "dbg next --count 3"),
         ("p/x flags", "dbg print --format hex flags"),
         ("cont", "dbg continue"),
+        ("continue -n 2", "dbg continue"),
         ("b app.py:3, x > 3", "dbg break app.py:3 -c 'x > 3'"),
         ("b app.py 3", "dbg break app.py:3"),
         ("stop at app.py:3", "dbg break app.py:3"),

@@ -21,6 +21,12 @@ def read(line: str):
         ("pytest -q x.py", "pytest", ("-q", "x.py"), {}),
         ("pytest -s -m slow -e --tb=short", "pytest", ("-s", "-m", "slow", "-e", "--tb=short"), {}),
         ("python -m pytest -b a.py:3", "python", ("-m", "pytest"), {"breakpoints": ("a.py:3",)}),
+        (
+            "pytest -q -b 'a.py:3 if n'",
+            "pytest",
+            ("-q",),
+            {"breakpoints": ("a.py:3 if n",)},
+        ),
         ("go test -bench . -tags x", "go", ("test", "-bench", ".", "-tags", "x"), {}),
         ("python -m unittest -b", "python", ("-m", "unittest", "-b"), {}),
         ("tox -e py -- -k x", "tox", ("-e", "py", "--", "-k", "x"), {}),

@@ -7,7 +7,7 @@ import pytest
 from freezeframe.model.answers import Chunk, Evaluated, FrameAnswer, Output, Variables
 from freezeframe.model.stops import Frame
 from freezeframe.model.values import Scope, ScopeKind, Value
-from freezeframe.render.text.values import assigned, changes
+from freezeframe.render.text.one_value import assigned, changes
 
 from .samples import TOTAL, local_scope, shown, source, text
 
@@ -320,3 +320,18 @@ def test_an_objects_own_words_do_not_hide_what_changed_in_it():
     value = Value("o", "<thing 2>", changed=True, was="<thing 1>", parts=(part,))
 
     assert [path for path, _ in changes(value)] == ["o", "o.n"]
+
+
+def test_what_is_cut_is_named_by_the_expression_that_shows_it():
+    fields = tuple(Value(f"f{i}", "7" * 20, expression=f"order.who.f{i}") for i in range(9))
+    who = Value("who", "", "Who", fields, True, 9, expression="order.who", opaque=True)
+    id = Value("id", "7", expression="order.id")
+    order = Value("order", "", "Order", (id, who), True, 2, expression="order", opaque=True)
+    listed = f"[{', '.join(['1'] * 90)}]"
+    rows = Value("rows", listed, has_children=True, count=90, expression="rows")
+    answer = Variables(Frame(0, "total"), (local_scope(rows, order),))
+
+    assert shown(answer).splitlines()[-1] == "cut: dbg print order.who"
+    rows_alone = Variables(Frame(0, "total"), (local_scope(rows),))
+    assert shown(rows_alone).splitlines()[-1] == "cut: dbg print rows"
+    assert "cut" not in shown(Variables(Frame(0, "total"), (local_scope(id),)))

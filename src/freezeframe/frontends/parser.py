@@ -262,7 +262,8 @@ class _Arguments:
             # Dashes are alike in all: with them any two short words would be near.
             words = [each[2:] for each in (*own, *GLOBAL_OPTIONS) if len(each) > 2]
             return [f"--{each}" for each in nearest(name[2:], words)]
-        begins = [each for each in own if each.startswith(f"-{name}")]
+        # The `n` of `--no-wait` is not what it is about.
+        begins = [each for each in own if each.startswith(f"-{name}") and each[:5] != "--no-"]
         return begins if _SHORT.fullmatch(name) and len(begins) == 1 else []
 
     # --- the command line of a program ----------------------------------------------------------

@@ -11,9 +11,10 @@ from freezeframe.ops._registry import GLOBAL_OPTIONS, OpSpec, ParamSpec
 
 #: how alike an option must be to one of ours to be taken for a misspelling of it
 _ALIKE = 0.85
-#: what `-b` behind a command's name takes: a line of a file, or the name of a function
-_LOCATION = re.compile(r".*:\d+|[A-Za-z_~][\w.:~<>$!*]*", re.DOTALL)
-_LINE = re.compile(r".+:\d+", re.DOTALL)
+#: what `-b` behind a command's name takes: a line of a file, or the name of a function; and a
+#: condition, as gdb writes it
+_LOCATION = re.compile(r"(?:.*:\d+|[A-Za-z_~][\w.:~<>$!*]*)(?:\s+if\s.+)?", re.DOTALL)
+_LINE = re.compile(r".+:\d+(?:\s+if\s.+)?", re.DOTALL)
 #: what `-b` of a server takes: an address to listen at
 _ADDRESS = re.compile(r"(?:[\d.]+|localhost|\[.*\]|\*)?:\d+")
 #: a command with its version: `python3.12`

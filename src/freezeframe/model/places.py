@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from .records import dataclass
 
 #: `app.py:"total += x"`, and what a shell that takes the quotes away leaves of it, where that is
 #: no name of a function
 _QUOTED_TEXT = re.compile(r"""(?P<file>[^"']+):(?P<quote>["'])(?P<text>.*\S.*)(?P=quote)""")
+#: `app.py:14 if n > 3`, as gdb's `break` takes it
+_CONDITIONAL = re.compile(
+    r"(?P<where>[^\"']+?:\d+|\d+|\*0x[0-9a-fA-F]+|[^\W\d][\w.~$!]*(?:::[\w~$]+)*)"
+    r"\s+if\s+(?P<condition>\S.*)",
+    re.DOTALL,
+)
 _BARE_TEXT = re.compile(
     r"(?P<file>[^\s:]+\.\w+):(?!:)(?P<text>(?![\w:~$.]+$)(?!\d+[,-]\d+$).*\S.*)"
 )
@@ -29,6 +36,8 @@ class Location:
     address: int | None = None
     #: of a file: what the wanted line contains, until the line is looked up
     text: str | None = None
+    #: of a breakpoint: where it was written behind the place, `app.py:14 if n > 3`
+    condition: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Location:
@@ -36,6 +45,8 @@ class Location:
         text = text.strip()
         if not text:
             raise ValueError("an empty location")
+        if conditional := _CONDITIONAL.fullmatch(text):
+            return replace(cls.parse(conditional["where"]), condition=conditional["condition"])
         if text.startswith("*"):
             return cls(address=int(text[1:], 0))
         if quoted := _QUOTED_TEXT.fullmatch(text):

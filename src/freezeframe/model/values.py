@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from .records import dataclass
+
+#: What stands for something that is not shown: `…+12`, `… +3 more`, `… 500 items`, `{…}`; as LLDB,
+#: gdb and Delve write it: `{...}`, `"aaa"...`, `...+3 more`.
+_CUT = re.compile(r"… ?\+[\d,]+|… [\d,]+ items?\b|[\[({]…[\])}]|[{\[(\"]\.\.\.|\.\.\.\+\d+ more")
+
+
+def is_cut(text: str) -> bool:
+    """Whether a value's text leaves out something, as debuggers and renderers mark it."""
+    return _CUT.search(text) is not None
 
 
 class ScopeKind(StrEnum):

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from freezeframe.backends.backend import Backend, Feature, Stopped
 from freezeframe.backends.snapshots import HaltsBriefly, Snapshot, TakesSnapshots
+from freezeframe.backends.transport.system_calls import waits_for_standard_input
 from freezeframe.errors import DebuggerError
 from freezeframe.model.answers import Stack, StopReport
 from freezeframe.model.stops import Frame, StopReason, Thread
@@ -36,6 +37,21 @@ async def with_stacks(session: Session, report: StopReport, *, paused: bool = Fa
     """
     if report.state != Phase.RUNNING.value or report.waited_s is None or not session.live:
         return report
+    if _waits_for_input(session):
+        report = replace(report, next=("input TEXT", "pause"))
+    return await _with_stacks(session, report, paused=paused)
+
+
+def _waits_for_input(session: Session) -> bool:
+    """Whether `input` has something to do: the program reads its standard input, which is ours."""
+    root = session.root
+    if root.backend is None or not root.live or Feature.STDIN not in root.backend.features:
+        return False
+    pids = {member.pid for member in root.members() if member.live and member.pid is not None}
+    return any(map(waits_for_standard_input, pids))
+
+
+async def _with_stacks(session: Session, report: StopReport, *, paused: bool) -> StopReport:
     backend = session.require_backend()
     seen: Snapshot | None = None
     if isinstance(backend, TakesSnapshots):

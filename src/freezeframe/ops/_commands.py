@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from freezeframe.errors import BuildFailed, DebuggerTimeout, UsageError, UserErr
 
 from ._context import Context
 from ._lasting import lasting
+
+#: the condition of `app.py:14 if n > 3`
+_BEHIND_PLACE = re.compile(r"(?<=\d)\s+if\s.*", re.DOTALL)
 
 
 async def behind(
@@ -97,5 +101,6 @@ def _late(what: str) -> Any:
 
 def files_of(ctx: Context, locations: tuple[str, ...]) -> tuple[str, ...]:
     """Return the files that breakpoints were given in, absolute, of those that are there."""
-    files = (os.path.join(ctx.caller.cwd, each.rpartition(":")[0]) for each in locations)
+    places = (_BEHIND_PLACE.sub("", each) for each in locations)
+    files = (os.path.join(ctx.caller.cwd, each.rpartition(":")[0]) for each in places)
     return tuple(os.path.abspath(each) for each in files if os.path.isfile(each))

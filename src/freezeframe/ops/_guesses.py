@@ -20,6 +20,8 @@ info globals                           globals
 info breakpoints|break|b               breakpoint list
 info watchpoints                       watch list
 info threads                           threads
+info tasks|goroutines                  threads
+tasks|task|goroutines|goroutine|coroutines|fibers   threads
 info frame|f                           context
 info stack|s                           backtrace
 info registers|reg|r                   registers
@@ -120,6 +122,7 @@ start|run|launch --args …              start …
 target create …                        start …
 cont|con|resume|fg                     continue
 cont|con|resume|c|continue N           continue
+cont|con|resume|c|continue -n|--count N   continue
 step_over|stepover|over                next
 step_in|step_into|stepin|stepinto|into|in   step
 step_out|stepout|return|ret|up-out|fin|gu   finish

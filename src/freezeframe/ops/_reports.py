@@ -23,6 +23,7 @@ from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 
 from ._context import Context
+from ._failed_runs import after_failure
 from ._guesses import nearest
 from ._machine import machine_level
 
@@ -180,9 +181,13 @@ def running_report(
         waited_s=None if ended else waited_s,
         pid=session.pid,
         via=str(session.backend.tool) if first and session.backend is not None else None,
-        next=_meant(session) if ended else ("await", "pause"),
+        next=_after_end(ctx, session, root.exit) if ended else ("await", "pause"),
         several=several(ctx, session),
     )
+
+
+def _after_end(ctx: Context, session: Session, exit: Exit | None) -> tuple[str, ...]:
+    return _meant(session) or after_failure(ctx, session, exit)
 
 
 def _meant(session: Session) -> tuple[str, ...]:

@@ -10,9 +10,32 @@ from freezeframe.backends import select
 from freezeframe.errors import NotFound, UsageError
 
 from ._context import Context
+from ._guesses import quoted
 
 #: how a Java class may be called
 _CLASS = re.compile(r"[\w$]+(?:\.[\w$]+)*(?<!\.java)(?<!\.class)(?<!\.jar)")
+#: a line of a file, with a condition or without
+_PLACE = re.compile(r"(?P<file>.+?):\d+(?:\s+if\s.+)?", re.DOTALL)
+
+
+def left_to_program(ctx: Context, args: tuple[str, ...]) -> tuple[str, ...]:
+    """Say which of the program's arguments are like a breakpoint of a file that is there.
+
+    They stand behind a `--`, so they are the program's.
+    """
+    for index, word in enumerate(args):
+        if word in ("-b", "--break"):
+            place = args[index + 1] if index + 1 < len(args) else ""
+        elif word.startswith(("-b", "--break=")):
+            place = word.removeprefix("--break=").removeprefix("-b").removeprefix("=")
+        else:
+            continue
+        found = _PLACE.fullmatch(place)
+        if found and os.path.isfile(os.path.join(ctx.caller.cwd, found["file"])):
+            words = word if place in word else f"{word} {place}"
+            instead = f"dbg break {quoted(place)}"
+            return (f"`{words}` stands behind `--` and went to the program: {instead}",)
+    return ()
 
 
 def with_directory(ctx: Context, cwd: str, program: str) -> tuple[Context, str]:

@@ -45,6 +45,11 @@ async def enter(
     the line, or Stale is raised.
     """
     workspace = ctx.workspace
+    if location.condition is not None:
+        if details.get("condition") not in (None, location.condition):
+            raise UsageError("a breakpoint takes one condition: `if EXPR` or -c EXPR.")
+        details["condition"] = location.condition
+        location = replace(location, condition=None)
     location = await _completed(ctx, location)
     if text is not None and "." in (location.function or ""):
         location = Location(file=location.function, text=text)

@@ -332,7 +332,7 @@ async def _place(ctx: Context, where: Location) -> Location:
     if where.function is not None and where.function.isdecimal():
         moment = await ctx.session.require_stopped()
         frame = await moment.current_frame()
-        where = Location(file=frame.path, line=int(where.function))
+        where = replace(where, function=None, file=frame.path, line=int(where.function))
     return located(ctx, where)
 
 

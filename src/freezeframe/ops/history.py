@@ -13,6 +13,7 @@ from freezeframe.model.history import EventList, HitDiff, HitGroups, HitTable, H
 from freezeframe.model.places import Location
 
 from ._context import Context
+from ._places import check_unconditional
 from ._registry import Arg, op
 from .seeing import read_range
 
@@ -47,6 +48,7 @@ async def find(ctx: Context, name: str | None) -> Found:
 
 
 async def _hits(ctx: Context, run: str | None, where: Location) -> tuple[Found, list[HitRow]]:
+    check_unconditional(where)
     found = await find(ctx, run)
     return found, await ctx.history.hits(found, where, _directory(ctx))
 

@@ -132,7 +132,8 @@ async def start(
                 f"there is no file {stdin} to read input from.",
                 next="dbg start PROGRAM --stdin FILE",
             )
-    path, reason, remarks = meant.program, meant.reason, meant.remarks
+    path, reason = meant.program, meant.reason
+    remarks = (*meant.remarks, *_words.left_to_program(ctx, args))
     if recipe is not None:
         made = await _programs.built(ctx, recipe, environment)
         path, remarks = made.program, (*remarks, made.note(ctx.caller.cwd))
@@ -395,13 +396,16 @@ async def _enter_breakpoints(
     """
     parsed = []
     for text in locations:
-        if text.isdecimal() and not _is_text(source):
-            raise UsageError(f"line {text} of which file?", next=f"dbg break FILE:{text}")
-        text = f"{source}:{text}" if text.isdecimal() else text
         try:
-            parsed.append(Location.parse(text))
+            location = Location.parse(text)
         except ValueError as error:
             raise UsageError(f"{error}.", next="dbg start PROGRAM -b FILE:LINE") from None
+        line = location.function or ""
+        if line.isdecimal():
+            if not _is_text(source):
+                raise UsageError(f"line {line} of which file?", next=f"dbg break FILE:{line}")
+            location = Location(file=source, line=int(line), condition=location.condition)
+        parsed.append(location)
     for location in parsed:
         await enter(ctx, location, remote=remote, program=program, dry=True)
     await ctx.workspace.drop_owned(session)

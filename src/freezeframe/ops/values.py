@@ -8,13 +8,14 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 from freezeframe.backends.backend import Feature, RawValue
-from freezeframe.errors import UsageError
+from freezeframe.errors import DebuggerError, UsageError
 from freezeframe.model.answers import Evaluated
-from freezeframe.model.values import Value
+from freezeframe.model.values import Value, is_cut
 from freezeframe.session.handles import is_handle
 from freezeframe.session.moment import Moment
 
 from ._context import Context
+from ._guesses import quoted
 from ._registry import Arg, Effect, Needs, op
 from ._reports import _OUTPUT_LIMIT
 from .seeing import read_range
@@ -73,7 +74,27 @@ async def print_(
         range=wanted,
         frame=frame if frame.index else None,
         output=ctx.session.root.output.take_new(_OUTPUT_LIMIT),
+        next=await _way_into(moment, expression, value) if (wanted, depth) == (None, None) else (),
     )
+
+
+async def _way_into(moment: Moment, expression: str, value: Value) -> tuple[str, ...]:
+    """Return the command that shows what the debugger's own text of a value has left out.
+
+    The first field or element that is cut itself; where each fits alone, all of them.
+    """
+    if value.children or not value.handle or not is_cut(value.text):
+        return ()
+    try:
+        ref = moment.handles.resolve(value.handle)
+        found = await moment.backend.children(ref, count=_FIRST_CHILDREN)
+    except DebuggerError:
+        return ()
+    cut = (each.expression for each in found if is_cut(each.text) and each.expression)
+    if inner := next(cut, None):
+        return (f"print {quoted(inner)}",)
+    # A page of a container is named where it is shown.
+    return (f"print {quoted(expression)} --depth 1",) if found and not value.count else ()
 
 
 async def _whole(

@@ -10,7 +10,7 @@ from freezeframe.render.page import Line, Tone, View
 from freezeframe.render.words import clip, one_line, plural
 
 from ._table import headline, next_step, renders
-from .values import assigned
+from .one_value import assigned
 
 
 def display_sections(displays: Sequence[Display], rank: int, view: View) -> list[Section]:

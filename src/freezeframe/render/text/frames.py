@@ -13,8 +13,10 @@ from freezeframe.render.page import Line, Tone, View, row
 from freezeframe.render.words import clip, number, one_line, plural
 
 from ._table import headline, next_step, renders, via, wrapped_in
+from .cuts import cut_in_scopes
+from .one_value import assigned
 from .source import source_sections
-from .values import assigned, changed_values, in_frame, unchanged_values
+from .values import changed_values, in_frame, unchanged_values
 
 F = TypeVar("F")
 
@@ -196,6 +198,7 @@ def _frame(answer: FrameAnswer, view: View) -> list[Section]:
         *source_sections(answer.source, 2, current_only=False),
         *changed_values(answer.scopes, 1),
         *unchanged_values(answer.scopes, 3, view, names_only=False),
+        *cut_in_scopes(answer.scopes, view, 4, marked=False),
         *via(answer.via),
     ]
 

@@ -21,12 +21,14 @@ from freezeframe.render.words import clip, number, one_line, place, plural, rela
 
 from ._table import headline, next_step, renders, via, wrapped_in
 from .breakpoints import breakpoint_words
+from .cuts import cut_in_scopes
 from .displays import display_sections
 from .frames import Fold, Traits, fold, stack_sections, task_sections, thread_words
 from .machine import instruction_sections
+from .one_value import assigned, changes, right_side
 from .output import output_sections
 from .source import source_sections
-from .values import assigned, changed_values, changes, in_frame, right_side, unchanged_values
+from .values import changed_values, in_frame, unchanged_values
 
 # Ranks: what shrinks last comes first.
 _CAUSE, _CHANGED, _SOURCE, _VALUES, _OUTPUT, _REST = 1, 2, 3, 4, 5, 6
@@ -144,6 +146,7 @@ def _report(report: StopReport, view: View) -> list[Section]:
         sections.append(Capped(section, view.limit // 3))
     # Once the program is gone, what it printed is most of what is left of it.
     share = view.limit if report.state == "terminated" else view.limit // 4
+    sections.extend(cut_in_scopes(report.scopes, view, _REST, marked=False))
     sections.extend(output_sections(report.output, _OUTPUT, share))
     rank = _CAUSE if report.state == "running" else _REST + 1
     return [*sections, *next_step(next, rank), *via(report.via, _REST)]

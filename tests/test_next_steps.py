@@ -1,0 +1,82 @@
+"""The next step of an answer works when typed: a cut value, a waiting program, a failed run."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+
+import pytest
+
+PYTHON = """\
+class Order:
+    def __init__(self):
+        self.items = ["item %d" % i for i in range(200)]
+        self.status = {"code": ["refused " + "by the bank"] + ["later"] * 900}
+        self.rest = ["rest %d" % i for i in range(200)]
+def check(order):
+    return order.status
+check(Order())
+"""
+NODE = """\
+class Order {
+  items = Array.from({ length: 200 }, (_, i) => `item ${i}`);
+  status = { code: ['refused by the bank', ...Array(900).fill('later')] };
+  rest = Array.from({ length: 200 }, (_, i) => `rest ${i}`);
+}
+function check(order) {
+  return order.status;
+}
+check(new Order());
+"""
+CPP = """\
+#include <string>
+#include <vector>
+struct Status { std::vector<std::string> code; };
+struct Order { std::vector<int> items, more; Status status; std::vector<int> rest; };
+static int check(const Order &order) {
+  int seen = 0;
+  return order.rest.size() + seen;
+}
+int main() {
+  std::vector<int> many(200, 1234567);
+  return check({many, many, {{"refused by the bank", "later"}}, many}) == 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("order.py", PYTHON), ("order.js", NODE), ("order.cpp", CPP)]
+)
+def test_a_cut_value_names_the_way_in(dbg, project, name, text):
+    if name.endswith(".cpp") and not (shutil.which("gdb") and shutil.which("g++")):
+        pytest.skip("needs gdb and g++")
+    (project / name).write_text(text)
+    said = dbg("start", name, "-b", f"{name}:7").out
+    assert "refused by the bank" not in said
+
+    for _ in range(4):
+        [way] = [line for line in said.splitlines() if line.startswith(("cut: ", "next: "))]
+        typed = shlex.split(way.partition(": ")[2].partition(" or ")[0])
+        assert typed[:2] == ["dbg", "print"]
+        said = dbg(*typed[1:]).out
+        if "refused by the bank" in said:
+            return
+    pytest.fail(f"no way to the value: {said}")
+
+
+def test_a_program_that_waits_for_input_and_a_run_that_failed_say_what_to_do(dbg, project):
+    (project / "ask.py").write_text("import helper\nhelper.check(input('who? '))\n")
+    (project / "helper.py").write_text(
+        "import sys, traceback\ndef check(name):\n    try:\n        {}[name]\n"
+        "    except KeyError:\n        traceback.print_exc()\n        sys.exit(1)\n"
+    )
+    bound = ("-b", "helper.py:3 if name != 'Ada'")
+    waiting = dbg("start", "ask.py", *bound, "--timeout", "2", "--", "-b", "helper.py:4")
+    assert "next: dbg input TEXT or dbg pause" in waiting.out
+    assert "`-b helper.py:4` stands behind `--`" in waiting.out
+
+    dbg("input", "Ada")
+    ended = dbg("await")
+    assert "exited: code 1" in ended.out
+    assert "next: dbg break helper.py:4" in ended.out
+    assert "next: dbg restart" in dbg("break", "helper.py:4").out
