@@ -89,10 +89,22 @@ fn pick<T: Copy + Debug>(items: &[T], index: usize) -> T {
     items[index] // @panic
 }
 
+struct Order {
+    items: [i32; 3],
+    index: usize,
+    name: String,
+}
+
+fn serve(order: Order) -> i32 {
+    println!("{}", order.name);
+    pick(&order.items, order.index)
+}
+
 fn main() {
+    let order = Order { items: [1, 2, 3], index: 7, name: "an order".into() };
     let worker = std::thread::Builder::new()
         .name("worker".into())
-        .spawn(|| pick(&[1, 2, 3], 7))
+        .spawn(|| serve(order))
         .unwrap();
     let ended = worker.join();
     println!("worker failed: {}", ended.is_err());
@@ -117,6 +129,10 @@ def test_a_panic_in_a_thread_is_reported_with_its_message_and_line(dbg, native):
     assert shown(report) == p.at("panic")
     assert texts(report)["index"] == "7"
     assert report["stop"]["thread"]["name"] == "worker"
+    file = p.at("panic").partition(":")[0]
+    own = [line for line in dbg("backtrace").out.splitlines() if file in line]
+    assert own
+    assert "optimized" not in " ".join(own)
 
 
 def test_a_second_panic_is_reported_with_its_own_message(dbg, native):

@@ -290,7 +290,7 @@ class DapBackend:
         read = [
             translate.frame(frame, self._adapter, target, self._link.modules) for frame in shown
         ]
-        frames = await self._optimized.mark(self._link.wire, target, read, start)
+        frames = await self._optimized.mark(self._link.wire, target, thread, read, start)
         if frames and start == 0:
             self._pc = frames[0].address
             self._stack = (thread, frames)

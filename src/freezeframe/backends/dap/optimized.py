@@ -25,14 +25,14 @@ class Optimized:
         self._within: dict[int, frozenset[str]] = {}
 
     async def mark(
-        self, wire: Wire, target: Target, frames: Sequence[RawFrame], start: int
+        self, wire: Wire, target: Target, thread: int, frames: Sequence[RawFrame], start: int
     ) -> Sequence[RawFrame]:
         """Return the frames, each with whether its code is optimised."""
         if not start:
             self._gone.clear()
             self._within.clear()
         adapter = wire.adapter
-        command = adapter.frames.ask_code(target, start, len(frames)) if frames else None
+        command = adapter.frames.ask_code(target, start, len(frames), thread) if frames else None
         if command is None:
             return frames
         arguments = {

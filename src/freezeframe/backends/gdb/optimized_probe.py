@@ -72,18 +72,27 @@ def _has_lists(frame):
     if frame.type() == gdb.INLINE_FRAME:
         return False
     frame.select()
-    block, names = frame.block(), []
+    block, symbols = frame.block(), []
     while block is not None:
-        names += [symbol.name for symbol in block if symbol.is_argument or symbol.is_variable]
+        symbols += [symbol for symbol in block if symbol.is_argument or symbol.is_variable]
         if block.function is not None:
             break
         block = block.superblock
-    return any(map(_is_list, names[:_FEW_NAMES]))
+    return any(map(_is_list, symbols[:_FEW_NAMES]))
 
 
-def _is_list(name):
+#: places of a variable that is not in memory, or not as a whole
+_NOT_IN_MEMORY = re.compile(r"variable in \$|_stack_value|_piece|optimized out")
+_STRUCTS = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
+
+
+def _is_list(symbol):
     try:
-        said = gdb.execute(f"info address {name}", to_string=True)
+        said = gdb.execute(f"info address {symbol.name}", to_string=True)
     except gdb.error:
         return False
-    return "multi-location" in said or "optimized out" in said
+    if symbol.is_argument and symbol.type.strip_typedefs().code not in _STRUCTS:
+        return "multi-location" in said or "optimized out" in said
+    # rustc hands a struct over by its address, as it does what a closure captures, and lists the
+    # places of that, also where it optimises nothing. The variable itself is in memory then.
+    return _NOT_IN_MEMORY.search(said) is not None

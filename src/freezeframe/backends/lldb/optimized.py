@@ -13,11 +13,14 @@ from freezeframe.backends.optimization import FrameCode, optimized
 COMMAND = "freezeframe-optimized"
 
 
-def ask(target: Target, first: int, count: int) -> str | None:
-    """Return the command that tells of frames; None for a program without optimised code."""
+def ask(target: Target, first: int, count: int, thread: int | None = None) -> str | None:
+    """Return the command that tells of frames of a thread (the selected one unless it is named).
+
+    None for a program without optimised code.
+    """
     if target.program is None or not optimized(target.program):
         return None
-    return f"{COMMAND} {first} {count}"
+    return f"{COMMAND} {first} {count}" + ("" if thread is None else f" {thread}")
 
 
 def read(target: Target, text: str) -> list[FrameCode]:

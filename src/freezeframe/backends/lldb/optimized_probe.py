@@ -16,15 +16,24 @@ _VARIABLE = re.compile(
     re.MULTILINE,
 )
 _PIECE = re.compile(r"DW_OP_piece (0x[0-9a-f]+|\d+)")
+_STRUCTS = (lldb.eTypeClassStruct, lldb.eTypeClassClass, lldb.eTypeClassUnion)
+#: the place of what does not lie in memory, or not as a whole
+_NOT_IN_MEMORY = re.compile(r"-> DW_OP_reg|_stack_value|_piece")
 #: members within members that are looked at
 _DEEPEST = 4
 
 
 def optimized(debugger: Any, command: str, context: Any, result: Any, _state: Any) -> None:
-    """Take the first frame and a count; tell of each frame its unit, whether its variables are in
-    several places, and the paths of members that are nowhere."""
-    first, count = map(int, command.split())
+    """Take the first frame, a count and perhaps a thread.
+
+    Tell of each frame its unit, whether its variables are in several places, and the paths of
+    members that are nowhere.
+    """
+    first, count, *named = map(int, command.split())
     thread = context.GetThread()
+    if named:
+        # The adapter may have another one selected by now.
+        thread = context.GetProcess().GetThreadByID(named[0])
     told = []
     for level in range(first, min(first + count, thread.GetNumFrames())):
         told.append(told_of(debugger, thread.GetFrameAtIndex(level), level))
@@ -55,12 +64,24 @@ def told_of(debugger: Any, frame: Any, level: int) -> dict[str, Any]:
     return {
         **told,
         "lists": any(
-            ") -> " in place or place == "<empty>"
+            _is_optimized(named[name], place)
             for name, place in places.items()
             if name in named and not frame.IsInlined()
         ),
         "gone": gone,
     }
+
+
+def _is_optimized(value: Any, place: str) -> bool:
+    """Whether only optimised code has a variable at such a place: one of several, or none.
+
+    rustc hands a struct over by its address, as it does what a closure captures, and lists the
+    places of that, also where it optimises nothing. The variable itself is in memory then.
+    """
+    is_argument = value.GetValueType() == lldb.eValueTypeVariableArgument
+    if is_argument and value.GetType().GetCanonicalType().GetTypeClass() not in _STRUCTS:
+        return ") -> " in place or place == "<empty>"
+    return ") -> " in place and _NOT_IN_MEMORY.search(place) is not None
 
 
 def _missing(place: str) -> list[tuple[int, int]]:

@@ -328,8 +328,8 @@ class Frames:
     silent: str = ""  # what it may mean that nothing is told in time
     #: names of a function's arguments, from its source; (path, line, function)
     argument_names: Callable[[str, int, str], Sequence[str] | None] = lambda path, line, name: None
-    #: a raw command that tells how the code of frames was made (first, count), and its answer read
-    ask_code: Callable[[Target, int, int], str | None] = lambda target, first, count: None
+    #: a raw command that tells how code of frames was made (first, count, thread); its answer read
+    ask_code: Callable[[Target, int, int, int], str | None] = lambda target, *frames: None
     read_code: Callable[[Target, str], Sequence[FrameCode]] = lambda target, text: ()
 
 

@@ -193,7 +193,7 @@ def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     return replace(frame, source_reference=0, arguments=arguments)
 
 
-def _ask_code(target: Target, first: int, count: int) -> str | None:
+def _ask_code(target: Target, first: int, count: int, thread: int) -> str | None:
     if target.program is None or not optimized(target.program):
         return None
     return f"python freezeframe_code({first}, {count})"
