@@ -82,6 +82,10 @@ def test_a_class_path_that_is_not_there_is_missed(dbg, project):
     for words in (("-m", "Nope"), ("pkg.Nope",)):
         error = dbg.error("start", "--classpath", ".", *words, code=1)
         assert error["message"] == f"there is no class {words[-1]} in .."
+    told = dbg("start", "java", "-cp", ".", "pkg.Nope").out
+    assert "exited: code 1" in told
+    assert "via jdb" in told
+    assert "ClassNotFoundException: pkg.Nope" in told
 
 
 def test_variables_that_the_compiler_did_not_note_are_said_to_be_unknown(dbg, project):

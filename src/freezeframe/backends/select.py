@@ -110,6 +110,7 @@ def choose(
     program: str,
     *,
     module: bool = False,
+    language: str | None = None,
     kind: str | None = None,
     name: str | None = None,
     cwd: str = "/",
@@ -118,7 +119,8 @@ def choose(
 ) -> Choice:
     """Return the debugger for a program to start. Raises UsageError or DebuggerMissing.
 
-    *kind* is what the program is, where its maker knows better than a look at the file.
+    *language* is that of a module, and *kind* what the program is, where its maker knows better
+    than a look at the file.
     """
     if not module:
         _check_fit(name, program, kind, config)
@@ -126,7 +128,11 @@ def choose(
     if named is not None:
         return named.of(program)
     if module:
-        there = [a for a in known(config).values() if a.modules]
+        there = [
+            a
+            for a in known(config).values()
+            if a.modules and (language is None or language in a.languages)
+        ]
         sure = [(a, f"it has {program}") for a in there if a.has_module(program, cwd, env)]
         claims = sure or [(a, "it starts modules") for a in there]
     else:

@@ -39,6 +39,8 @@ class Meant:
     cwd: str | None = None
     #: how the program is made, where it is not there yet
     recipe: Recipe | None = None
+    #: of a module, where a command tells it
+    language: str | None = None
     #: how it was found, where its name does not say it
     reason: str = ""
     #: what the user should know about how his words were understood
@@ -118,6 +120,7 @@ async def _of_command(
             program.name or name_of(program.program, module=program.module),
             interpreter,
             recipe=program.recipe,
+            language=program.language,
         )
     return replace(
         inner,

@@ -141,6 +141,7 @@ async def start(
     choice = select.choose(
         path,
         module=meant.module,
+        language=meant.language,
         kind=recipe.kind if recipe is not None else None,
         name=adapter,
         cwd=os.path.abspath(directory),

@@ -43,6 +43,7 @@ async def java(line: CommandLine, tools: Tools) -> Program:
         rest[0].replace("/", "."),
         rest[1:],
         module=True,
+        language="Java",
         interpreter=interpreter,
         interpreter_args=own,
         env={"CLASSPATH": classes} if classes else {},
@@ -102,6 +103,7 @@ async def maven(line: CommandLine, tools: Tools) -> Program:
         # In a process of their own the tests would be nobody's to see.
         (*line.words[1:], "-DforkCount=0", "-B"),
         module=True,
+        language="Java",
         interpreter=_machine(line),
         interpreter_args=(*given, *(f"-D{name}={value}" for name, value in settings.items())),
         env={"CLASSPATH": os.pathsep.join(jars)},

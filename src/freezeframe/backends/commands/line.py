@@ -77,6 +77,8 @@ class Program:
     #: what the command sets for it besides
     env: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    #: of a module, where the command tells it
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
