@@ -68,6 +68,8 @@ fn main() {
     ages.insert("ann", 30);
     let mut queue = VecDeque::new();
     queue.push_back(15);
+    let tree: BTreeMap<i32, &str> = (0..30).map(|key| (key, "leaf")).collect();
+    let speaker: Box<dyn Speak> = Box::new(Point { x: 17, y: 18 });
     let circle = Shape::Circle(1.5);
     let rect = Shape::Rect { width: 2, height: 3 };
     let tuple = (16, 'z', true);
@@ -244,6 +246,8 @@ READABLE = {
     "locked": r"14",
     "ages": r"ann.*30",
     "queue": r"15",
+    "tree": r"0\W+leaf.*1\W+leaf.*2\W+leaf",
+    "speaker": r"0x[0-9a-f]+ -> Point\(x=17, y=18\)",
     "circle": r"Circle.*1\.5",
     "rect": r"Rect.*2.*3",
     "tuple": r"16.*z.*true",

@@ -2,6 +2,7 @@
 
 formats_probe  runs inside LLDB: shows what it shows badly by itself
 rust_probe     likewise, behind the formatters of the Rust toolchain
+rust_trees_probe  likewise: entries of B-trees, trait objects as what they are
 threads_probe  likewise: ends steps that were interrupted, looks at an old stack anew
 passes_probe   likewise: a breakpoint on a line with several places stops once
 optimized      what `optimized_probe` tells of optimised code
@@ -31,6 +32,7 @@ from . import optimized as optimized
 _HERE = os.path.dirname(__file__)
 _PROBE = os.path.join(_HERE, "formats_probe.py")
 _RUST_PROBE = os.path.join(_HERE, "rust_probe.py")
+_RUST_TREES_PROBE = os.path.join(_HERE, "rust_trees_probe.py")
 _THREADS_PROBE = os.path.join(_HERE, "threads_probe.py")
 #: the commands that `threads_probe` adds
 FORGET_STEPS = "freezeframe-forget-steps"
@@ -113,6 +115,7 @@ def _rust_commands(path: str) -> list[str]:
             f'command script import "{library}/etc/lldb_lookup.py"',
             f'command source -s 1 "{library}/etc/lldb_commands"',
             f'command script import "{_RUST_PROBE}"',
+            f'command script import "{_RUST_TREES_PROBE}"',
         ]
     return commands
 
@@ -290,7 +293,7 @@ def enriched(value: RawValue) -> RawValue:
     if count is not None and count[1] and count[2] != "0":
         text = count[1]
     pointer = re.fullmatch(r"0x[0-9a-f]+", text) is not None
-    if pointer and re.search(r"(unique|shared|weak)_ptr<", bare):
+    if pointer and re.search(r"(unique|shared|weak)_ptr<|^(alloc::boxed::Box<|&(mut )?)dyn ", bare):
         opaque = True
     elif pointer and (kind.endswith(("*", "&")) or _TO_ARRAY.search(kind)):
         opaque = not _PLAIN_POINTER.match(bare) and not kind.endswith("**")
