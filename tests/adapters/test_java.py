@@ -508,7 +508,10 @@ def test_a_failing_assertion_that_a_test_framework_catches_stops_in_the_test(dbg
         '        if (!ok) throw new AssertionError("not so");\n'
         "    }\n"
         "    public static void run(Runnable test) {\n"
-        "        try { test.run(); } catch (Throwable t) { System.out.println(t); }\n"
+        "        try { again(test); } catch (Throwable t) { System.out.println(t); }\n"
+        "    }\n"
+        "    static void again(Runnable test) {\n"
+        "        try { test.run(); } catch (AssertionError t) { throw t; }\n"
         "    }\n"
         "}\n"
     )

@@ -59,6 +59,7 @@ final class Stage {
     private boolean returns;
     private int returnDepth;
     private List<ExceptionRequest> catches = new ArrayList<>();
+    private ObjectReference failure;
     private static final String ASSERTION = "java.lang.AssertionError";
     private Map<String, List<String>> filters = Map.of();
 
@@ -359,7 +360,10 @@ final class Stage {
     }
 
     private boolean wants(ExceptionEvent thrown) {
-        boolean uncaught = thrown.catchLocation() == null || isFailedTest(thrown);
+        // A framework that passes a failure on throws it again.
+        boolean fails = isFailedTest(thrown) && !thrown.exception().equals(failure);
+        failure = fails ? thrown.exception() : failure;
+        boolean uncaught = thrown.catchLocation() == null || fails;
         if (thrown.exception().referenceType().name().equals("java.lang.ThreadDeath")) {
             return false;
         }
