@@ -263,7 +263,10 @@ def test_a_long_container_shows_its_first_elements_and_their_number():
 
 @pytest.mark.parametrize(
     ("opening", "closing"),
-    [("[", "]"), ("Map(1000) {", "}"), ("Box {", "}"), ("(", ")"), ("Counter({", "})")],
+    [
+        *(("[", "]"), ("Map(1000) {", "}"), ("Box {", "}"), ("(", ")"), ("Counter({", "})")),
+        ("[Object: null prototype] {", "}"),
+    ],
 )
 def test_a_container_of_containers_is_closed_as_it_was_opened(opening, closing):
     items = ", ".join(["{'a': 1}"] * 1000)

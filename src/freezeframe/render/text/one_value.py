@@ -25,7 +25,8 @@ _SPARED = 24
 _FEW = 4
 #: what a container's text begins with: `[`, `deque([`, `Map(2) {`; not what its first element does
 _OPENING = re.compile(
-    r"(?:[\w.$*-]+(?:\(\d+\))? (?=[\[{]))?(?:[\w.]+(?P<call>\())?(?P<open>[(\[{]?)"
+    r"(?:\[[\w.$]+: null prototype\] |[\w.$*-]+(?:\(\d+\))? (?=[\[{]))?"
+    r"(?:[\w.]+(?P<call>\())?(?P<open>[(\[{]?)"
 )
 #: what nests and what parts; an escaped quote ends no string
 _BRACKETS = re.compile(r"\\.|[(\[{}\])'\"]|, ")

@@ -122,7 +122,8 @@ def _listing(
         return lines
 
     titled = titled or scope.kind in (ScopeKind.GLOBALS, ScopeKind.REGISTERS, ScopeKind.OTHER)
-    head = (Line(f"{one_line(scope.name).lower()}:", Tone.HEAD),) if titled else ()
+    kind, of, function = one_line(scope.name).partition(" of ")
+    head = (Line(f"{kind.lower()}{of}{function}:", Tone.HEAD),) if titled else ()
 
     def more(shown: int) -> str | None:
         return _more(scope, positions, shown, view, option)
