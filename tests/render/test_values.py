@@ -191,6 +191,7 @@ def test_scopes_are_titled_when_there_are_several_or_the_frame_is_not_the_innerm
         (
             Scope("Arguments", ScopeKind.ARGUMENTS, (Value("n", "3"),)),
             Scope("Locals", ScopeKind.LOCALS, (Value("x", "None"),)),
+            Scope("Closure of makeApp", ScopeKind.LOCALS, (Value("y", "1"),)),
         ),
     )
 
@@ -200,6 +201,8 @@ def test_scopes_are_titled_when_there_are_several_or_the_frame_is_not_the_innerm
           n = 3
         locals:
           x = None
+        closure of makeApp:
+          y = 1
     """)
 
 
