@@ -147,15 +147,22 @@ class FreezeframeTree:
             text = address.sub(lambda found, told=told: f"{found[0]} -> {told}", text, count=1)
         return text
 
-    def _pointers(self, value, depth):
+    def _pointers(self, value, depth, in_variant=False):
+        """The boxes and references of a variant or a tuple; gdb tells no raw pointer from them.
+
+        Those of other structs may be raw, and point behind the last element, as an iterator's do.
+        """
         bare = value.type.strip_typedefs()
         if bare.code == gdb.TYPE_CODE_PTR:
             if bare.target().strip_typedefs().code not in (gdb.TYPE_CODE_VOID, gdb.TYPE_CODE_FUNC):
                 yield value
         elif bare.code in _STRUCTS and depth > 0 and gdb.default_visualizer(value) is None:
             for field in bare.fields():
-                if not field.artificial and hasattr(field, "bitpos"):
-                    yield from self._pointers(value[field], depth - 1)
+                if field.artificial or not hasattr(field, "bitpos"):
+                    continue
+                is_variant = (field.type.name or "").startswith(f"{bare.name}::")
+                if in_variant or is_variant or re.fullmatch(r"__\d+", field.name or ""):
+                    yield from self._pointers(value[field], depth - 1, is_variant)
 
     def _length(self, value):
         """How long a text is that is not shown as a whole; None where that cannot be told."""
