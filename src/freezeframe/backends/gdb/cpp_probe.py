@@ -10,6 +10,8 @@ import re
 
 import gdb
 
+import __main__
+
 _NAME = re.compile(r"\$?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 _GET = re.compile(r"(?:std::)?get\s*<")
 _MEMBER = re.compile(r"(?P<way>\.|->)\s*(?P<name>[A-Za-z_]\w*)\s*")
@@ -33,7 +35,7 @@ _CLOSING = {"(": ")", "[": "]", "<": ">"}
 _MOST = 1_000_000
 
 
-class CannotRead(Exception):
+class CannotRead(ValueError):
     pass
 
 
@@ -366,12 +368,5 @@ def _meaning(expression):
 
 
 def freezeframe_cpp(packed, name):
-    """Put what an expression means into a convenience variable; tells why it cannot."""
-    expression = bytes.fromhex(packed).decode("utf-8")
-    try:
-        gdb.set_convenience_variable(name, _meaning(expression))
-        gdb.write("freezeframe ok\n")
-    except CannotRead as error:
-        gdb.write(f"freezeframe no {error}\n")
-    except (gdb.error, RuntimeError, TypeError, ValueError, KeyError, AttributeError) as error:
-        gdb.write(f"freezeframe no {str(error).strip() or type(error).__name__}\n")
+    """Put the value of an expression of C++'s into a convenience variable."""
+    __main__.freezeframe_put(name, packed, _meaning)

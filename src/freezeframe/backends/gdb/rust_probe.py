@@ -33,7 +33,7 @@ _PEEKS = frozenset({"as_ref", "as_str", "as_slice", "borrow", "lock", "read", "u
 _DEEPEST = 8
 
 
-class CannotRead(Exception):
+class CannotRead(ValueError):
     pass
 
 
@@ -192,13 +192,19 @@ def _resolve(expression):
     return value
 
 
-def freezeframe_path(packed, name):
-    """Put what an expression means into a convenience variable; tells why it cannot."""
+def freezeframe_put(name, packed, read):
+    """Put what an expression means into a convenience variable; tells why it cannot.
+
+    *read* finds out what it means; whatever else it raises, a `CannotRead` has a text to tell.
+    """
     expression = bytes.fromhex(packed).decode("utf-8")
     try:
-        gdb.set_convenience_variable(name, _resolve(expression))
+        gdb.set_convenience_variable(name, read(expression))
         gdb.write("freezeframe ok\n")
-    except CannotRead as error:
-        gdb.write(f"freezeframe no {error}\n")
     except (gdb.error, RuntimeError, TypeError, ValueError, KeyError, AttributeError) as error:
         gdb.write(f"freezeframe no {str(error).strip() or type(error).__name__}\n")
+
+
+def freezeframe_path(packed, name):
+    """Put the value of a path in Rust's syntax into a convenience variable."""
+    freezeframe_put(name, packed, _resolve)
