@@ -222,18 +222,21 @@ int main() {
     auto seven = names.begin();
     std::list<int> few{8, 9};
     auto eight = few.begin();
-    return wide[0] == 0;  // @here
+    std::map<std::string, long> stock{{"fig", 4}};
+    long figs = stock.at("fig");
+    return wide[0] + figs == 0;  // @here
 }
 """
 
 
-#: functions of the standard library that nothing in the program has compiled
+#: functions of the standard library that gdb cannot call
 _INLINED = {
     "std::get<1>(both)": '"two"',
     "std::get<0>(perhaps.value())": "1",
     "none.has_value()": "false",
     "prices.size()": "2",
     'prices.at("apple")': "3",
+    'stock.at("fig")': "4",  # compiled, but gdb makes no std::string of a text
     "found->second": "5",
     "(*seven).second": '"seven"',
     "*eight": "8",

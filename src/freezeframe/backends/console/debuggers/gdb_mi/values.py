@@ -33,9 +33,10 @@ _UNFOLLOWED = re.compile(r"@0x[0-9a-f]+")
 #: an expression that may do something: evaluated once and never again
 _ACTS = re.compile(r"[\w\])]\s*\(|\+\+|--|(?<![=!<>])=(?!=)")
 
-#: gdb's words for functions of C++ that are inlined or were never compiled, so cannot be called
+#: gdb's words for functions of C++ that are inlined or were never compiled, so cannot be called, or
+#: that take a class where a text is given
 _NOT_CALLED = re.compile(
-    r"operator[^\w\s]|may be inlined|find method|resolve method|"
+    r"operator[^\w\s]|may be inlined|find method|resolve method|Invalid cast|"
     r'no member or method named|No symbol "(?:std::)?get\b|Too few arguments|'
     r"Error while (?:executing Python|looking for matching xmethod)"
 )
