@@ -14,6 +14,8 @@ export PATH
 mkdir -p .cache
 mypy >.cache/mypy.txt 2>&1 &
 checking=$!
+# pytest compiles every test with its own assertions. Done once here, and not by each of its workers.
+PYTHONDONTWRITEBYTECODE= python -m pytest --collect-only -q >/dev/null 2>&1 &
 
 # zsh and fish: the completion scripts are tried in them.
 for tool in zsh fish; do need "$tool"; done
@@ -46,6 +48,7 @@ need ocamldebug ocaml-nox
 # Java's compiler and debug interface are in its development kit, not in what only runs programs.
 need jdb openjdk-17-jdk-headless
 install_php
+need phpunit
 install_js_debug
 install_typescript
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bare import Bare, Debugpy, Gdb
-from lab import HERE, PROGRAMS, Lab, interpreters, line_of
+from dap_baseline import Bare, Debugpy, Gdb
+from environment import HERE, PROGRAMS, Lab, interpreters, line_of
 
 #: does one thing and returns what it took: seconds, or megabytes a second
 Probe = Callable[[], float]
@@ -205,7 +205,7 @@ class Cold(Measure):
 
     def figures(self, taken: Taken) -> list[Figure]:
         ratio = taken["dbg status, no daemon"] / taken[FLOOR]
-        return [Figure("first command / python -c pass", ratio, "×", 25)]
+        return [Figure("first command / python -c pass", ratio, "×", 15)]
 
 
 class Flood(Measure):
@@ -313,7 +313,7 @@ class Inside(Measure):
 
     def open(self) -> dict[str, Probe]:
         done = subprocess.run(
-            [self.lab.python, str(HERE / "inside.py")],
+            [self.lab.python, str(HERE / "daemon_overhead.py")],
             env=self.lab.env,
             capture_output=True,
             text=True,
@@ -363,7 +363,7 @@ def _found(pattern: str, text: str) -> str:
 
 
 def _await_end(pid: int) -> None:
-    """Wait until a process that is no child of ours is gone."""
+    """Wait until a process that is not our child is gone."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

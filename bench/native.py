@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from bare import Bare, Gdb, Lldb
-from lab import PROGRAMS, line_of
+from dap_baseline import Bare, Gdb, Lldb
+from environment import PROGRAMS, line_of
 from measures import Figure, Measure, Probe, Resume, Stopwatch, Taken
 
 _SOURCE = str(PROGRAMS / "steps.c")

@@ -17,15 +17,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import inspected
-import lab as labs
+import environment as labs
+import history
+import mcp_server
 import native
-import recorded
-import served
+import node
 from measures import FLOOR, MEASURES, Figure, Measure, Probe
 
 ROUNDS = 30
-_ANYWHERE = (*MEASURES, *recorded.RECORDED, *served.SERVED, *inspected.INSPECTED)
+_ANYWHERE = (*MEASURES, *history.RECORDED, *mcp_server.SERVED, *node.INSPECTED)
 
 
 def main() -> int:

@@ -14,16 +14,27 @@ from hypothesis import settings
 if (_here := str(Path(__file__).parent)) not in sys.path:
     sys.path.insert(0, _here)
 
-from harness import programs, promises
+from harness import contract_results, programs
 from harness.client import Dbg
 from harness.programs import Program
 
-# A busy machine is no failure, and two runs of the same tree say the same.
+# A busy machine is not a failure, and two runs of the same tree say the same.
 settings.register_profile("freezeframe", deadline=None, derandomize=True)
 settings.load_profile("freezeframe")
 
 #: what is debugged, not what is tested; one of them is a test file that fails on purpose
 collect_ignore = ["programs"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home_of_units(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a backend that a test drives itself makes is not in the user's own directories.
+
+    A daemon of the user's that starts meanwhile removes what it finds there.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FREEZEFRAME_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # Workers of xdist send their reports on.
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(promises.Results())
+        config.pluginmanager.register(contract_results.Results())
 
 
 @pytest.fixture
@@ -59,7 +70,7 @@ def dbg(project: Path) -> Iterator[Dbg]:
 
 @pytest.fixture
 def program(project: Path) -> Callable[[str], Program]:
-    """Copy tests/programs/NAME into the project; its markers stand for line numbers."""
+    """Copy tests/programs/NAME into the project; its markers name line numbers."""
     return lambda name: programs.install(name, project)
 
 

@@ -31,7 +31,7 @@ adapter whose program ends with exit code 0 at once. Keys, all optional:
 
 Actions, done in order:
   {"event": NAME, "body": {…}}     {"output": TEXT, "category": …}
-  {"flood": N, "text": TEXT}       N output events
+  {"flood": N, "text": TEXT}       N output events; {"flood": N, "stopped": {…}}: N stops
   {"request": COMMAND, "arguments": {…}}   a reverse request; its answer is told in an output
                                    event of category `console`: `COMMAND answered: {json}`
   {"raw": {…}}                     any message as it is
@@ -251,7 +251,10 @@ class Adapter:
 
     def do_flood(self, action: Json) -> None:
         for _ in range(action["flood"]):
-            self.event("output", category="stdout", output=action.get("text", "x\n"))
+            if "stopped" in action:
+                self.event("stopped", **action["stopped"])
+            else:
+                self.event("output", category="stdout", output=action.get("text", "x\n"))
 
     def do_request(self, action: Json) -> None:
         arguments = action.get("arguments", {})

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from freezeframe.frontends.cli import table
+from freezeframe.frontends import cli_ops
 from freezeframe.frontends.parser import parse
+from freezeframe.ops._registry import OPS
+
+assert cli_ops  # declares operations
 
 # --- what a session costs -----------------------------------------------------------------------
 
@@ -30,6 +33,25 @@ def test_a_whole_session_takes_five_calls_and_2500_bytes(dbg, program):
     assert len(whole.encode()) <= 2500, whole
 
 
+def test_continue_with_a_count_shows_each_stop_and_ends_at_an_exception(dbg, write_program):
+    p = write_program(
+        "shares.py",
+        "total = 0\nfor n in (3, 2, 1, 0):\n    total += 6 // n  # @adds\nprint(total)\n",
+    )
+    dbg("start", p.name, "-b", p.at("adds"))
+
+    answer = dbg("continue", "--count", "2")
+
+    assert "stopped: breakpoint 1" in answer.out
+    on_the_way = answer.out.partition("on the way:")[2].splitlines()[1]
+    assert "shares.py:3" in on_the_way
+    assert "total = 2 (was 0)" in on_the_way
+    assert "total = 5 (was 2)" in answer.out
+    dbg("continue", "--count", "9")
+    answer = dbg("context")
+    assert "ZeroDivisionError" in answer.out
+
+
 def test_a_batch_says_once_what_does_not_change(dbg, program):
     p = program("orders.py")
     dbg("start", p.name, "-b", p.at("price"))
@@ -40,7 +62,7 @@ def test_a_batch_says_once_what_does_not_change(dbg, program):
     assert "unchanged: order, tax_rate" in answer.out
 
 
-def test_a_returned_value_is_told_at_the_stop_it_led_to_and_no_longer(dbg, program):
+def test_a_returned_value_is_shown_at_the_stop_after_the_return_only(dbg, program):
     p = program("orders.py")
     dbg("start", p.name, "-b", p.at("price"))
     dbg("step")
@@ -134,6 +156,7 @@ _SESSION = (
     "output --all",
     "breakpoint disable 1",
     "breakpoint enable 1",
+    "condition 1",
     "raw 1+1",
     "tool",
     "use orders",
@@ -197,20 +220,20 @@ def test_every_operation_answers_as_its_schema_says(dbg, program):
     asked = set()
     for line in _SESSION:
         words = shlex.split(line)
-        spec = parse(words, table.OPS).op
+        spec = parse(words, OPS).op
         assert spec is not None, line
         asked.add(spec.id)
         answer = dbg("--json", *words)
         # One command of the batch fails, and so does the batch.
         assert answer.code in ((1,) if spec.id == "batch" else (0, 124)), str(answer)
         answer.data()  # holds it against the schema
-    assert {spec.id for spec in table.OPS} == asked | _ELSEWHERE
+    assert {spec.id for spec in OPS} == asked | _ELSEWHERE
 
 
 # --- a broken configuration ---------------------------------------------------------------------
 
 
-def test_a_config_file_that_breaks_is_told_once_and_changes_nothing(dbg):
+def test_a_config_file_that_breaks_is_reported_once_and_changes_nothing(dbg):
     dbg.configure("[answers]\ncontext_lines = 1\n")
     assert dbg("status").code == 0
     dbg.configure("[answers]\ncontext_lines = 'many'\n")

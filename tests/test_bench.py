@@ -1,4 +1,4 @@
-"""The bench runs. What it measures is no matter of a test: that would fail on a busy machine."""
+"""The bench runs. What it measures is not tested: that would fail on a busy machine."""
 
 from __future__ import annotations
 

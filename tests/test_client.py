@@ -14,7 +14,7 @@ import pytest
 from daemon.echo_home import CLIENT, EchoHome
 from freezeframe import __version__, client, paths
 from freezeframe.daemon import ipc
-from harness.facts import wait_until
+from harness.waits import wait_until
 
 
 @pytest.fixture

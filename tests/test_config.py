@@ -82,8 +82,11 @@ def test_a_caller_s_environment_does_not_change_the_config_of_others():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[timeouts]\nawait_secs = 3", "timeouts.await_secs is no key of config.toml; the nearest"),
-        ("[timeout]\nawait_s = 3", "timeout is no key of config.toml; the nearest is timeouts."),
+        (
+            "[timeouts]\nawait_secs = 3",
+            "timeouts.await_secs is not a key of config.toml; the nearest",
+        ),
+        ("[timeout]\nawait_s = 3", "timeout is not a key of config.toml; the nearest is timeouts."),
         ("[timeouts]\nawait_s = '3'", "timeouts.await_s must be a number, not '3'."),
         ("[timeouts]\nawait_s = true", "timeouts.await_s must be a number, not True."),
         ("[timeouts]\nawait_s = -1", "timeouts.await_s must be from 0 to 86400, not -1."),
@@ -92,10 +95,10 @@ def test_a_caller_s_environment_does_not_change_the_config_of_others():
         ("[output]\nmax_events = 0", "output.max_events must be at least 1, not 0."),
         ("[defaults]\njust_my_code = 1", "defaults.just_my_code must be true or false, not 1."),
         ("[adapters.x]\nargs = 'a'", "adapters.x.args must be a list of strings, not 'a'."),
-        ("[adapters.x]\npaht = 'a'", "adapters.x.paht is no key of config.toml; the nearest is"),
+        ("[adapters.x]\npaht = 'a'", "adapters.x.paht is not a key of config.toml; the nearest is"),
         ("adapters = 3", "adapters must be a section, not 3."),
         ("daemon = 3", "daemon must be a section, not 3."),
-        ("[zzz]", "zzz is no key of config.toml; there are timeouts, daemon, output"),
+        ("[zzz]", "zzz is not a key of config.toml; there are timeouts, daemon, output"),
     ],
 )
 def test_what_is_wrong_is_named_with_what_is_wanted(write, text, message):

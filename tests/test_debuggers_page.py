@@ -51,7 +51,7 @@ def test_what_passed_works_unless_the_row_says_that_it_is_refused(page):
 def test_what_failed_or_was_not_tried_is_never_called_working(page):
     marks = page.columns({"a": row(page, "x", "C", until="failed", pause="skipped")})["x (C)"]
 
-    assert marks["run to a place"] == "✗"
+    assert marks["run to a location"] == "✗"
     assert marks["pause"] == "?"
 
 

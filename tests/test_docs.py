@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 import freezeframe
-import freezeframe.frontends.commands
-import freezeframe.ops.table  # both declare operations
+import freezeframe.frontends.cli_ops  # declares operations
 from freezeframe.backends.backend import Launch
-from freezeframe.backends.dap.adapters._descriptor import Adapter, Surroundings
+from freezeframe.backends.dap.adapters._descriptor import Adapter, LaunchEnvironment
 from freezeframe.backends.debugger import Missing
 from freezeframe.config import AdapterConfig
 from freezeframe.ops._registry import OPS
@@ -132,7 +131,7 @@ def test_a_link_leads_somewhere(page: Path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_file_that_is_named_exists(page: Path):
-    """`backends/dap/link.py` is below the package, `tests/harness` below the root."""
+    """`backends/dap/debuggee.py` is below the package, `tests/harness` below the root."""
     roots = (REPOSITORY, REPOSITORY / "src" / "freezeframe", page.parent, REPOSITORY / "examples")
     wrong = [
         name
@@ -156,7 +155,7 @@ def test_the_adapter_of_the_guide_is_one(tmp_path: Path):
     found = adapter.find({"PATH": str(tmp_path)}, AdapterConfig())
     plan = adapter.plan(
         Launch("/p/x.moon", ("1",), cwd="/p"),
-        Surroundings(found, AdapterConfig(), endpoint=None, directory="/p"),
+        LaunchEnvironment(found, AdapterConfig(), endpoint=None, directory="/p"),
     )
 
     assert isinstance(adapter, Adapter)

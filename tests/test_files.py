@@ -1,4 +1,4 @@
-"""Reading files that somebody else named."""
+"""Reading files that another user named."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_only_regular_files_are_opened(read, fifo, tmp_path):
             read(path)
     with pytest.raises(OSError, match="zero byte"):
         read("a\0b")
-    with pytest.raises(OSError, match="no text"):
+    with pytest.raises(OSError, match="cannot be encoded"):
         read("\ud800")
 
 
@@ -106,23 +106,23 @@ def test_what_is_written_is_a_regular_file_that_others_cannot_read(fifo, tmp_pat
         files.write_bytes(str(fifo), b"x", replace=True)
 
 
-def test_a_filesystem_that_does_not_answer_is_waited_for_once(fifo):
-    patience = files._Patience()
+def test_a_filesystem_that_does_not_respond_is_waited_for_once(fifo):
+    pool = files._ReaderPool()
     reached = threading.Semaphore(0)
 
-    def hang() -> bytes:  # as an open() on a network that is down does
+    def hang() -> bytes:  # as open() does on a network mount that is down
         reached.release()
         return os.read(os.open(fifo, os.O_RDONLY), 1)
 
     with pytest.raises(TimeoutError, match=r"longer than 0\.05 s"):
-        patience.wait("/net", hang, 0.05)
+        pool.run("/net", hang, 0.05)
     assert reached.acquire(timeout=10)
     with pytest.raises(TimeoutError):
-        patience.wait("/net", hang, 60)
+        pool.run("/net", hang, 60)
     assert not reached.acquire(blocking=False)
-    assert patience.wait("/disk", lambda: b"read", 10) == b"read"
-    # The thread that hung is used again when its work has ended.
+    assert pool.run("/disk", lambda: b"read", 10) == b"read"
+    # The hung thread is reused when its job has ended.
     os.close(os.open(fifo, os.O_WRONLY))
-    while not patience._idle[1:]:
-        patience.wait("/disk", lambda: b"", 10)
-    assert patience.wait("/net", lambda: b"back", 10) == b"back"
+    while not pool._idle[1:]:
+        pool.run("/disk", lambda: b"", 10)
+    assert pool.run("/net", lambda: b"back", 10) == b"back"

@@ -8,9 +8,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from freezeframe.backends.transport import processes
-from harness.needs import give_up
+from freezeframe.backends.transport import process_table
 from harness.reports import place, printed, texts
+from harness.requirements import give_up
 
 _FOLDER = Path(__file__).parents[1] / ".cache" / "js-debug"
 
@@ -52,10 +52,25 @@ def test_an_uncaught_exception_stops_where_it_was_thrown(dbg, project):
 
     assert place(report) == "fails.js:2"
     # Any user of the machine can ask a port; none tells the id that opens the inspector.
-    for port in (port for pid in dbg.processes() for port in processes.ports(pid)):
+    for port in (port for pid in dbg.processes() for port in process_table.ports(pid)):
         with pytest.raises(HTTPError, match="404"):
             urlopen(f"http://127.0.0.1:{port}/json/list", timeout=10)
     exception = report["stop"]["exception"]
     assert (exception["type"], exception["message"]) == ("RangeError", "odd")
     assert texts(report)["n"] == "3"
     assert dbg.data("continue")["exit"]["code"] == 1
+
+
+def test_a_variable_that_is_not_initialised_has_no_value(dbg, project):
+    (project / "early.js").write_text(
+        "function f(n) {\n  const a = n + 1;\n  { let b = a; n = b; }\n  return n;\n}\n"
+        "const r = f(1); const s = r;\n"
+    )
+
+    report = dbg.data("start", "early.js", "-b", "early.js:2", "-b", "early.js:4")
+
+    assert texts(report)["a"] == "<not initialised yet>"
+    assert dbg.data("print", "a")["value"]["text"] == "<not initialised yet>"
+    seen = texts(dbg.data("up"))
+    assert (seen["r"], seen["s"]) == ("<not initialised yet>",) * 2
+    assert texts(dbg.data("continue"))["a"] == "2"

@@ -73,7 +73,7 @@ def test_a_program_that_waits_for_input_and_a_run_that_failed_say_what_to_do(dbg
     bound = ("-b", "helper.py:3 if name != 'Ada'")
     waiting = dbg("start", "ask.py", *bound, "--timeout", "2", "--", "-b", "helper.py:4")
     assert "next: dbg input TEXT or dbg pause" in waiting.out
-    assert "`-b helper.py:4` stands behind `--`" in waiting.out
+    assert "`-b helper.py:4` comes after `--`" in waiting.out
 
     dbg("input", "Ada")
     ended = dbg("await")

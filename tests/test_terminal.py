@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness import facts
-from harness.needs import need
+from harness import waits
 from harness.reports import printed
+from harness.requirements import need
 
 PYTHON = """import sys
 
@@ -53,9 +53,9 @@ def test_a_program_that_wants_a_terminal_gets_one(dbg, write_program, name, text
     def seen() -> str:
         return printed(dbg.data("output", "--all"))
 
-    facts.wait_until(lambda: "true true true\n" in seen().lower(), "it has a terminal")
+    waits.wait_until(lambda: "true true true\n" in seen().lower(), "it has a terminal")
     dbg.data("input", "world")
-    facts.wait_until(lambda: "got world\n" in seen(), "it reads lines")
+    waits.wait_until(lambda: "got world\n" in seen(), "it reads lines")
     dbg.data("input", "--eof")
 
     assert dbg.data("await")["exit"]["code"] == 0

@@ -1,9 +1,9 @@
 """Holds `dbg mcp` against the official judges: `python tools/conformance.py`.
 
 The conformance suite and the inspector of the Model Context Protocol come from npm and need
-Node 22. The suite speaks HTTP and knows no token, so a proxy in here adds it. What may fail is in
+Node 22. The suite uses HTTP and knows no token, so a proxy in here adds it. What may fail is in
 conformance.yml: checks that need tools, prompts and resources of the suite's own, which a server
-that is no toy does not have. Exit status 1 when anything else does, or when one of them passes.
+that is not a toy does not have. Exit status 1 when anything else does, or when one of them passes.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ async def _suite(url: str, words: list[str], env: dict[str, str]) -> bool:
 
 
 def _questions(port: int) -> list[list[str]]:
-    """Return what the inspector is asked to do, over both transports."""
+    """Return the requests to the inspector, over both transports."""
     program = HERE.parent / "examples" / "ledger.py"
     http = [f"http://127.0.0.1:{port}/mcp", "--header", f"Authorization: Bearer {TOKEN}"]
     called = ["--method", "tools/call", "--tool-name"]

@@ -3,8 +3,8 @@
     python tools/debuggers_page.py           write it
     python tools/debuggers_page.py --check   compare it; exits with 1 where it is stale
 
-The tests leave their results in .cache/promises.json (tests/harness/promises.py). A debugger that
-did not run keeps the column that it has.
+The tests leave their results in .cache/promises.json (tests/harness/contract_results.py). A
+debugger that did not run keeps the column that it has.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Promise:
-    """Something a user counts on: the tests that hold it, and how its refusal is spelled."""
+    """Something a user counts on: the tests that prove it, and the text of its refusal."""
 
     title: str
     tests: tuple[str, ...]
@@ -52,21 +52,26 @@ def _machine(*names: str) -> tuple[str, ...]:
 PROMISES = (
     Promise(
         "start, and the whole picture of the first stop",
-        _contract("start_answers_with_the_whole_picture_of_the_first_stop"),
+        _contract("a_program_is_followed_from_its_first_stop_to_its_end"),
     ),
     Promise(
         "breakpoints, before the start and later",
         _contract(
-            "a_breakpoint_set_before_start_is_wanted_and_then_bound",
-            "a_breakpoint_added_while_stopped_is_hit",
+            "breakpoints_of_before_the_start_are_bound_by_it_and_by_a_restart",
+            "the_stack_is_shown_and_each_frame_looked_into",
         ),
     ),
-    Promise("conditions", _contract("a_condition_stops_only_where_it_holds")),
-    Promise("hit counts", _contract("a_hit_count_stops_at_that_pass_only")),
+    Promise("conditions", _contract("conditions_and_hit_counts_stop_at_the_passes_they_name")),
+    Promise("hit counts", _contract("conditions_and_hit_counts_stop_at_the_passes_they_name")),
     Promise("logpoints", _contract("a_logpoint_prints_and_does_not_stop")),
-    Promise("breakpoints on functions", _contract("a_function_can_be_broken_at")),
     Promise(
-        "breakpoints on addresses", _machine("an_address_can_be_stopped_at"), refusal="break *"
+        "breakpoints on functions",
+        _contract("a_function_can_be_broken_at_and_a_temporary_breakpoint_stops_once"),
+    ),
+    Promise(
+        "breakpoints on addresses",
+        _machine("registers_instructions_addresses_and_memory_agree_with_the_source"),
+        refusal="break *",
     ),
     Promise("step over", _contract("next_steps_over_a_call")),
     Promise("step in", _contract("step_goes_into_a_call_and_finish_comes_back_with_its_value")),
@@ -80,7 +85,7 @@ PROMISES = (
         _contract("step_goes_into_a_call_and_finish_comes_back_with_its_value"),
         refusal="returned",
     ),
-    Promise("run to a place", _contract("until_runs_to_a_place_and_leaves_no_breakpoint")),
+    Promise("run to a location", _contract("until_runs_to_a_place_where_a_variable_can_be_set")),
     Promise(
         "a function made to return at once",
         _contract("a_function_is_run_again_and_made_to_return_at_once"),
@@ -95,16 +100,18 @@ PROMISES = (
     Promise("stop at the first line", _contract("stop_on_entry_stops_before_anything_is_printed")),
     Promise(
         "the stack and its frames",
-        _contract("the_backtrace_shows_who_called_whom", "frames_are_selected_and_looked_into"),
+        _contract("the_stack_is_shown_and_each_frame_looked_into"),
         refusal="backtrace",
     ),
     Promise("locals and arguments", _contract("arguments_and_locals_are_told_apart")),
     Promise(
         "what changed since the last stop",
-        _contract("continue_answers_with_the_next_stop_and_marks_what_changed"),
+        _contract("a_program_is_followed_from_its_first_stop_to_its_end"),
     ),
-    Promise("evaluate", _contract("an_expression_is_evaluated_in_the_frame")),
-    Promise("assign", _contract("a_variable_can_be_set_and_the_program_uses_it"), refusal="set"),
+    Promise("evaluate", _contract("the_stack_is_shown_and_each_frame_looked_into")),
+    Promise(
+        "assign", _contract("until_runs_to_a_place_where_a_variable_can_be_set"), refusal="set"
+    ),
     Promise("stop where it fails", _contract("a_program_that_fails_stops_at_the_failure")),
     Promise(
         "threads",
@@ -116,25 +123,44 @@ PROMISES = (
         "output and exit code",
         _contract(
             "a_program_without_a_stop_runs_to_its_end_in_one_call",
-            "the_end_after_a_stop_tells_exit_code_and_output",
+            "a_program_is_followed_from_its_first_stop_to_its_end",
         ),
     ),
-    Promise("pause", _life("pause_of_a_second_client_frees_the_first"), refusal="pause"),
-    Promise("restart", _contract("restart_runs_again_with_the_same_breakpoints")),
     Promise(
-        "join a living program", _life("a_living_program_is_joined_and_left_running"), "attach"
+        "pause",
+        _life("an_interrupted_client_changes_nothing_and_pause_frees_a_waiting_one"),
+        refusal="pause",
     ),
-    Promise("end it, and nothing stays", _life("stop_ends_the_program_and_its_debugger")),
+    Promise(
+        "restart", _contract("breakpoints_of_before_the_start_are_bound_by_it_and_by_a_restart")
+    ),
+    Promise(
+        "attach to a running program",
+        _life("a_living_program_is_joined_and_left_running"),
+        "attach",
+    ),
+    Promise(
+        "end it, and nothing stays",
+        _life("a_waiting_command_holds_nobody_up_and_stop_ends_the_program"),
+    ),
     Promise(
         "watchpoints",
         _machine("a_variable_that_is_watched_stops_where_it_is_written"),
         refusal="watch",
     ),
-    Promise("memory", _machine("memory_holds_what_a_variable_is"), refusal="memory read"),
-    Promise("registers", _machine("registers_tell_where_the_program_stands"), refusal="registers"),
+    Promise(
+        "memory",
+        _machine("registers_instructions_addresses_and_memory_agree_with_the_source"),
+        refusal="memory read",
+    ),
+    Promise(
+        "registers",
+        _machine("registers_instructions_addresses_and_memory_agree_with_the_source"),
+        refusal="registers",
+    ),
     Promise(
         "instructions",
-        _machine("instructions_are_shown_from_where_the_program_stands"),
+        _machine("registers_instructions_addresses_and_memory_agree_with_the_source"),
         refusal="disassemble",
     ),
 )
@@ -209,8 +235,8 @@ def page(found: Mapping[str, Mapping[str, str]]) -> str:
         "",
         "What each debugger was seen to do when the tests ran against it: "
         f"{WORKS} it works, {REFUSED} it cannot: refused with the nearest thing that works, or "
-        f"not claimed; {BROKEN} it does not work; {UNKNOWN} nobody has tried. One test "
-        "or more stands behind every mark; debuggers that are not here are not held to all of it, "
+        f"not claimed; {BROKEN} it does not work; {UNKNOWN} not tried. One test "
+        "or more proves every mark; debuggers that are not here are not held to all of it, "
         "and `dbg adapters` calls those untested that were never run. The languages of a debugger "
         "take turns at the tests of a promise.",
         "",

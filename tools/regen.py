@@ -1,4 +1,4 @@
-"""Rewrite the files that are generated from the table of operations.
+"""Rewrite the files that are generated from the table of operations and from the debuggers.
 
 `python tools/regen.py` writes them; `--check` writes nothing and exits 1 naming those that are
 stale.
@@ -10,17 +10,38 @@ import importlib
 import sys
 from pathlib import Path
 
+from freezeframe.backends import catalogue, discovery, inspector
+from freezeframe.backends.console import debuggers
+from freezeframe.backends.dap import adapters
+from freezeframe.frontends import cli_ops
+from freezeframe.frontends.reference import reference
+from freezeframe.ops import catalog
+from freezeframe.ops._registry import OPS
+
+assert cli_ops  # declares operations
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def generated() -> dict[Path, str]:
     """Return what each generated file must hold."""
-    # Both declare operations, which stand in the reference in this order.
-    for module in ("freezeframe.ops.table", "freezeframe.frontends.commands"):
-        importlib.import_module(module)
-    from freezeframe.frontends.reference import reference
+    table = catalog.written(OPS)  # first: it imports modules that are not in the old table
+    return {
+        Path(catalog.TABLE): table,
+        ROOT / "docs" / "COMMANDS.md": reference(),
+        catalogue.TABLE: _debuggers(),
+    }
 
-    return {ROOT / "docs" / "COMMANDS.md": reference()}
+
+def _debuggers() -> str:
+    """Return the table of our debuggers; of several of one rank the first here is taken."""
+    modules = [
+        module
+        for room in (adapters, debuggers, inspector)
+        for module in discovery.modules(room.__name__, room.__path__)
+        if vars(importlib.import_module(module)).keys() & {catalogue.ADAPTER, catalogue.DEBUGGER}
+    ]
+    return catalogue.written([*modules, f"{adapters.__name__}._documented"])
 
 
 def stale() -> list[Path]:

@@ -1,20 +1,20 @@
-"""The composition root: `python -m freezeframe …` is `dbg …`; the daemon starts here as well."""
+"""The composition root: `python -m freezeframe …` is `dbg …`; the daemon starts here too."""
 
 import os
 import sys
 from typing import NoReturn
 
 if not __package__:
-    # Run by its path, so that the caller's directory and PYTHONPATH stay out of the daemon. Last,
-    # because only a package that no installer put into place is not found without it.
+    # Run by its path, so that the caller's directory and PYTHONPATH stay out of the daemon.
+    # Appended last, because only a package that was not installed needs this entry.
     sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-HANDLER = "freezeframe.frontends.cli:make_handler"
+HANDLER = "freezeframe.frontends.request_handler:make_handler"
 
 
 def main() -> NoReturn:
     if sys.argv[1:2] == ["daemon"] and (len(sys.argv) == 2 or sys.argv[2].startswith("--")):
-        from freezeframe.daemon import process
+        from freezeframe.daemon import main as process
         from freezeframe.errors import FreezeframeError
 
         try:
@@ -26,7 +26,7 @@ def main() -> NoReturn:
 
         local.main(sys.argv[2:])
     if sys.argv[1:2] == ["mcp"]:
-        from freezeframe.frontends.mcp import command
+        from freezeframe.frontends.mcp import main as command
 
         command.main(sys.argv[1:])
     from freezeframe import client

@@ -1,9 +1,9 @@
-"""The command line: send argv to the daemon, copy its answer out, leave with its status.
+"""The command line: send argv to the daemon, copy its answer out, exit with its status.
 
-Every command starts here, and some installers leave this file to be compiled each time, so it
-stays small and, while a daemon is there, imports built-in modules only. Everything rare (no daemon
-yet, a directory that cannot be trusted, Windows) is in freezeframe.daemon; ipc.py there has the
-format.
+Every command starts here, and with some installers Python compiles this file each time, so the
+file stays small and imports built-in modules only while a daemon runs. Everything rare (no daemon
+yet, a directory that cannot be trusted, Windows) is in freezeframe.daemon; ipc.py there describes
+the format.
 """
 
 import sys
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 PROTOCOL = 1
-#: A daemon at work sends something every second; after this long without, its state is looked at.
+#: A working daemon sends a frame every second; after this silence the client checks its state.
 SILENCE_S = 3.0
-#: what needs no session: answered in this process where no daemon can be had
+#: commands that need no session: answered in this process when no daemon can be started
 LOCAL = ("--version", "version", "--help", "-h", "help", "skill")
-VERSION = b"0.1.0"  # of the package; a test compares
+VERSION = b"0.1.0"  # of the package; a test compares them
 
 if sys.platform == "win32":
     import nt as system
@@ -27,22 +27,22 @@ else:
 
 
 def main(start: "Callable[[], Any] | None" = None) -> "NoReturn":
-    """Run one command and end the process. *start* connects when no daemon answers."""
+    """Run one command and exit. *start* connects when no daemon answers."""
     if sys.argv[1:2] == ["mcp"]:
         become_server()
     try:
         status = run(start or start_daemon)
-    except KeyboardInterrupt:  # the daemon only loses a waiter
+    except KeyboardInterrupt:  # only the wait ends; the session goes on
         status = 130
     # No interpreter shutdown: nothing is buffered, and it costs milliseconds.
     system._exit(status)
 
 
 def run(start: "Callable[[], Any]") -> int:
-    """Return the exit status of this process's command, after its answer was written."""
+    """Send this process's command, write its answer, and return the exit status."""
     try:
         cwd = system.getcwd()
-    except OSError:  # removed under our feet; the daemon is told that there is none
+    except OSError:  # the directory was removed; empty in the request
         cwd = ""
     message = request(cwd)
     link = connect()
@@ -61,13 +61,13 @@ def run(start: "Callable[[], Any]") -> int:
         status = converse(link, message, cwd)
         if status is not None:
             return status
-        link = None  # a daemon of another version made room for ours
-    write(2, b"daemon: each daemon that was started left at once.\n  next: dbg logs\n")
+        link = None  # a daemon of another version shut down
+    write(2, b"daemon: each daemon that was started ended at once.\n  next: dbg logs\n")
     return 1
 
 
 def report(error: Exception) -> int:
-    """Write an error of ours, with its next step; return the exit status."""
+    """Write a FreezeframeError with its next step; return the exit status."""
     step = getattr(error, "next", None)
     text = f"{error}\n  next: {step}\n" if step else f"{error}\n"
     write(2, text.encode(errors="backslashreplace"))
@@ -75,20 +75,20 @@ def report(error: Exception) -> int:
 
 
 def answer_alone() -> "NoReturn":
-    """Answer without a daemon: where none can be reached, it is told what dbg is and does."""
+    """Answer a LOCAL command without a daemon."""
     become("local", *sys.argv[1:])
 
 
 def become_server() -> "NoReturn":
-    """`dbg mcp` is a program of its own, and this process is it from now on."""
+    """Replace this process with the MCP server (`dbg mcp`)."""
     become(*sys.argv[1:])
 
 
 def become(*arguments: str) -> "NoReturn":
-    words = [sys.executable, "-P", __file__.replace("client.py", "__main__.py"), *arguments]
-    if sys.platform == "win32":  # there the caller of an exec takes us for ended
-        system._exit(system.spawnv(0, words[0], [f'"{word}"' for word in words]))
-    system.execv(words[0], words)
+    argv = [sys.executable, "-P", __file__.replace("client.py", "__main__.py"), *arguments]
+    if sys.platform == "win32":  # exec there is a new process: the caller would see an exit
+        system._exit(system.spawnv(0, argv[0], [f'"{argument}"' for argument in argv]))
+    system.execv(argv[0], argv)
 
 
 def start_daemon() -> "Any":
@@ -98,7 +98,7 @@ def start_daemon() -> "Any":
 
 
 def connect() -> "Any":
-    """Return a connection to the daemon, None when there is none that can be trusted as it is."""
+    """Return a connection to the daemon; None if no daemon runs or its directory is not private."""
     if sys.platform == "win32":
         return None
     import _socket
@@ -120,12 +120,12 @@ def connect() -> "Any":
         facts = system.fstat(directory)
         if facts.st_uid != user or facts.st_mode & 0o077:
             return None
-        # Relative from here on: a socket's address has room for about a hundred bytes.
+        # Relative from here on: a socket's address holds only about a hundred bytes.
         system.fchdir(directory)
         if system.lstat("daemon.sock").st_uid != user:
             return None
         link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        link.settimeout(SILENCE_S)  # also: where its queue is full, fail and do not wait
+        link.settimeout(SILENCE_S)  # also makes connect fail instead of wait when the queue is full
         link.connect("daemon.sock")
         return link
     except OSError:
@@ -133,9 +133,10 @@ def connect() -> "Any":
 
 
 def request(cwd: str) -> bytes:
-    """Return the one message that a command is."""
+    """Return the encoded request for this process's command line."""
     encoding = sys.getfilesystemencoding()
-    words = [word.encode(encoding, sys.getfilesystemencodeerrors()) for word in (cwd, *sys.argv)]
+    errors = sys.getfilesystemencodeerrors()
+    fields = [text.encode(encoding, errors) for text in (cwd, *sys.argv)]
     if sys.platform == "win32":
         variables = [f"{k}={v}".encode("utf-8", "replace") for k, v in system.environ.items()]
     else:
@@ -143,27 +144,20 @@ def request(cwd: str) -> bytes:
     terminals = [system.isatty(fd) for fd in (0, 1, 2)]
     columns = system.get_terminal_size(1).columns if terminals[1] else 0
     facts = b"%d%d%d %d" % (*terminals, columns)
-    body = b"\0".join((VERSION, facts, words[0], b"%d" % (len(words) - 2), *words[2:], *variables))
+    argc = b"%d" % (len(fields) - 2)
+    body = b"\0".join((VERSION, facts, fields[0], argc, *fields[2:], *variables))
     return b"F%c%b%b" % (PROTOCOL, len(body).to_bytes(4, "big"), body)
 
 
 def converse(link: "Any", message: bytes, cwd: str) -> int | None:
-    """Send *message* and copy the answer out; None when the daemon asks us to find another."""
-    asked_for_input = False
-    buffer = b""
-    silent_s = 0.0
+    """Send *message* and copy the answer out; None when another daemon must be started."""
     if sys.platform != "win32":
         link.settimeout(SILENCE_S)
-    while message:
-        try:
-            message = message[link.send(message) :]
-            silent_s = 0.0
-        except TimeoutError:
-            silent_s += SILENCE_S
-            if error := explain(silent_s, cwd):
-                return report(error)
-        except OSError:
-            break  # it may have answered before it hung up
+    if error := send(link, message, cwd):
+        return report(error)
+    input_requested = False
+    buffer = b""
+    silent_s = 0.0
     while True:
         while len(buffer) >= 5 and len(buffer) >= 5 + (size := int.from_bytes(buffer[1:5], "big")):
             kind, body, buffer = buffer[:1], buffer[5 : 5 + size], buffer[5 + size :]
@@ -176,10 +170,10 @@ def converse(link: "Any", message: bytes, cwd: str) -> int | None:
             elif kind == b"r":
                 return None
             elif kind == b"i":
-                asked_for_input = True
+                input_requested = True
         try:
-            if asked_for_input and readable(link):
-                asked_for_input = send_input(link)
+            if input_requested and readable(link):
+                input_requested = send_input(link)
                 continue
             chunk = link.recv(65536)
             silent_s = 0.0
@@ -196,24 +190,40 @@ def converse(link: "Any", message: bytes, cwd: str) -> int | None:
         buffer += chunk
 
 
+def send(link: "Any", message: bytes, cwd: str) -> "Exception | None":
+    """Send *message*; return why the daemon does not read it."""
+    silent_s = 0.0
+    while message:
+        try:
+            message = message[link.send(message) :]
+            silent_s = 0.0
+        except TimeoutError:
+            silent_s += SILENCE_S
+            if error := explain(silent_s, cwd):
+                return error
+        except OSError:
+            break  # the daemon may have answered before it disconnected
+    return None
+
+
 def explain(silent_s: float, cwd: str) -> "Exception | None":
-    """Return why the daemon is silent, None while that is worth waiting for."""
+    """Return why the daemon is silent; None to keep waiting."""
     if cwd:
         system.chdir(cwd)  # FREEZEFRAME_HOME may be relative
-    from freezeframe.daemon import silence
+    from freezeframe.daemon import unresponsive
 
-    return silence.explain(silent_s)
+    return unresponsive.explain(silent_s)
 
 
 def readable(link: "Any") -> bool:
-    """Wait for our standard input or the daemon; is it our input? Raises TimeoutError."""
+    """Wait for standard input or the daemon; True if input can be read. Raises TimeoutError."""
     if sys.platform == "win32":
         return True
     import select
 
     try:
         ready = select.select([0, link], [], [], SILENCE_S)[0]
-    except OSError:  # standard input is closed, which is its end
+    except OSError:  # standard input is closed, which counts as its end
         return True
     if not ready:
         raise TimeoutError
@@ -221,7 +231,7 @@ def readable(link: "Any") -> bool:
 
 
 def send_input(link: "Any") -> bool:
-    """Pass a piece of standard input on; False at its end."""
+    """Send a piece of standard input; return False at its end."""
     try:
         chunk = system.read(0, 65536)
     except OSError:
@@ -231,11 +241,11 @@ def send_input(link: "Any") -> bool:
 
 
 def write(fd: int, data: bytes) -> None:
-    """Write all of *data*; end as `cat` does when nobody reads it."""
+    """Write all of *data*; exit as `cat` does when the reader has closed the pipe."""
     while data:
         try:
             data = data[system.write(fd, data) :]
-        except BlockingIOError:  # someone who shares the terminal made it so
+        except BlockingIOError:  # another process that shares the terminal made it non-blocking
             system.set_blocking(fd, True)
         except BrokenPipeError:
             if sys.platform != "win32":
@@ -244,7 +254,7 @@ def write(fd: int, data: bytes) -> None:
                 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
                 system.kill(system.getpid(), signal.SIGPIPE)
             system._exit(1)
-        except OSError:  # closed, or a full disk
+        except OSError:  # a closed descriptor or a full disk
             if fd == 1:
                 system._exit(1)
             return

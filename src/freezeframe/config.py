@@ -1,23 +1,23 @@
-"""config.toml, the environment, and the defaults beneath them.
+"""Settings from config.toml and the environment, with their defaults.
 
-Every key is declared once, below, with its default, its bounds and its explanation; what
-`dbg config` shows, what is accepted in the file and what an error message suggests are all read
-from that declaration. The file is read whole or not at all: a wrong key is an error that names
-it, never a setting that is silently ignored.
+Every key is declared once, below, with its default, its bounds and its explanation. `dbg config`,
+the check of the file and the suggestions in error messages all use that declaration. An unknown
+key or a wrong value is an error that names the key; nothing is silently ignored.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
 from freezeframe import files
 from freezeframe.errors import BadConfig
+from freezeframe.model import late_regex
 from freezeframe.model.answers import Setting
+from freezeframe.model.fast_dataclass import dataclass, field
 
 
 def _key(
@@ -31,8 +31,8 @@ def _key(
 ) -> Any:
     """Declare a key of config.toml.
 
-    *env* names the variable that overrides it; its number is multiplied by *env_scale* where
-    variable and key are in different units.
+    *env* names the variable that overrides the key; its number is multiplied by *env_scale* where
+    variable and key have different units.
     """
     notes = {
         "explanation": explanation,
@@ -49,16 +49,16 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long we wait, in seconds. Every wait has an end."""
+    """Timeouts in seconds. Every wait has one."""
 
     initialize_s: float = _key(
-        10.0, "for a debugger to start and introduce itself", least=0.1, most=_DAY_S
+        10.0, "for a debugger to start and become ready", least=0.1, most=_DAY_S
     )
     request_s: float = _key(
         30.0, "for a debugger to answer a request of any other kind", least=0.1, most=_DAY_S
     )
     value_s: float = _key(
-        3.0, "for one value: a repr that never ends is given up after this", least=0.1, most=_DAY_S
+        3.0, "for one value: a repr that never returns is abandoned", least=0.1, most=_DAY_S
     )
     resume_s: float = _key(
         30.0,
@@ -68,17 +68,17 @@ class Timeouts:
     )
     await_s: float = _key(300.0, "for the next stop in `await`", least=0, most=_DAY_S)
     daemon_ready_s: float = _key(
-        20.0, "for a new daemon to get further with its start", least=0.1, most=_DAY_S
+        20.0, "for a starting daemon to make progress", least=0.1, most=_DAY_S
     )
     connect_s: float = _key(2.0, "for a connection to be accepted", least=0.1, most=_DAY_S)
-    build_s: float = _key(300.0, "for a program to be built of its source", least=1, most=_DAY_S)
+    build_s: float = _key(300.0, "for a program to be built from source", least=1, most=_DAY_S)
 
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
     idle_minutes: float = _key(
         30.0,
-        "without a session before the daemon leaves",
+        "without a session before the daemon exits",
         least=0.001,
         env="FREEZEFRAME_IDLE_TIMEOUT_S",
         env_scale=1 / 60,
@@ -91,7 +91,7 @@ class Daemon:
 
 @dataclass(frozen=True, slots=True)
 class OutputLimits:
-    """What is kept of a program's output, for each session; the oldest is dropped, and counted."""
+    """Limits of the output kept per session; the oldest is dropped and counted."""
 
     max_events: int = _key(10_000, "pieces of output kept", least=1)
     max_bytes_mb: float = _key(10.0, "megabytes of output kept", least=0.001, most=4096)
@@ -123,7 +123,7 @@ class Answers:
 class Defaults:
     adapter: str | None = _key(
         None,
-        "the debugger to take when --adapter names none, or the kind of it (dap, console, "
+        "the debugger to use without --adapter, or its kind (dap, console, "
         "inspector); empty: the best one for the program",
         env="FREEZEFRAME_DEBUGGER",
     )
@@ -143,7 +143,7 @@ _SECRET_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class HistoryConfig:
-    """What is kept of every stop, and for how long."""
+    """What is recorded of every stop, and for how long."""
 
     record: bool = _key(True, "keep every stop of every session", env="FREEZEFRAME_RECORD")
     exclude: tuple[str, ...] = _key(
@@ -158,15 +158,15 @@ class HistoryConfig:
 
 @dataclass(frozen=True, slots=True)
 class AdapterConfig:
-    """[adapters.NAME]: how one debugger is started; with a `command`, a debugger of the user's."""
+    """[adapters.NAME]: how a debugger is started; with `command`, a user-defined debug adapter."""
 
     path: str | None = _key(None, "the executable to start, instead of the one that is found")
-    args: tuple[str, ...] = _key((), "words added to its command line")
+    args: tuple[str, ...] = _key((), "arguments added to its command line")
     interpreter: str | None = _key(
         None, "the runtime to run programs with, instead of the caller's own"
     )
     command: tuple[str, ...] = _key(
-        (), "a debug adapter of your own: the words that start it; {port} where it needs one"
+        (), "a debug adapter of your own: the command that starts it; {port} where it needs one"
     )
     transport: str | None = _key(
         None, "how yours is reached: stdio, listen or connect (at {port}), or HOST:PORT"
@@ -176,17 +176,21 @@ class AdapterConfig:
     shebangs: tuple[str, ...] = _key((), "interpreters of scripts that yours debugs")
     adapter_id: str | None = _key(None, "what yours calls itself (default: its name here)")
     launch: Mapping[str, Any] | None = _key(
-        None, "yours' launch arguments; {program}, {args}, {cwd}, {env}, {stop_on_entry}"
+        None, "yours' launch arguments; {program}, {args}, {cwd}, {env}, {stop_on_entry}, {project}"
     )
     attach: Mapping[str, Any] | None = _key(
         None, "yours' attach arguments; {pid}, {host}, {port}, {program}, {cwd}"
     )
     install: tuple[str, ...] = _key((), "commands that install yours, to be shown")
+    locations: tuple[str, ...] = _key(
+        (), "where yours may be, if its command is not on PATH: names, paths, patterns"
+    )
+    project_files: tuple[str, ...] = _key((), "files that mark the folder {project}: build.gradle")
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings of one daemon; `sources` says who set the keys that are not defaults."""
+    """All settings of one daemon; `sources` maps keys that are not defaults to their origin."""
 
     timeouts: Timeouts = Timeouts()
     daemon: Daemon = Daemon()
@@ -198,7 +202,7 @@ class Config:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def adapter(self, name: str) -> AdapterConfig:
-        """Return the section of that debugger, all defaults when the file has none."""
+        """Return the section of the debugger *name*; the defaults when the file has none."""
         return self.adapters.get(name, _NO_ADAPTER_CONFIG)
 
 
@@ -214,7 +218,7 @@ _SECTIONS: Mapping[str, type] = MappingProxyType(
     }
 )
 _FILE = "config.toml"
-#: the largest one that is read, in bytes
+#: in bytes
 _MAX_FILE = 1 << 20
 
 
@@ -227,18 +231,18 @@ def load(path: str | Path | None, env: Mapping[str, str]) -> Config:
 
 
 def read(path: str | Path | None, env: Mapping[str, str]) -> Config:
-    """Return the settings of the file at *path* alone; *env* says where home is.
+    """Return the settings of the file at *path*; *env* is only used for HOME.
 
-    A file that is not there means the defaults. Raises BadConfig for one that cannot be read, is
-    not TOML, or holds a key or a value that is not known.
+    A missing file means the defaults. Raises BadConfig for a file that cannot be read, is not
+    TOML, or has an unknown key or value.
     """
     return _from_table(_read(Path(path)) if path is not None else {}, env)
 
 
 def override(config: Config, env: Mapping[str, str]) -> Config:
-    """Return *config* with what the variables of *env* override.
+    """Return *config* with the overrides from the variables of *env*.
 
-    Callers bring their own environment, so the daemon applies this to each request.
+    Each caller has its own environment, so the daemon applies this to each request.
     """
     sources = dict(config.sources)
     changed: dict[str, Any] = {}
@@ -246,7 +250,7 @@ def override(config: Config, env: Mapping[str, str]) -> Config:
         for key in _keys(cls):
             variable = key.metadata["env"]
             text = env.get(variable) if variable else None
-            if not text:  # unset and empty are the same to a shell user
+            if not text:  # empty counts as unset
                 continue
             value = _from_variable(variable, text, key, cls)
             base = changed.get(section, getattr(config, section))
@@ -258,12 +262,11 @@ def override(config: Config, env: Mapping[str, str]) -> Config:
 
 
 def settings(config: Config) -> tuple[Setting, ...]:
-    """Return every key with its value, its default, where it came from and what it means."""
+    """Return every key with its value, default, origin and explanation."""
     rows: list[Setting] = []
     for section, cls in _SECTIONS.items():
         rows += _rows(section, cls, getattr(config, section), config.sources)
-    # The key NAME stands for any debugger, so that the keys are explained even when no debugger
-    # has a section yet.
+    # NAME is a placeholder, so that the keys are explained even when no debugger has a section.
     for name, adapter in (config.adapters or {"NAME": _NO_ADAPTER_CONFIG}).items():
         rows += _rows(f"adapters.{name}", AdapterConfig, adapter, config.sources)
     return tuple(rows)
@@ -306,8 +309,8 @@ def _from_table(table: Mapping[str, Any], env: Mapping[str, str]) -> Config:
             for adapter, keys in _table(content, "adapters").items():
                 section = f"adapters.{adapter}"
                 read = _section(section, AdapterConfig, keys, sources)
-                _check_own(section, read)
-                adapters[adapter] = _at_home(read, env)
+                _check_user_defined(section, read)
+                adapters[adapter] = _expand_home(read, env)
         elif name in _SECTIONS:
             sections[name] = _section(name, _SECTIONS[name], content, sources)
         else:
@@ -328,8 +331,8 @@ def _section(section: str, cls: type, content: object, sources: dict[str, str]) 
     return cls(**values)
 
 
-def _at_home(adapter: AdapterConfig, env: Mapping[str, str]) -> AdapterConfig:
-    """Expand a leading `~/`: no shell does it for a file."""
+def _expand_home(adapter: AdapterConfig, env: Mapping[str, str]) -> AdapterConfig:
+    """Expand a leading `~/` in paths."""
 
     def expand(path: str | None) -> str | None:
         home = env.get("HOME")
@@ -338,22 +341,25 @@ def _at_home(adapter: AdapterConfig, env: Mapping[str, str]) -> AdapterConfig:
     return replace(adapter, path=expand(adapter.path), interpreter=expand(adapter.interpreter))
 
 
-# --- a debugger of the user's -------------------------------------------------------------------
+# --- user-defined debug adapters ----------------------------------------------------------------
 
-#: What may stand in braces, by the key that it stands in.
+#: key → the placeholders that it may contain
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "command": ("port", "host"),
-        "launch": ("program", "args", "cwd", "env", "stop_on_entry", "port", "host"),
+        "launch": (
+            *("program", "args", "cwd", "env", "stop_on_entry", "port", "host"),
+            *("just_my_code", "interpreter", "project", "adapter_root"),
+        ),
         "attach": ("pid", "host", "port", "program", "cwd", "env"),
     }
 )
 _TRANSPORTS = ("stdio", "listen", "connect")
-_BRACED = re.compile(r"\{(\w+)\}")
+_BRACED = late_regex.compile(r"(?<!\$)\{(\w+)\}")
 
 
-def _check_own(section: str, adapter: AdapterConfig) -> None:
-    """Raise BadConfig for a debugger of the user's that could never be started."""
+def _check_user_defined(section: str, adapter: AdapterConfig) -> None:
+    """Raise BadConfig for a user-defined debug adapter that could never be started."""
     given = [key.name for key in _keys(AdapterConfig)[3:] if getattr(adapter, key.name)]
     dialled = adapter.transport is not None and _is_address(adapter.transport)
     if given and not adapter.command and not dialled:
@@ -362,10 +368,10 @@ def _check_own(section: str, adapter: AdapterConfig) -> None:
             next="dbg config",
         )
     for key in PLACEHOLDERS:
-        for where, name in _placeholders(getattr(adapter, key), f"{section}.{key}"):
+        for path, name in _placeholders(getattr(adapter, key), f"{section}.{key}"):
             if name not in PLACEHOLDERS[key]:
-                there = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS[key])
-                raise BadConfig(f"{where} has {{{name}}}; there are {there}.", next="dbg config")
+                known = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS[key])
+                raise BadConfig(f"{path} has {{{name}}}; there are {known}.", next="dbg config")
     if adapter.transport is None or dialled:
         return
     if adapter.transport not in _TRANSPORTS:
@@ -376,7 +382,7 @@ def _check_own(section: str, adapter: AdapterConfig) -> None:
         )
     if adapter.transport != "stdio" and "{port}" not in " ".join(adapter.command):
         raise BadConfig(
-            f"{section}.command must hold {{port}}, which {adapter.transport!r} needs.",
+            f"{section}.command must contain {{port}}, which {adapter.transport!r} needs.",
             next="dbg config",
         )
 
@@ -386,17 +392,17 @@ def _is_address(text: str) -> bool:
     return bool(host) and port.isdigit()
 
 
-def _placeholders(value: object, where: str) -> Iterator[tuple[str, str]]:
-    """Yield every word in braces, and the key that it stands in."""
+def _placeholders(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Yield every placeholder, preceded by the path of its key."""
     if isinstance(value, str):
         for name in _BRACED.findall(value):
-            yield where, name
+            yield path, name
     elif isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _placeholders(each, f"{where}.{key}")
+            yield from _placeholders(each, f"{path}.{key}")
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _placeholders(each, where)
+            yield from _placeholders(each, path)
 
 
 # --- one key ------------------------------------------------------------------------------------
@@ -407,7 +413,7 @@ def _keys(cls: type) -> tuple[Field[Any], ...]:
 
 
 def _checked(name: str, value: object, key: Field[Any], cls: type) -> object:
-    """Return *value* as the type of its key; raise BadConfig where it cannot be that."""
+    """Return *value* converted to the type of its key; raise BadConfig if that is impossible."""
     kind = get_type_hints(cls)[key.name]
     if kind is bool:
         if isinstance(value, bool):
@@ -420,32 +426,29 @@ def _checked(name: str, value: object, key: Field[Any], cls: type) -> object:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _bounded(name, float(value), key)
     elif kind == tuple[str, ...]:
-        if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
     elif kind == Mapping[str, Any] | None:
         if isinstance(value, dict):
             return MappingProxyType(value)
     elif isinstance(value, str):
         return value or None
-    raise BadConfig(f"{name} must be {_wanted(kind)}, not {value!r}.", next="dbg config")
+    raise BadConfig(f"{name} must be {_type_name(kind)}, not {value!r}.", next="dbg config")
 
 
 def _bounded(name: str, value: float, key: Field[Any]) -> float:
     least, most = key.metadata["least"], key.metadata["most"]
-    # Written as "inside or refuse", so that nan is refused.
+    # Tests for inside the bounds, not outside, so that nan is refused.
     if (least is None or value >= least) and (most is None or value <= most):
         return value
     bounds = f"at least {least:g}" if most is None else f"from {least:g} to {most:g}"
     raise BadConfig(f"{name} must be {bounds}, not {value:g}.", next="dbg config")
 
 
-#: how people switch something on or off in their environment
-_SWITCHES = {"1": True, "true": True, "yes": True, "on": True} | {
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
-}
+#: names of a boolean in the environment
+_SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(
+    ("0", "false", "no", "off"), False
+)
 
 
 def _from_variable(variable: str, text: str, key: Field[Any], cls: type) -> object:
@@ -467,7 +470,7 @@ def _from_variable(variable: str, text: str, key: Field[Any], cls: type) -> obje
         raise BadConfig(error.message, next=f"unset {variable}") from None
 
 
-def _wanted(kind: object) -> str:
+def _type_name(kind: object) -> str:
     if kind is bool:
         return "true or false"
     if kind is int:
@@ -486,9 +489,9 @@ def _table(content: object, section: str) -> Mapping[str, Any]:
 
 
 def _unknown(name: str, section: str, known: Iterable[str]) -> BadConfig:
-    import difflib  # only for somebody who mistyped
+    import difflib  # needed for errors only
 
-    # Bare names are compared: a shared section would make everything alike.
+    # Names are compared without their section, which would make all of them similar.
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"the nearest is {section}{near[0]}" if near else f"there are {', '.join(known)}"
-    return BadConfig(f"{section}{name} is no key of {_FILE}; {hint}.", next="dbg config")
+    return BadConfig(f"{section}{name} is not a key of {_FILE}; {hint}.", next="dbg config")

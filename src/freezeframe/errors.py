@@ -1,8 +1,8 @@
-"""Every error a user can meet: a stable code, one sentence of fact, the next step.
+"""Every error that a user can see: a stable code, one sentence of fact, the next step.
 
-Three families, told apart by class: the user's (`UserError`, quiet), the debugger's
-(`DebuggerError`, in its own words) and ours (any other exception: a bug, logged with its
-traceback). Expected errors are raised, never logged.
+The class says who is to blame: the caller (`UserError`), the debugger (`DebuggerError`, with the
+debugger's own message) or Freezeframe (any other exception: a bug, logged with its traceback).
+Expected errors are raised, never logged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 
 class FreezeframeError(Exception):
-    """An expected failure: `code: message`, and `next`, a command that helps, if there is one."""
+    """An expected failure: `code: message`, and in `next` a command that helps, if one exists."""
 
     code: ClassVar[str] = "failed"
     exit_status: ClassVar[int] = 1
@@ -26,15 +26,15 @@ class FreezeframeError(Exception):
         return f"{self.error_code}: {self.message}"
 
 
-# --- the user's ---------------------------------------------------------------------------------
+# --- errors of the caller -----------------------------------------------------------------------
 
 
 class UserError(FreezeframeError):
-    """The request cannot be met as it was made."""
+    """The request cannot be executed as given."""
 
 
 class UsageError(UserError):
-    """The words of the command are wrong: an unknown command, flag or value."""
+    """The command line is wrong: an unknown command, flag or value."""
 
     code = "usage"
     exit_status = 2
@@ -48,7 +48,7 @@ class NoSession(UserError):
 
 
 class WrongPhase(UserError):
-    """The program is in a phase in which the operation has no meaning."""
+    """The operation is not possible in the program's phase."""
 
     code = "wrong-phase"
 
@@ -62,13 +62,13 @@ class NotRunning(WrongPhase):
 
 
 class NotFound(UserError):
-    """A file, a breakpoint, a thread or a frame that is not there."""
+    """A file, a breakpoint, a thread or a frame does not exist."""
 
     code = "not-found"
 
 
 class Stale(UserError):
-    """A handle from an earlier stop, or a line that says something else by now."""
+    """A handle from an earlier stop, or a source line that has changed since."""
 
     code = "stale"
 
@@ -78,11 +78,11 @@ class BadConfig(UserError):
     exit_status = 2
 
 
-# --- the debugger's -----------------------------------------------------------------------------
+# --- errors of the debugger ---------------------------------------------------------------------
 
 
 class DebuggerError(FreezeframeError):
-    """The debugger refused, in its own words."""
+    """The debugger refused; the message is its own."""
 
     code = "debugger"
 
@@ -99,7 +99,7 @@ class DebuggerMissing(DebuggerError):
 
 
 class DebuggerLost(DebuggerError):
-    """The debugger ended or broke its protocol; the message holds its last words."""
+    """The debugger exited or violated its protocol; the message ends with its last output."""
 
     code = "debugger-lost"
 
@@ -115,13 +115,13 @@ class LaunchFailed(DebuggerError):
 
 
 class BuildFailed(DebuggerError):
-    """The sources make no program; the message holds the compiler's own first errors."""
+    """The program cannot be built; the message contains the compiler's first errors."""
 
     code = "build-failed"
 
 
 class EvaluationFailed(DebuggerError):
-    """The expression raised, in the words of the program's own language."""
+    """The expression raised an error; the message is the one of the program's language."""
 
     code = "evaluation"
 
@@ -129,16 +129,16 @@ class EvaluationFailed(DebuggerError):
         super().__init__(message, next=next)
 
 
-# --- the daemon's -------------------------------------------------------------------------------
+# --- errors of the daemon -----------------------------------------------------------------------
 
 
 class DaemonError(FreezeframeError):
-    """The daemon cannot be reached or must not be trusted."""
+    """The daemon cannot be reached or cannot be trusted."""
 
     code = "daemon"
 
 
 class Insecure(DaemonError):
-    """The socket, or the directory it lives in, could be someone else's."""
+    """The socket or its directory may belong to another user."""
 
     code = "insecure"

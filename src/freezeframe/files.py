@@ -1,8 +1,8 @@
 """Read files that a user, a program, a source map or a debugger named.
 
-Such a name may be anything: a FIFO nobody writes to, a device without an end, a file on a network
-that does not answer. Everything here opens regular files only, reads a bounded number of bytes,
-and waits a bounded time, also when it is called on the event loop. It raises OSError alone.
+Such a path may be anything: a FIFO without a writer, an endless device, a file on a network mount
+that does not respond. The functions here open regular files only, read a bounded number of bytes,
+and wait a bounded time, so they may be called on the event loop. They raise OSError only.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import BinaryIO, TypeVar
 
 T = TypeVar("T")
 
-#: the largest file that is read as a whole, unless the caller says so
+#: the largest file that is read as a whole, unless the caller passes a limit
 MAX_BYTES = 64 << 20
-#: how long a filesystem may take, in seconds
+#: how long a filesystem may take
 TIMEOUT_S = 2.0
-#: how long a folder that took longer is left alone, in seconds
-_LEFT_ALONE_S = 30.0
-#: reads that may hang at the same time: each of them keeps a thread
+#: how long a directory that took longer is not accessed
+_RETRY_AFTER_S = 30.0
+#: reads that may hang at the same time: each of them occupies a thread
 _MAX_HUNG = 16
 
 _FLAGS = (
@@ -42,7 +42,7 @@ _FLAGS = (
 def read_bytes(
     path: str | os.PathLike[str], limit: int = MAX_BYTES, *, timeout_s: float = TIMEOUT_S
 ) -> bytes:
-    """Return what a regular file holds. Raises OSError, also where it is larger than *limit*."""
+    """Return the contents of a regular file. Raises OSError, also if larger than *limit*."""
     return _waiting(path, lambda: _read_whole(path, limit), timeout_s)
 
 
@@ -51,8 +51,8 @@ def read_text(
 ) -> str:
     """Return the text of a regular file, with `\\n` at the end of its lines.
 
-    Raises OSError, also where it is larger than *limit*; UnicodeDecodeError where *errors* asks
-    for it.
+    Raises OSError, also if the file is larger than *limit*, and UnicodeDecodeError if *errors* is
+    `strict`.
     """
     data = read_bytes(path, limit)
     return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors=errors).read()
@@ -69,7 +69,7 @@ def read_head(path: str | os.PathLike[str], size: int) -> bytes:
 
 
 def stamp(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Return what changes when a file does: its time and its size. Raises OSError."""
+    """Return modification time and size, which change with the contents. Raises OSError."""
 
     def work() -> tuple[int, int]:
         status = os.stat(_name(path))
@@ -79,7 +79,7 @@ def stamp(path: str | os.PathLike[str]) -> tuple[int, int]:
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Return a regular file, open for reading in places. Raises OSError for anything else."""
+    """Open a regular file for random access. Raises OSError for anything else."""
     return _waiting(path, lambda: _open(path))
 
 
@@ -87,7 +87,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 def mapped(path: str | os.PathLike[str]) -> Iterator[mmap.mmap]:
     """Yield the contents of a regular file without reading it as a whole.
 
-    Raises OSError, and ValueError for an empty one.
+    Raises OSError, and ValueError for an empty file.
     """
     with (
         open_regular(path) as file,
@@ -97,10 +97,10 @@ def mapped(path: str | os.PathLike[str]) -> Iterator[mmap.mmap]:
 
 
 def open_input(path: str) -> int:
-    """Return a descriptor of what a program is to read as its input. Raises OSError.
+    """Open a file as the standard input of a program and return its descriptor. Raises OSError.
 
-    Regular files and character devices (a terminal, the null device). A named pipe is refused:
-    opening it waits for somebody who writes.
+    Accepts regular files and character devices (a terminal, the null device). A named pipe is
+    refused: opening one waits for a writer.
     """
 
     def work() -> int:
@@ -109,7 +109,7 @@ def open_input(path: str) -> int:
         fd = os.open(name, _FLAGS)
         try:
             _refuse(os.fstat(fd).st_mode, also=stat.S_ISCHR)
-            os.set_blocking(fd, True)  # the program did not ask for O_NONBLOCK
+            os.set_blocking(fd, True)  # the program does not expect O_NONBLOCK
         except BaseException:
             os.close(fd)
             raise
@@ -119,10 +119,10 @@ def open_input(path: str) -> int:
 
 
 def write_bytes(path: str, data: bytes, *, replace: bool, timeout_s: float = TIMEOUT_S) -> None:
-    """Write a regular file that its owner alone can read.
+    """Write a regular file that only its owner can read.
 
-    Raises FileExistsError where there is one and it is not to be replaced, OSError for a FIFO, a
-    device and whatever else is no regular file.
+    Raises FileExistsError if the file exists and *replace* is false, and OSError for a FIFO, a
+    device and anything else that is not a regular file.
     """
 
     def work() -> None:
@@ -134,7 +134,7 @@ def write_bytes(path: str, data: bytes, *, replace: bool, timeout_s: float = TIM
         with os.fdopen(fd, "wb") as file:
             _refuse(os.fstat(fd).st_mode)
             if hasattr(os, "fchmod"):
-                os.fchmod(fd, 0o600)  # one that is replaced may have been open to others
+                os.fchmod(fd, 0o600)  # a replaced file may have had a wider mode
             file.truncate()
             file.write(data)
 
@@ -143,7 +143,7 @@ def write_bytes(path: str, data: bytes, *, replace: bool, timeout_s: float = TIM
 
 def _read_whole(path: str | os.PathLike[str], limit: int) -> bytes:
     with _open(path) as file:
-        # Its size is a hint: files of /proc and those that grow do not tell it.
+        # The size is a hint: it is 0 for files of /proc, and other files may grow.
         data = file.read(min(os.fstat(file.fileno()).st_size, limit) + 1)
         while len(data) <= limit and (more := file.read(1 << 16)):
             data += more
@@ -154,8 +154,8 @@ def _read_whole(path: str | os.PathLike[str], limit: int) -> bytes:
 
 def _open(path: str | os.PathLike[str]) -> BinaryIO:
     name = _name(path)
-    # Looked at before it is opened, for opening alone wakes those who write to a FIFO and makes
-    # some devices do things; and again after that, for it may be another file by then.
+    # Checked before opening, because opening wakes the writers of a FIFO and has side effects on
+    # some devices; and again after opening, because the path may name another file by then.
     _refuse(os.stat(name).st_mode)
     fd = os.open(name, _FLAGS)
     try:
@@ -167,14 +167,14 @@ def _open(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def _name(path: str | os.PathLike[str]) -> str:
-    """Return a path as text. A number would be a descriptor of ours: TypeError."""
+    """Return a path as text. Raises TypeError for a number, which would be a descriptor."""
     name = os.fspath(path)
     if "\0" in name:
         raise OSError(errno.EINVAL, "its name holds a zero byte")
     try:
         os.fsencode(name)
     except UnicodeEncodeError:
-        raise OSError(errno.EILSEQ, "its name is no text of this system") from None
+        raise OSError(errno.EILSEQ, "its name cannot be encoded on this system") from None
     return name
 
 
@@ -189,7 +189,7 @@ def _refuse(mode: int, also: Callable[[int], bool] = stat.S_ISREG) -> None:
         stat.S_ISBLK: "a device",
         stat.S_ISSOCK: "a socket",
     }
-    kind = next((word for test, word in kinds.items() if test(mode)), "something else")
+    kind = next((kind for test, kind in kinds.items() if test(mode)), "something else")
     raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
 
 
@@ -197,11 +197,11 @@ def _size(number: int) -> str:
     return f"{number >> 20} MB" if number >= 1 << 20 else f"{number} bytes"
 
 
-# --- a filesystem that does not answer ----------------------------------------------------------
+# --- filesystems that do not respond ------------------------------------------------------------
 
 
 class _Reader:
-    """A thread that works one thing at a time; left behind when that does not end."""
+    """A thread that runs one job at a time; abandoned while a job hangs."""
 
     def __init__(self) -> None:
         self.jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -212,27 +212,27 @@ class _Reader:
             self.jobs.get()()
 
 
-class _Patience:
-    """Waits for work on files, and remembers which folders did not answer."""
+class _ReaderPool:
+    """Runs file operations with a timeout, and remembers which directories did not respond."""
 
     def __init__(self) -> None:
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[_Reader] = []
         self._slow: dict[str, float] = {}
         self._hung = 0
         self._pid = os.getpid()
 
-    def wait(self, folder: str, work: Callable[[], T], timeout_s: float) -> T:
-        """Return what *work* returns. Raises what it raises, TimeoutError when it takes longer."""
+    def run(self, directory: str, work: Callable[[], T], timeout_s: float) -> T:
+        """Return the result of *work*. Raises its exception, TimeoutError when it takes longer."""
         if self._pid != os.getpid():
-            self._forget()  # a fork has none of our threads
+            self._reset()  # a forked process has none of the threads
         with self._lock:
-            if time.monotonic() < self._slow.get(folder, 0.0) or self._hung >= _MAX_HUNG:
+            if time.monotonic() < self._slow.get(directory, 0.0) or self._hung >= _MAX_HUNG:
                 raise _too_slow(timeout_s)
-            self._slow.pop(folder, None)
+            self._slow.pop(directory, None)
             reader = self._idle.pop() if self._idle else _Reader()
         results: list[T] = []
         errors: list[BaseException] = []
@@ -249,9 +249,9 @@ class _Patience:
         reader.jobs.put(job)
         if not done.acquire(timeout=timeout_s):
             with self._lock:
-                self._slow[folder] = time.monotonic() + _LEFT_ALONE_S
+                self._slow[directory] = time.monotonic() + _RETRY_AFTER_S
                 self._hung += 1
-            reader.jobs.put(lambda: self._came_back(folder, reader))
+            reader.jobs.put(lambda: self._on_recovered(directory, reader))
             raise _too_slow(timeout_s)
         with self._lock:
             self._idle.append(reader)
@@ -259,10 +259,10 @@ class _Patience:
             raise errors[0]
         return results[0]
 
-    def _came_back(self, folder: str, reader: _Reader) -> None:
+    def _on_recovered(self, directory: str, reader: _Reader) -> None:
         with self._lock:
             self._hung -= 1
-            self._slow.pop(folder, None)
+            self._slow.pop(directory, None)
             self._idle.append(reader)
 
 
@@ -270,10 +270,10 @@ def _too_slow(timeout_s: float) -> TimeoutError:
     return TimeoutError(errno.ETIMEDOUT, f"its filesystem took longer than {timeout_s:g} s")
 
 
-_PATIENCE = _Patience()
+_POOL = _ReaderPool()
 
 
 def _waiting(
     path: str | os.PathLike[str], work: Callable[[], T], timeout_s: float = TIMEOUT_S
 ) -> T:
-    return _PATIENCE.wait(os.path.dirname(os.fspath(path)), work, timeout_s)
+    return _POOL.run(os.path.dirname(os.fspath(path)), work, timeout_s)

@@ -1,10 +1,11 @@
-"""Where the socket, the state, the settings and the cache live, and whether that can be trusted.
+"""Paths of the socket, the state, the settings and the cache, and checks that they are private.
 
 `FREEZEFRAME_HOME` holds everything when it is set. Otherwise the XDG directories are used, and
-the runtime directory falls back to one in /tmp that carries the user's number. The functions that
-name a place touch nothing; `secure` makes a directory, and refuses one that could be another's.
+the runtime directory falls back to one in /tmp that contains the user id. The functions that
+return a path touch nothing; `secure` makes a directory, and refuses one of another user.
 
-client.py repeats the rule of `runtime_dir`, because it may not import this file; a test compares.
+client.py repeats the rule of `runtime_dir`, because it may not import this file; a test compares
+them.
 """
 
 from __future__ import annotations
@@ -30,25 +31,25 @@ def runtime_dir(env: Mapping[str, str] = os.environ) -> str:
         return home
     if sys.platform == "win32":
         return state_dir(env)
-    if (runtime := env.get("XDG_RUNTIME_DIR")) and _is_ours(runtime):
+    if (runtime := env.get("XDG_RUNTIME_DIR")) and _belongs_to_user(runtime):
         return os.path.join(runtime, "freezeframe")
     return f"/tmp/freezeframe-{os.geteuid()}"
 
 
 def state_dir(env: Mapping[str, str] = os.environ) -> str:
-    """Return the directory of what outlives the daemon: its log, the history."""
+    """Return the directory of files that outlive the daemon: the log, the history."""
     return _home(env) or _base(env, "XDG_STATE_HOME", ".local/state")
 
 
 def cache_dir(env: Mapping[str, str] = os.environ) -> str:
-    """Return the directory of what can be made again."""
+    """Return the directory of files that can be generated again."""
     if home := _home(env):
         return os.path.join(home, "cache")
     return _base(env, "XDG_CACHE_HOME", ".cache")
 
 
 def builds_dir(env: Mapping[str, str] = os.environ) -> str:
-    """Return the directory of programs that were built of their sources."""
+    """Return the directory of programs built from source."""
     return os.path.join(cache_dir(env), "builds")
 
 
@@ -62,7 +63,7 @@ def socket_path(env: Mapping[str, str] = os.environ) -> str:
 
 
 def log_path(env: Mapping[str, str] = os.environ) -> str:
-    """Return the path of the log: beside the socket where the state directory cannot be written."""
+    """Return the path of the log: next to the socket if the state directory is not writable."""
     directory = state_dir(env)
     while not os.path.lexists(directory):
         directory = os.path.dirname(directory)
@@ -75,14 +76,14 @@ def history_path(env: Mapping[str, str] = os.environ) -> str:
 
 
 def scratch(env: Mapping[str, str] = os.environ) -> str:
-    """Return a new directory for the FIFOs and sockets of one session; its maker removes it."""
+    """Make a directory for the FIFOs and sockets of one session; the caller removes it."""
     import tempfile
 
     return tempfile.mkdtemp(prefix=_SCRATCH, dir=secure(runtime_dir(env)))
 
 
 def sweep(env: Mapping[str, str] = os.environ) -> None:
-    """Remove what a daemon that was killed left behind. For a daemon that holds the lock."""
+    """Remove the scratch directories of a killed daemon. The caller holds `daemon.lock`."""
     import shutil
 
     directory = runtime_dir(env)
@@ -92,15 +93,15 @@ def sweep(env: Mapping[str, str] = os.environ) -> None:
 
 
 def secure(directory: str) -> str:
-    """Return *directory*, which now exists, is ours, is no link and is closed to everyone else.
+    """Make *directory* if necessary, private to the user, and return it.
 
-    One of ours that others could enter is closed first. Raises Insecure for a link, for anything
-    that is not a directory, and for one that belongs to someone else.
+    The mode of an existing directory that others could enter is corrected. Raises Insecure for a
+    link, for anything that is not a directory, and for a directory of another user.
     """
     try:
         os.makedirs(os.path.dirname(directory) or ".", mode=0o700, exist_ok=True)
         try:
-            # mkdir is the check and the creation in one: it fails on whatever is already there.
+            # mkdir checks and creates at once: it fails if the path exists.
             os.mkdir(directory, 0o700)
         except FileExistsError:
             pass
@@ -111,7 +112,7 @@ def secure(directory: str) -> str:
             next="FREEZEFRAME_HOME=~/.freezeframe dbg status",
         ) from error
     if sys.platform == "win32":
-        return directory  # inherits the profile's access list, which is the user's own
+        return directory  # inherits the access list of the user's profile
     try:
         handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -124,16 +125,16 @@ def secure(directory: str) -> str:
                 next=f"ls -ld {directory}",
             )
         if facts.st_mode & 0o077:
-            _close_to_others(handle, directory)
+            _make_private(handle, directory)
     finally:
         os.close(handle)
     return directory
 
 
-def _close_to_others(handle: int, directory: str) -> None:
+def _make_private(handle: int, directory: str) -> None:
     try:
         os.fchmod(handle, 0o700)
-    except OSError as error:  # a read-only file system
+    except OSError as error:  # for example, a read-only file system
         raise Insecure(
             f"{directory} is open to others and cannot be closed: {error.strerror}.",
             next="FREEZEFRAME_HOME=~/.freezeframe dbg status",
@@ -153,12 +154,12 @@ def _refusal(directory: str, error: OSError) -> Insecure:
 
 def _home(env: Mapping[str, str]) -> str | None:
     home = env.get("FREEZEFRAME_HOME")
-    # No trailing slash: with one, a link would be followed to what it names.
+    # abspath removes a trailing slash, with which a link would be followed.
     return os.path.abspath(home) if home else None
 
 
 def _base(env: Mapping[str, str], variable: str, default: str) -> str:
-    # The XDG specification has relative values ignored.
+    # The XDG specification says to ignore relative values.
     base = env.get(variable, "")
     if not os.path.isabs(base):
         if sys.platform == "win32":
@@ -167,8 +168,8 @@ def _base(env: Mapping[str, str], variable: str, default: str) -> str:
     return os.path.join(base, "freezeframe")
 
 
-def _is_ours(directory: str) -> bool:
-    """Is it there, and the user's own? Under `su` and `sudo` the variable is left from another."""
+def _belongs_to_user(directory: str) -> bool:
+    """Return whether the directory exists and is the user's: `su` keeps another user's variable."""
     if sys.platform == "win32":
         return False
     try:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from _debuggers import Debugger, held_against
+from _matrix import Debugger, held_against
 
-from harness import programs, promises
+from harness import contract_results, programs
 from harness.client import Daemons, Dbg
 from harness.programs import Program
 
@@ -53,7 +53,7 @@ def dbg(
 
     Unless the test is marked `own_daemon`, its daemon may have served others before.
     """
-    record_property(promises.PROPERTY, debugger.facts())
+    record_property(contract_results.PROPERTY, debugger.facts())
     shares = not request.node.get_closest_marker("own_daemon")
     client = daemons.lend(project) if shares else Dbg(project)
     debugger.prepare(client)

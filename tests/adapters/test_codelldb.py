@@ -17,7 +17,7 @@ int counter = 0;
 
 static void bump(int by) {
     counter += by;  // @write
-    std::printf("bump %d\\n", by);
+    std::printf("bump %d\\n", by);  // @written
 }
 
 int main() {
@@ -70,6 +70,27 @@ def test_a_watchpoint_heeds_its_condition_and_tells_the_line_that_wrote(dbg, sta
     seen = report["stop"]["watch"]
     assert dbg.data("print", "counter")["value"]["text"] == "3"
     assert (seen["line"] or frame_of(report)["line"]) == started.line("write")
+
+
+def test_a_breakpoint_where_a_watchpoint_stops_is_told_and_counted(dbg, started):
+    dbg.data("watch", "counter")
+    dbg.data("break", started.at("written"), "--if", "by != 2")
+
+    stops = [dbg.data("continue")["stop"] for _ in range(3)]
+
+    ids = [each["id"] for each in dbg.data("breakpoint", "list")["breakpoints"]]
+    assert [stop["watch"]["new"] for stop in stops] == ["1", "3", "6"]
+    assert [stop["breakpoints"] for stop in stops] == [ids, [], ids]
+
+
+def test_a_condition_that_fails_beside_a_logpoint_stops_and_says_why(dbg, started):
+    dbg.data("break", started.at("written"), "-c", "no_such_name == 1")
+    dbg.data("break", started.at("written"), "--log", "{{by}} is {by}")
+
+    answer = dbg("continue").out
+
+    assert "breakpoint 2 fails: there is no variable no_such_name" in answer
+    assert "log| {by} is 1" in answer
 
 
 def test_containers_are_readable_and_their_elements_are_reached(dbg, started):

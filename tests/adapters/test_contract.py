@@ -22,11 +22,11 @@ from harness.reports import (
 # --- stops --------------------------------------------------------------------------------------
 
 
-def test_start_answers_with_the_whole_picture_of_the_first_stop(dbg, sample, debugger):
+def test_a_program_is_followed_from_its_first_stop_to_its_end(dbg, sample, debugger):
     p = sample("loop")
 
+    # start answers with the whole picture of the first stop
     report = dbg.data("start", p.name, "-b", p.at("loop"))
-
     assert report["state"] == "stopped"
     assert report["stop"]["reason"] == "breakpoint"
     assert report["stop"]["breakpoints"] == [1]
@@ -40,27 +40,31 @@ def test_start_answers_with_the_whole_picture_of_the_first_stop(dbg, sample, deb
     assert len(report["source"]["lines"]) == 7
     assert printed(report) == "adding\n"
     assert report["pid"] > 0
+    assert printed(dbg.data("output")) == "", "output is reported once"
 
-
-def test_continue_answers_with_the_next_stop_and_marks_what_changed(dbg, sample, debugger):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("loop"))
+    # continue answers with the next stop and marks what changed
     for expression in ("total", "total + amount", "no_such_name"):
         dbg.data("display", debugger.says(expression))
-
     report = dbg.data("continue")
-
     plain, computed, wrong = report["displays"]
     assert (plain["value"]["text"], plain["value"]["was"]) == ("6", "0")
     assert (computed["value"]["text"], computed["value"]["was"]) == ("11", "6")
     assert wrong["error"]
-
     assert place(report) == p.at("loop")
-    seen = values(report)
-    assert seen["total"]["text"] == "6"
-    assert seen["total"]["changed"]
-    assert seen["total"]["was"] == "0"
+    value = values(report)["total"]
+    assert (value["text"], value["was"], value["changed"]) == ("6", "0", True)
     assert {"number", "amount", "total"} <= changed(report)
+
+    # a removed breakpoint does not stop, and the end has exit code and output
+    answer = dbg.data("breakpoint", "remove", 1)
+    assert [each["id"] for each in answer["removed"]] == [1]
+    assert answer["breakpoints"] == []
+    ended = dbg.data("continue")
+    assert ended["state"] == "terminated"
+    assert ended["exit"]["code"] == 3
+    assert "total 19" in printed(ended)
+    assert printed(dbg.data("output")) == ""
+    assert printed(dbg.data("output", "--all"), "stdout") == "adding\ntotal 19\n"
 
 
 def test_a_program_without_a_stop_runs_to_its_end_in_one_call(dbg, sample):
@@ -72,17 +76,6 @@ def test_a_program_without_a_stop_runs_to_its_end_in_one_call(dbg, sample):
     assert report["exit"]["code"] == 3
     assert printed(report, "stdout") == "adding\ntotal 19\n"
     assert printed(report, "stderr") == "done\n"
-
-
-def test_the_end_after_a_stop_tells_exit_code_and_output(dbg, sample):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("last"))
-
-    report = dbg.data("continue")
-
-    assert report["state"] == "terminated"
-    assert report["exit"]["code"] == 3
-    assert "total 19" in printed(report)
 
 
 def test_stop_on_entry_stops_before_anything_is_printed(dbg, sample):
@@ -98,58 +91,57 @@ def test_stop_on_entry_stops_before_anything_is_printed(dbg, sample):
 # --- breakpoints --------------------------------------------------------------------------------
 
 
-def test_a_breakpoint_set_before_start_is_wanted_and_then_bound(dbg, sample):
+def test_breakpoints_of_before_the_start_are_bound_by_it_and_by_a_restart(dbg, sample):
     p = sample("loop")
-
     added = dbg.data("break", p.at("loop"))
     assert added["breakpoint"]["state"] == "wanted"
+    dbg.data("break", p.at("last"))
+    dbg.data("breakpoint", "disable", 1)
 
-    report = dbg.data("start", p.name)
-    assert place(report) == p.at("loop")
-    [bound] = dbg.data("breakpoint", "list")["breakpoints"]
-    assert bound["state"] == "bound"
-    assert bound["line"] == p.line("loop")
+    first = dbg.data("start", p.name)
+
+    assert place(first) == p.at("last"), "a disabled breakpoint does not stop"
+    bound = dbg.data("breakpoint", "list")["breakpoints"][1]
+    assert (bound["id"], bound["state"], bound["line"]) == (2, "bound", p.line("last"))
+    dbg.data("breakpoint", "enable", 1)
+    again = dbg.data("restart")
+    assert place(again) == p.at("loop")
+    assert texts(again)["number"] == "0"
+    assert again["pid"] != first["pid"]
+    assert not changed(again)
+    bound = dbg.data("breakpoint", "list")["breakpoints"][0]
+    assert (bound["state"], bound["line"]) == ("bound", p.line("loop"))
     assert bound["id"] == added["breakpoint"]["id"]
 
 
-def test_a_condition_stops_only_where_it_holds(dbg, sample, debugger):
+def test_conditions_and_hit_counts_stop_at_the_passes_they_name(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("break", p.at("loop"), "-c", debugger.says("number == 2"))
+    dbg.data("break", p.at("done"), "--hit-count", "2")
+    dbg.data("break", p.at("callee"), "-c", debugger.says("price >= 4"), "--hit-count", "2")
+    dbg.data("break", p.at("loop"), "-c", debugger.says("number == 9"))
 
-    report = dbg.data("start", p.name)
-
-    assert texts(report)["number"] == "2"
+    counted = dbg.data("start", p.name)
+    assert (place(counted), texts(counted)["number"]) == (p.at("done"), "1")
+    edited = dbg.data("condition", 3, debugger.says("number == 2"))
+    assert edited["breakpoint"]["condition"] == debugger.says("number == 2")
+    both = dbg.data("continue")
+    assert (place(both), texts(both)["price"]) == (p.at("callee"), "4")
+    held = dbg.data("continue")
+    assert (place(held), texts(held)["number"]) == (p.at("loop"), "2")
     assert dbg.data("continue")["state"] == "terminated"
-
-
-def test_a_hit_count_stops_at_that_pass_only(dbg, sample):
-    p = sample("loop")
-    dbg.data("break", p.at("loop"), "--hit-count", "2")
-
-    report = dbg.data("start", p.name)
-
-    assert texts(report)["number"] == "1"
-    assert dbg.data("continue")["state"] == "terminated"
-
-
-def test_a_hit_count_counts_the_passes_where_the_condition_holds(dbg, sample, debugger):
-    p = sample("loop")
-    dbg.data("break", p.at("loop"), "-c", debugger.says("number >= 1"), "--hit-count", "2")
-
-    report = dbg.data("start", p.name)
-
-    assert texts(report)["number"] == "2"
 
 
 def test_a_logpoint_prints_and_does_not_stop(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("break", p.at("loop"), "--log", f"total is {{{debugger.says('total')}}}")
-    dbg.data("break", p.at("done"), "--log", "every second", "--hit-count", "%2")
+    dbg.data("break", p.at("done"), "--log", "every {{second}", "--hit-count", "%2")
+    dbg.data("break", p.at("last"), "--log", f"{{{{total}} is {{{debugger.says('total')}}}")
 
     report = dbg.data("start", p.name)
 
     assert report["state"] == "terminated"
-    assert printed(report, "log") == "total is 0\ntotal is 6\nevery second\ntotal is 11\n"
+    lines = ["total is 0", "total is 6", "every {second}", "total is 11", "{total} is 19"]
+    assert printed(report, "log") == "".join(f"{line}\n" for line in lines)
 
 
 def test_of_two_breakpoints_on_a_line_the_one_that_holds_is_named(dbg, sample, debugger):
@@ -177,59 +169,24 @@ def test_a_logpoint_and_a_breakpoint_may_share_a_line(dbg, sample, debugger):
     assert printed(dbg.data("output", "--all"), "log") == "at 0\nat 1\nat 2\n"
 
 
-def test_a_function_can_be_broken_at(dbg, sample):
+def test_a_function_can_be_broken_at_and_a_temporary_breakpoint_stops_once(dbg, sample):
     p = sample("loop")
     dbg.data("break", "line_amount")
+    dbg.data("break", p.at("loop"), "--temporary")
 
     report = dbg.data("start", p.name)
 
     assert bare(frame_of(report)["function"]) == "line_amount"
     assert texts(report)["price"] == "2"
-
-
-def test_a_temporary_breakpoint_stops_once(dbg, sample):
-    p = sample("loop")
-    dbg.data("break", p.at("loop"), "--temporary")
-
-    assert dbg.data("start", p.name)["state"] == "stopped"
-    assert dbg.data("breakpoint", "list")["breakpoints"] == []
-    assert dbg.data("continue")["state"] == "terminated"
-
-
-def test_a_disabled_breakpoint_stops_again_when_it_is_enabled(dbg, sample):
-    p = sample("loop")
-    dbg.data("break", p.at("loop"))
-    dbg.data("break", p.at("last"))
-    dbg.data("breakpoint", "disable", 1)
-
-    assert place(dbg.data("start", p.name)) == p.at("last")
-    dbg.data("breakpoint", "enable", 1)
-    assert place(dbg.data("restart")) == p.at("loop")
-
-
-def test_a_removed_breakpoint_does_not_stop(dbg, sample):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("loop"))
-
-    answer = dbg.data("breakpoint", "remove", 1)
-
-    assert [each["id"] for each in answer["removed"]] == [1]
-    assert answer["breakpoints"] == []
+    assert place(dbg.data("continue")) == p.at("loop")
+    assert [each["id"] for each in dbg.data("breakpoint", "list")["breakpoints"]] == [1]
+    for price in ("5", "4"):
+        assert texts(dbg.data("continue"))["price"] == price
     assert dbg.data("continue")["state"] == "terminated"
 
 
 def test_a_breakpoint_that_is_not_there_cannot_be_removed(dbg, sample):
     assert dbg.error("breakpoint", "remove", 7, code=1)["code"] == "not-found"
-
-
-def test_a_breakpoint_added_while_stopped_is_hit(dbg, sample):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("first"))
-
-    added = dbg.data("break", p.at("callee"))
-
-    assert added["breakpoint"]["state"] == "bound"
-    assert place(dbg.data("continue")) == p.at("callee")
 
 
 # --- execution ----------------------------------------------------------------------------------
@@ -327,14 +284,6 @@ def test_steps_go_on_over_a_breakpoint_on_their_own_way(dbg, sample):
     assert len(report["trail"]) == 3
 
 
-def test_until_runs_to_a_place_and_leaves_no_breakpoint(dbg, sample):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("first"))
-
-    assert place(dbg.data("until", p.at("last"))) == p.at("last")
-    assert len(dbg.data("breakpoint", "list")["breakpoints"]) == 1
-
-
 def test_jump_goes_on_elsewhere_or_is_refused(dbg, sample, debugger):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("loop"))
@@ -370,34 +319,48 @@ def test_a_function_is_run_again_and_made_to_return_at_once(dbg, sample, debugge
     assert dbg.data("continue")["exit"]["code"] == (4 if returns else 3)
 
 
-def test_restart_runs_again_with_the_same_breakpoints(dbg, sample):
-    p = sample("loop")
-    first = dbg.data("start", p.name, "-b", p.at("loop"))
-    dbg.data("continue")
-
-    again = dbg.data("restart")
-
-    assert place(again) == p.at("loop")
-    assert texts(again)["number"] == "0"
-    assert again["pid"] != first["pid"]
-    assert not changed(again)
-
-
 # --- seeing -------------------------------------------------------------------------------------
 
 
-def test_the_backtrace_shows_who_called_whom(dbg, sample, debugger):
+def test_the_stack_is_shown_and_each_frame_looked_into(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("callee"))
+    dbg.data("start", p.name, "-b", p.at("first"))
 
+    # a breakpoint added while the program is stopped is hit
+    added = dbg.data("break", p.at("callee"))
+    assert added["breakpoint"]["state"] == "bound"
+    assert place(dbg.data("continue")) == p.at("callee")
+
+    # expressions are evaluated in the frame; one that fails is an error with the language's message
+    assert dbg.data("print", debugger.says("price * 10 + count"))["value"]["text"] == "23"
+    assert dbg.data("eval", debugger.says("price + 1"))["value"]["text"] == "3"
+    error = dbg.error("print", debugger.says("no_such_name"), code=1)
+    assert error["code"] == "evaluation"
+    assert debugger.complaint in error["message"]
+
+    # the backtrace shows which function called which, and frames are selected
     [stack] = dbg.data("backtrace")["stacks"]
-
-    if not debugger.stacked:
+    if debugger.stacked:
+        number = debugger.says("number")
+        assert dbg.data("print", number, "--frame", 1)["value"]["text"] == "0"
+        assert texts(dbg.data("locals", "--frame", "total_of"))["total"] == "0"
+    caller = dbg.data("up")
+    if debugger.stacked:
+        assert functions(stack)[:3] == ["line_amount", "total_of", "main"]
+        lines = [frame["line"] for frame in stack["frames"][:3]]
+        assert lines == [p.line("callee"), p.line("call"), p.line("main")]
+        assert bare(caller["frame"]["function"]) == "total_of"
+        assert texts(caller)["total"] == "0"
+        assert dbg.data("print", debugger.says("number"))["value"]["text"] == "0"
+        assert bare(dbg.data("frame", 2)["frame"]["function"]) == "main"
+        assert bare(dbg.data("down")["frame"]["function"]) == "total_of"
+    else:
         assert functions(stack) == ["line_amount"]
-        return
-    assert functions(stack)[:3] == ["line_amount", "total_of", "main"]
-    lines = [frame["line"] for frame in stack["frames"][:3]]
-    assert lines == [p.line("callee"), p.line("call"), p.line("main")]
+        assert bare(caller["frame"]["function"]) == "line_amount"
+
+    # a step selects the innermost frame again
+    dbg.data("next")
+    assert bare(dbg.data("locals")["frame"]["function"]) == "line_amount"
 
 
 def test_a_backtrace_can_be_limited_and_says_so(dbg, sample, debugger):
@@ -415,31 +378,6 @@ def test_a_backtrace_can_be_limited_and_says_so(dbg, sample, debugger):
     assert part["more"] is None or part["more"] >= 6
 
 
-def test_frames_are_selected_and_looked_into(dbg, sample, debugger):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("callee"))
-
-    caller = dbg.data("up")
-    if not debugger.stacked:
-        assert bare(caller["frame"]["function"]) == "line_amount"
-        return
-    assert bare(caller["frame"]["function"]) == "total_of"
-    assert texts(caller)["total"] == "0"
-    assert dbg.data("print", debugger.says("number"))["value"]["text"] == "0"
-    assert bare(dbg.data("frame", 2)["frame"]["function"]) == "main"
-    assert bare(dbg.data("down")["frame"]["function"]) == "total_of"
-
-
-def test_a_step_selects_the_innermost_frame_again(dbg, sample):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("callee"))
-    dbg.data("up")
-
-    dbg.data("next")
-
-    assert bare(dbg.data("locals")["frame"]["function"]) == "line_amount"
-
-
 def test_arguments_and_locals_are_told_apart(dbg, sample):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("return"))
@@ -448,27 +386,11 @@ def test_arguments_and_locals_are_told_apart(dbg, sample):
     assert texts(dbg.data("locals"))["amount"] == "6"
 
 
-def test_an_expression_is_evaluated_in_the_frame(dbg, sample, debugger):
+def test_until_runs_to_a_place_where_a_variable_can_be_set(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("callee"))
-
-    assert dbg.data("print", debugger.says("price * 10 + count"))["value"]["text"] == "23"
-    assert dbg.data("eval", debugger.says("price + 1"))["value"]["text"] == "3"
-
-
-def test_an_expression_that_fails_is_an_error_in_the_language_s_words(dbg, sample, debugger):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("callee"))
-
-    error = dbg.error("print", debugger.says("no_such_name"), code=1)
-
-    assert error["code"] == "evaluation"
-    assert debugger.complaint in error["message"]
-
-
-def test_a_variable_can_be_set_and_the_program_uses_it(dbg, sample, debugger):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("last"))
+    dbg.data("start", p.name, "-b", p.at("first"))
+    assert place(dbg.data("until", p.at("last"))) == p.at("last")
+    assert len(dbg.data("breakpoint", "list")["breakpoints"]) == 1, "until leaves none"
     if any(command.startswith("set ") for command in debugger.refuses):
         assert dbg.error("set", debugger.says("total"), "100")["code"] == "unsupported"
         return
@@ -490,21 +412,13 @@ def test_a_variable_can_be_set_and_the_program_uses_it(dbg, sample, debugger):
     assert report["exit"]["code"] == 4
 
 
-def test_source_is_shown_around_any_place(dbg, sample):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("loop"))
-
-    source = dbg.data("source", p.at("callee"), "--context", 1)["source"]
-
-    numbers = [line["number"] for line in source["lines"]]
-    assert numbers == [p.line("callee") - 1, p.line("callee"), p.line("callee") + 1]
-
-
 # --- exceptions ---------------------------------------------------------------------------------
 
 
 def test_a_program_that_fails_stops_at_the_failure(dbg, sample, debugger):
     p, failure = sample("uncaught"), debugger.failure
+    dbg.data("catch", "off")
+    dbg.data("catch", "default")  # what was switched off comes back
 
     report = dbg.data("start", p.name)
 
@@ -519,6 +433,9 @@ def test_a_program_that_fails_stops_at_the_failure(dbg, sample, debugger):
     [stack] = dbg.data("backtrace")["stacks"]
     led = [p.line("uncaught"), p.line("caller")] if debugger.stacked else [p.line("uncaught")]
     assert [frame["line"] for frame in own(stack["frames"])][:2] == led
+    dbg.data("catch", "off")
+    dbg.data("catch", "default")
+    assert any(each["on"] for each in dbg.data("catch", "list")["filters"])
     ended = dbg.data("continue")["exit"]
     assert (ended["code"], ended["signal"]) == (failure.exit_code, failure.exit_signal)
 
@@ -535,19 +452,6 @@ def test_catch_off_lets_a_failing_program_end(dbg, sample, debugger):
     assert failure.words in printed(report, "stderr")
 
 
-def test_what_was_switched_off_comes_back_by_default(dbg, sample, debugger):
-    p = sample("uncaught")
-    dbg.data("catch", "off")
-    dbg.data("catch", "default")
-
-    report = dbg.data("start", p.name)
-
-    assert report["stop"]["reason"] == debugger.failure.reason
-    dbg.data("catch", "off")
-    dbg.data("catch", "default")
-    assert any(each["on"] for each in dbg.data("catch", "list")["filters"])
-
-
 # --- input and output ---------------------------------------------------------------------------
 
 
@@ -562,6 +466,8 @@ def test_input_reaches_the_program_and_its_end_too(dbg, sample, debugger):
         dbg.data("break", p.at("line"))
     else:
         dbg.data("start", p.name, "--no-wait", "-b", p.at("line"), code=0)
+        hints = dbg.data("await", "-t", "0.1", code=124)["next"]
+        assert ("pause" in hints) is debugger.pauses
     dbg.data("input", "hello")
     stopped = dbg.data("await")
     assert place(stopped) == p.at("line")
@@ -586,17 +492,8 @@ def test_input_can_come_from_a_file(dbg, sample, project, debugger):
     report = dbg.data("start", p.name, "--stdin", "words.txt")
 
     assert printed(report) == "ready\nheard one\nheard two\nlines 2\n"
-
-
-def test_output_is_told_once_and_never_lost_by_looking(dbg, sample):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("loop"))
-
-    assert printed(dbg.data("output")) == ""
-    dbg.data("breakpoint", "remove", "--all")
-    dbg.data("continue")
-    assert printed(dbg.data("output")) == ""
-    assert printed(dbg.data("output", "--all"), "stdout") == "adding\ntotal 19\n"
+    with open(project / "words.txt", "rb") as words:  # as a shell's `<` does
+        assert printed(dbg.data("start", p.name, stdin=words)) == printed(report)
 
 
 @pytest.mark.own_daemon
@@ -625,6 +522,7 @@ def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample, debu
         [only] = dbg.data("threads")["threads"]
         assert only["current"]
         assert only["id"] == report["stop"]["thread"]["id"]
+        assert dbg.error("thread", 77)["code"] == "not-found"
         return
     p = sample("threads")
 
@@ -636,24 +534,12 @@ def test_a_stop_in_a_thread_names_it_and_the_others_are_listed(dbg, sample, debu
     assert {"worker-1", "worker-2", "worker-3"} <= {thread["name"] for thread in threads}
     [current] = [thread for thread in threads if thread["current"]]
     assert current["name"] == "worker-2"
-    assert dbg.data("continue")["exit"]["code"] == 0
-
-
-def test_another_thread_can_be_looked_into(dbg, sample, debugger):
-    if not debugger.threaded:
-        p = sample("loop")
-        dbg.data("start", p.name, "-b", p.at("loop"))
-        assert dbg.error("thread", 77)["code"] == "not-found"
-        return
-    p = sample("threads")
-    dbg.data("start", p.name, "-b", p.at("worker"))
-    threads = {thread["name"]: thread["id"] for thread in dbg.data("threads")["threads"]}
-
-    dbg.data("thread", threads["worker-3"])
-
+    ids = {thread["name"]: thread["id"] for thread in threads}
+    dbg.data("thread", ids["worker-3"])
     [stack] = dbg.data("backtrace")["stacks"]
     assert stack["thread"]["name"] == "worker-3"
     assert "work" in functions(stack)
+    assert dbg.data("continue")["exit"]["code"] == 0
 
 
 # --- what it cannot do --------------------------------------------------------------------------
@@ -661,22 +547,20 @@ def test_another_thread_can_be_looked_into(dbg, sample, debugger):
 
 def test_what_the_debugger_lacks_is_refused_as_unsupported(dbg, sample, debugger):
     p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("loop"))
+    envelope = dbg.envelope("start", p.name, "-b", p.at("loop"))
+
+    # the tool says who does the work and why
+    tool = dbg.data("tool")
+    assert envelope["via"] == f"{tool['name']} {tool['version']}"
+    assert tool["reason"]
+    assert tool["can"]
+    source = dbg.data("source", p.at("callee"), "--context", 1)["source"]
+    numbers = [line["number"] for line in source["lines"]]
+    assert numbers == [p.line("callee") - 1, p.line("callee"), p.line("callee") + 1]
 
     for command in debugger.refuses:
         error = dbg.error(*shlex.split(command), code=1)
         assert error["code"] == "unsupported", command
-        assert error["next"], f"{command}: nothing is said to do instead"
+        assert error["next"], f"{command}: no alternative is named"
     # A refused request must not have harmed the session.
     assert place(dbg.data("next")) == p.at("done")
-
-
-def test_the_tool_says_who_does_the_work_and_why(dbg, sample, debugger):
-    p = sample("loop")
-    envelope = dbg.envelope("start", p.name, "-b", p.at("loop"))
-
-    tool = dbg.data("tool")
-
-    assert envelope["via"] == f"{tool['name']} {tool['version']}"
-    assert tool["reason"]
-    assert tool["can"]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import facts
+from harness import waits
 from harness.reports import frame_of, printed, shown, unreadable
 
 PROGRAM = """\
@@ -70,7 +70,7 @@ def test_a_throw_is_an_exception_told_by_its_type(dbg, program):
     assert shown(report) == program.at("throw")
     exception = report["stop"]["exception"]
     assert (exception["type"], exception["message"]) == ("std::logic_error", "first")
-    # One of a type that is not wanted passes.
+    # An exception of another type does not stop it.
     dbg.data("catch", "throw", "out_of_range")
     assert shown(dbg.data("restart")) == program.at("crash")
 
@@ -101,10 +101,10 @@ def test_a_process_goes_on_when_it_was_joined_and_when_it_was_left(dbg, program)
         try:
             joined = dbg.data("attach", process.pid, "--timeout", 1)
             assert joined["state"] == "running"
-            facts.wait_until(lambda: facts.state_of(process.pid) in "RS", "it runs")
+            waits.wait_until(lambda: waits.state_of(process.pid) in "RS", "it runs")
             assert dbg.data("pause")["state"] == "stopped"
             dbg.data("detach")
-            facts.wait_until(lambda: facts.state_of(process.pid) in "RS", "it runs on")
+            waits.wait_until(lambda: waits.state_of(process.pid) in "RS", "it runs on")
         finally:
             process.kill()
 
@@ -182,3 +182,53 @@ def test_frames_of_optimised_code_say_so(dbg, native):
 
     stack = dbg("backtrace").out
     assert stack.count("[optimized]") == 2, stack
+
+
+BLOCKED = """\
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+std::mutex first, second;
+
+static void one(int amount) {
+    first.lock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    second.lock();  // @one
+    std::printf("%d\\n", amount);
+}
+
+static int pick(int *from, int i) {
+    return from[i];  // @beyond
+}
+
+int main(int argc, char **) {
+    if (argc == 1) {
+        int *some = static_cast<int *>(std::malloc(4 * sizeof(int)));
+        return pick(some, 4);
+    }
+    std::thread other(one, 5);
+    second.lock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    first.lock();  // @main
+    other.join();
+}
+"""
+
+
+def test_a_sanitizer_s_report_stops_and_a_deadlock_names_the_holders(dbg, native):
+    p = native(BLOCKED, "-fsanitize=address", "-pthread")
+    report = dbg.data("start", p.name)
+    assert report["stop"]["exception"]["type"] == "AddressSanitizer"
+    assert report["stop"]["exception"]["message"].startswith("heap-buffer-overflow")
+    assert shown(report) == p.at("beyond")
+
+    dbg.data("start", "--no-wait", p.name, "--", "hang")
+    waits.wait_until(
+        lambda: "held by thread 1" in dbg("await", "--timeout", 1).out, "a deadlock", timeout_s=60
+    )
+    dbg.data("pause")
+    stacks = dbg("backtrace", "--all-threads").out
+    assert "held by thread 1" in stacks
+    assert "held by thread 2" in stacks

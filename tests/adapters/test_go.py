@@ -150,7 +150,7 @@ def test_a_failing_test_is_stopped_in(dbg, shop):
     assert frame_of(report)["line"] == shop.line("test")
     assert bare(frame_of(report)["function"]) == "TestAdd"
     for verbose in (False, True):
-        # The log of the test has the words, or, where that was printed, the call's arguments.
+        # The log of the test has the message, or, where that was printed, the call's arguments.
         if verbose:
             failed = dbg.data("start", "go", "test", "./cart", "-v", "-run", "TestAdd")
         else:
@@ -166,7 +166,7 @@ def test_a_failing_test_is_stopped_in(dbg, shop):
         required = dbg.data("continue")
         assert required["stop"]["exception"]["message"] == "not equal: 2"
         assert shown(required) == f"cart_test.go:{shop.line('required')}"
-        # `FailNow` behind it is no failure of its own.
+        # `FailNow` after it is not a second failure.
         ended = dbg.data("continue")
         assert ended["exit"]["code"] == 1
         assert "FAIL: TestAdd" in printed(ended)
@@ -431,7 +431,7 @@ func nothing(n int) {
 
 func main() {
 	add(1)
-	named(5)
+	named(5) // @second
 	fact(5)
 	nothing(1)
 }
@@ -443,6 +443,8 @@ def test_finish_tells_what_a_function_returned(dbg, native):
     p = native(RETURNS)
     names = ("add", "named", "fact", "nothing")
     report = dbg.data("start", p.name, *(w for name in names for w in ("-b", p.at(name))))
+    # A breakpoint where a function returns to hides no value.
+    dbg.data("break", p.at("second"))
     told = []
     for _ in names:
         if frame_of(report)["line"] == p.line("fact"):
@@ -697,6 +699,8 @@ def test_methods_are_called_and_members_assigned(dbg, native):
 
     assert dbg.data("set", "point.X", "40")["value"]["text"] == "40"
     assert dbg.data("set", "numbers[1]", "5")["value"]["text"] == "5"
+    assert dbg.data("set", "list.Next.Value", "6")["value"]["text"] == "6"
+    assert dbg.data("set", "pointer.Y", "2")["value"]["text"] == "2"
     assert dbg.data("print", "point.Sum()")["value"]["text"] == "42"
     assert dbg.data("print", "numbers")["value"]["text"].endswith("[1, 5, 3]")
     assert dbg.error("set", "point", "5", code=1)["code"] == "evaluation"

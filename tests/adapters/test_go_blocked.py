@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from harness import facts, programs
+from harness import programs, waits
 from harness.reports import Data, frame_of, shown
 
 DEADLOCK = """package main
@@ -35,7 +35,7 @@ func collect(jobs chan int) {
 }
 
 func main() {
-	// With somebody who waits for signals the runtime sees no deadlock.
+	// With a goroutine that waits for signals the runtime sees no deadlock.
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, os.Interrupt)
 	a, b := &Account{Name: "a"}, &Account{Name: "b"}
@@ -69,7 +69,7 @@ def test_a_hang_shows_where_each_goroutine_waits_and_stays_as_it_is(dbg, native)
     stepping = dbg.data("next", "--timeout", "0.1")
     assert stepping["state"] == "running"
     assert not stepping["stacks"]
-    assert "which ends the step" in stepping["notes"][-1]
+    assert "and ends the step" in stepping["notes"][-1]
     dbg.data("pause")
 
     def seen() -> dict[str, Data]:
@@ -82,12 +82,12 @@ def test_a_hang_shows_where_each_goroutine_waits_and_stays_as_it_is(dbg, native)
         found = seen()
         return {p.at("locks"), p.at("receives"), p.at("reads")} <= found.keys()
 
-    facts.wait_until(complete, "every goroutine waits")
+    waits.wait_until(complete, "every goroutine waits")
     stacks = seen()
     locks, receives = stacks[p.at("locks")], stacks[p.at("receives")]
     assert locks["thread"]["state"] == "sync.Mutex.Lock"
     assert receives["thread"]["state"] == "chan receive"
-    assert receives["thread"]["name"] == "and 2 more alike"
+    assert receives["thread"]["name"] == "and 2 more like it"
     values = {each["name"]: each["text"] for each in locks["values"][str(own(locks)["index"])]}
     assert values["amount"] in ("3", "4")
     assert stacks[p.at("reads")]["thread"]["state"] == "system call"
@@ -98,7 +98,7 @@ def test_a_hang_shows_where_each_goroutine_waits_and_stays_as_it_is(dbg, native)
         said.append(dbg("output").out)
         return "collected" in "".join(said)
 
-    facts.wait_until(collected, "the program goes on")
+    waits.wait_until(collected, "the program goes on")
 
 
 LINKED = """package main
@@ -120,7 +120,7 @@ def test_a_program_linked_with_c_is_stopped_after_it_was_joined(dbg, native, pro
     p = native(LINKED)
     living = subprocess.Popen([project / p.name], cwd=project, stdin=subprocess.PIPE)
     try:
-        facts.wait_for_file(project / "begun", "yes")
+        waits.wait_for_file(project / "begun", "yes")
         assert dbg.data("attach", living.pid)["state"] == "running"
         [stack] = dbg.data("await", "--timeout", "0.1")["stacks"]
         assert f"app.go:{own(stack)['line']}" == p.at("reads")

@@ -40,8 +40,32 @@ type Account struct {
 	Name  string
 }
 
+var sink *int
+
+func dirty() (buf [64]int) {
+	for i := range buf {
+		buf[i] = 0x4141 + i
+	}
+	return
+}
+
+func moved(x int) (n int, s []string, err error) {
+	sink = &x
+	*sink = 7
+	n = x + dirty()[3] // @moved
+	total := twice(
+		twice(n, 1), // @argument
+		2,
+	)
+	return total, nil, nil
+}
+
+func twice(n, by int) int { return n * by }
+
 func main() {
 	noisy := Noisy{3}
+	dirty()
+	moved(4)
 	wrapped := fmt.Errorf("outer: %w", fmt.Errorf("mid: %w", &Failure{5, fs.ErrNotExist}))
 	joined := errors.Join(errors.New("first"), errors.New("second"))
 	calls = 0
@@ -61,6 +85,21 @@ func main() {
 	fmt.Println(noisy, wrapped)
 }
 """
+
+
+def test_what_has_no_value_yet_is_said_to_have_none(dbg, native):
+    """delve shows what lay there before, and twice what was moved to the heap."""
+    p = native(PROGRAM)
+    unset = "<not initialised yet>"
+    report = dbg.data("start", p.name, "-b", "main.moved", "-b", p.at("moved"))
+    assert texts(report) == {"x": "4", "n": unset, "s": unset, "err": unset}
+    assert dbg.data("print", "len(s)")["value"]["text"] == unset
+
+    report = dbg.data("continue")
+    assert texts(report) == {"x": "7", "n": "0", "s": "[]string nil", "err": "error nil"}
+
+    dbg("break", p.at("argument"))
+    assert texts(dbg.data("continue"))["total"] == unset
 
 
 def test_values_say_what_they_mean_and_run_nothing(dbg, native):

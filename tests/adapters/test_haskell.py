@@ -68,7 +68,7 @@ def test_an_exception_is_shown_where_the_program_was_last(dbg, write_program):
     shop = write_program("Shop.hs", _SHOP)
     p = write_program("Main.hs", _MAIN)
 
-    # Without a trace nobody knows where, and the answer says how to find out.
+    # Without a trace the location is unknown, and the answer says how to find it.
     silent = dbg.data("start", p.name)
     assert silent["stop"]["exception"]["type"] == "ArithException"
     assert silent["stop"]["frame"] is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
+import sys
 import zipfile
 
 import pytest
 
-from harness import facts, programs
+from harness import programs, waits
 from harness.reports import bare, frame_of, functions, own, place, printed, shown, texts, values
 
 
@@ -108,15 +110,16 @@ def test_a_jar_without_a_main_class_says_how_it_is_started(dbg, project):
     assert "--classpath bare.jar -m" in error["next"]
 
 
-def test_sources_lie_where_projects_keep_them(dbg, sample, project):
+@pytest.mark.parametrize("folder", ["src/main/java", "core/src/main/java"])
+def test_sources_lie_where_projects_keep_them(dbg, sample, project, folder):
     p = sample("store")
     unpacked(p, project / "target" / "classes")
-    (project / "src/main/java").mkdir(parents=True)
-    p.source.rename(project / "src/main/java/store.java")
+    (project / folder).mkdir(parents=True)
+    p.source.rename(project / folder / "store.java")
 
     report = dbg.data("start", "target/classes/Store.class", "-b", "Store.price(String)")
 
-    assert frame_of(report)["path"] == str(project / "src/main/java/store.java")
+    assert frame_of(report)["path"] == str(project / folder / "store.java")
     assert frame_of(report)["line"] == p.line("byName")
 
 
@@ -249,6 +252,7 @@ def test_values_can_be_opened(dbg, sample):
         ('"n=" + null + boxed', '"n=null12"'),
         ("new Point(4, 5).x", "4"),
         ("grid[0][1] = 9", "9"),
+        ("new int[] {4, boxed, 6}[1]", "12"),
         ("boxed.equals(12)", "true"),
     ],
 )
@@ -415,7 +419,7 @@ def test_a_step_goes_through_the_library_into_a_lambda(dbg, sample):
 def test_a_pause_shows_the_program_s_own_code(dbg, sample, project):
     p = sample("endless")
     dbg.data("start", p.name, "--no-wait")
-    facts.wait_for_file(project / "spinning.txt", "spinning")
+    waits.wait_for_file(project / "spinning.txt", "spinning")
 
     dbg.data("pause")
 
@@ -437,7 +441,7 @@ def test_a_program_that_listens_is_joined_by_its_port_and_left(dbg, sample, proj
     try:
         assert living.stdout is not None
         port = living.stdout.readline().split()[-1]
-        facts.wait_for_file(project / "spinning.txt", "spinning")
+        waits.wait_for_file(project / "spinning.txt", "spinning")
 
         report = dbg.data("attach", f"127.0.0.1:{port}", "-b", p.at("turn"))
 
@@ -454,7 +458,7 @@ def test_a_program_that_does_not_listen_is_refused_with_how_it_would(dbg, sample
     p = sample("endless")
     living = subprocess.Popen(["java", "-jar", str(p.path)], cwd=project, env=dbg.env)
     try:
-        facts.wait_for_file(project / "spinning.txt", "spinning")
+        waits.wait_for_file(project / "spinning.txt", "spinning")
 
         error = dbg.error("attach", living.pid, code=1)
 
@@ -463,6 +467,22 @@ def test_a_program_that_does_not_listen_is_refused_with_how_it_would(dbg, sample
     finally:
         living.kill()
         living.wait()
+
+
+def test_a_port_that_another_process_has_is_not_called(dbg):
+    """The command of a process says where it listens; but it may do so no longer."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        port = server.getsockname()[1]
+        agent = f"-agentlib:jdwp=transport=dt_socket,server=y,address=127.0.0.1:{port}"
+        words = [sys.executable, "-c", "input()", agent]
+        with subprocess.Popen(words, stdin=subprocess.PIPE) as living:
+            error = dbg.error("attach", living.pid, "--adapter", "jdb", code=1)
+            living.communicate(b"\n")
+
+        assert f"does not listen on port {port}" in error["message"]
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_nothing_of_the_debugger_is_in_the_program_s_streams(dbg, sample):
@@ -510,6 +530,9 @@ def test_a_failing_assertion_that_a_test_framework_catches_stops_in_the_test(dbg
         "    public static void run(Runnable test) {\n"
         "        try { again(test); } catch (Throwable t) { System.out.println(t); }\n"
         "    }\n"
+        "    public static void assertThrows(Runnable test) {\n"
+        "        try { test.run(); } catch (Throwable t) { }\n"
+        "    }\n"
         "    static void again(Runnable test) {\n"
         "        try { test.run(); } catch (AssertionError t) { throw t; }\n"
         "    }\n"
@@ -522,7 +545,18 @@ def test_a_failing_assertion_that_a_test_framework_catches_stops_in_the_test(dbg
         "        int got = 4;\n"
         "        Runner.check(got == 5);\n"
         "    }\n"
-        "    public static void main(String[] args) { Runner.run(App::adds); }\n"
+        "    static int divide(int n) { return 10 / n; }\n"
+        "    static void caught() {\n"
+        "        try { divide(0); } catch (ArithmeticException e) { }\n"
+        "    }\n"
+        "    static void finds() { java.util.List.of(1).get(4); }\n"
+        "    public static void main(String[] args) {\n"
+        "        Runner.run(App::adds);\n"
+        "        Runner.run(App::caught);\n"
+        "        Runner.assertThrows(() -> divide(0));\n"
+        "        Runner.run(() -> divide(0));\n"
+        "        Runner.run(App::finds);\n"
+        "    }\n"
         "}\n"
     )
 
@@ -530,7 +564,14 @@ def test_a_failing_assertion_that_a_test_framework_catches_stops_in_the_test(dbg
 
     assert "AssertionError: not so" in told
     assert "is selected: App.java:5 in App.adds" in told
-    assert printed(dbg.data("continue")) == "java.lang.AssertionError: not so\n"
+    # Errors in the code under test fail a test as well; but not expected ones.
+    told = dbg("continue").out
+    assert "ArithmeticException: / by zero" in told
+    assert "called from App.java:16" in told
+    report = dbg.data("continue")
+    assert shown(report) == "App.java:11"
+    assert report["stop"]["exception"]["type"].endswith("IndexOutOfBoundsException")
+    assert dbg.data("continue")["exit"]["code"] == 0
 
 
 def test_a_source_that_did_not_change_is_not_built_again(dbg, project):

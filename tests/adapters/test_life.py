@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 
-from harness import facts
+from harness import waits
 from harness.reports import frame_of, functions, place, texts
 
 # --- waiting ------------------------------------------------------------------------------------
@@ -16,27 +16,63 @@ def spinning(dbg, sample, project):
     """Start a program that never ends, and return when it is in its loop."""
     p = sample("endless")
     report = dbg.data("start", p.name, "--no-wait", code=0)
-    facts.wait_for_file(project / "spinning.txt", "spinning")
+    waits.wait_for_file(project / "spinning.txt", "spinning")
     return p, report
 
 
-def test_a_wait_that_is_up_answers_running_and_can_be_taken_up_again(dbg, sample, project):
-    spinning(dbg, sample, project)
+def test_a_waiting_command_holds_nobody_up_and_stop_ends_the_program(dbg, sample, project):
+    _, started = spinning(dbg, sample, project)
 
+    # a wait that is up answers "running", and can be taken up again
     report = dbg.data("await", "--timeout", 0.3, code=124)
-
     assert report["state"] == "running"
     assert report["waited_s"] >= 0.3
     assert dbg.data("await", "--timeout", 0.1, code=124)["state"] == "running"
 
+    # what needs a stopped program is refused with a next step
+    for command, step in [("locals", "pause"), ("next", "await")]:
+        error = dbg.error(command, code=1)
+        assert error["code"] == "not-stopped"
+        assert error["next"] == f"dbg {step}"
+    answer = dbg("--json", "backtrace").json()
+    if answer["ok"]:  # a debugger that sees the stacks of a running program
+        assert answer["data"]["running"]
+        assert answer["data"]["stacks"]
+        assert dbg.data("status")["sessions"][0]["state"] == "running"
+    else:
+        assert answer["error"]["code"] == "not-stopped"
+        assert answer["error"]["next"] == "dbg pause"
 
-def test_pause_of_a_second_client_frees_the_first(dbg, sample, project, debugger):
+    # control is never queued behind a waiting command
+    waiting = dbg.start_background("await", "--timeout", "60")
+    [session] = dbg.data("status", timeout_s=10)["sessions"]
+    assert session["state"] == "running"
+    dbg.data("output", timeout_s=10)
+    dbg("logs", timeout_s=10)
+    assert waiting.running
+    dbg.data("stop", timeout_s=20)
+    assert "Traceback" not in waiting.wait(20).err
+
+    waits.wait_for_exit(started["pid"])
+    assert dbg.error("continue", code=3)["code"] == "no-session"
+
+
+def test_an_interrupted_client_changes_nothing_and_pause_frees_a_waiting_one(
+    dbg, sample, project, debugger
+):
     spinning(dbg, sample, project)
+    waiting = dbg.start_background("await", "--timeout", "60")
+    # Once it has a connection its request is on the way; status is answered in the same loop.
+    waits.wait_until(lambda: waits.has_socket(waiting.pid), "the client is connected")
+    assert dbg("status").code == 0
+    waiting.interrupt()
+    assert waiting.wait(10).code in (130, -signal.SIGINT)
+    assert dbg.data("await", "--timeout", 0.1, code=124)["state"] == "running"
     if not debugger.pauses:
         assert dbg.error("pause")["code"] == "unsupported"
         return
-    waiting = dbg.start_background("--json", "await", "--timeout", "60")
 
+    waiting = dbg.start_background("--json", "await", "--timeout", "60")
     paused = dbg.data("pause")
 
     assert paused["state"] == "stopped"
@@ -48,55 +84,7 @@ def test_pause_of_a_second_client_frees_the_first(dbg, sample, project, debugger
     assert "spin" in functions(stack)
 
 
-def test_control_is_never_queued_behind_a_waiting_command(dbg, sample, project):
-    spinning(dbg, sample, project)
-    waiting = dbg.start_background("await", "--timeout", "60")
-
-    [session] = dbg.data("status", timeout_s=10)["sessions"]
-    assert session["state"] == "running"
-    dbg.data("output", timeout_s=10)
-    dbg("logs", timeout_s=10)
-    assert waiting.running
-    dbg.data("stop", timeout_s=20)
-
-    assert "Traceback" not in waiting.wait(20).err
-
-
-def test_an_interrupted_client_leaves_the_session_as_it_is(dbg, sample, project, debugger):
-    spinning(dbg, sample, project)
-    waiting = dbg.start_background("await", "--timeout", "60")
-    # Once it has a connection its request is on the way; status is answered in the same loop.
-    facts.wait_until(lambda: facts.has_socket(waiting.pid), "the client is connected")
-    assert dbg("status").code == 0
-
-    waiting.interrupt()
-
-    assert waiting.wait(10).code in (130, -signal.SIGINT)
-    if debugger.pauses:
-        assert dbg.data("pause")["state"] == "stopped"
-    else:
-        assert dbg.data("await", "--timeout", 0.1, code=124)["state"] == "running"
-
-
-def test_reading_a_running_program_is_refused_with_a_next_step(dbg, sample, project):
-    spinning(dbg, sample, project)
-
-    for command, step in [("locals", "pause"), ("backtrace", "pause"), ("next", "await")]:
-        error = dbg.error(command, code=1)
-        assert error["code"] == "not-stopped"
-        assert error["next"] == f"dbg {step}"
-
-
 # --- ends ---------------------------------------------------------------------------------------
-
-
-def test_stop_ends_the_program_and_its_debugger(dbg, sample, project):
-    _, report = spinning(dbg, sample, project)
-
-    dbg.data("stop")
-
-    facts.wait_for_exit(report["pid"])
-    assert dbg.error("continue", code=3)["code"] == "no-session"
 
 
 def test_a_program_killed_from_outside_is_said_to_be(dbg, sample, project):
@@ -116,8 +104,8 @@ def test_a_program_killed_while_it_stands_is_said_to_be(dbg, sample):
 
     os.kill(session["pid"], signal.SIGKILL)
 
-    # Some debuggers take its status away before anybody sees it, and tell a moment later.
-    facts.wait_until(lambda: dbg.data("status")["sessions"][0]["state"] != "stopped", "it is told")
+    # Some debuggers reap it first, and report its status a moment later.
+    waits.wait_until(lambda: dbg.data("status")["sessions"][0]["state"] != "stopped", "it ended")
     [session] = dbg.data("status")["sessions"]
     assert session["exit"]["signal"] == "SIGKILL", session
 
@@ -128,8 +116,8 @@ def test_a_daemon_killed_from_outside_takes_its_programs_along_and_is_missed(dbg
 
     os.kill(daemon, signal.SIGKILL)
 
-    facts.wait_for_exit(daemon)
-    facts.wait_for_exit(report["pid"])
+    waits.wait_for_exit(daemon)
+    waits.wait_for_exit(report["pid"])
     answer = dbg("status")
     assert answer.code == 0
     assert "lost" in answer.out + answer.err
@@ -178,7 +166,9 @@ def test_two_projects_never_touch_each_other(dbg, sample, tmp_path):
     assert dbg.data("continue")["state"] == "stopped"
 
 
-def test_many_clients_of_one_session_get_their_own_answers(dbg, sample, debugger):
+def test_clients_of_one_session_get_their_own_answers_and_a_batch_ends_at_a_failure(
+    dbg, sample, debugger
+):
     p = sample("loop")
     dbg.data("start", p.name, "-b", p.at("loop"))
 
@@ -187,25 +177,23 @@ def test_many_clients_of_one_session_get_their_own_answers(dbg, sample, debugger
         for n in range(12)
     ]
     answers = [client.wait().json() for client in clients]
-
     assert [answer["data"]["value"]["text"] for answer in answers] == [str(n) for n in range(12)]
 
-
-# --- batch --------------------------------------------------------------------------------------
-
-
-def test_a_batch_runs_until_the_first_failure(dbg, sample, debugger):
-    p = sample("loop")
-    dbg.data("start", p.name, "-b", p.at("loop"))
+    # an answer fits the requested budget
+    small = dbg("context", "--budget", "80")
+    assert small.code == 0
+    assert len(small.out.encode()) <= 240
 
     answer = dbg("--json", "batch", "next", f"print {debugger.says('no_such_name')}", "continue")
-
     assert answer.code == 1
     batch = answer.data()
     assert [item["ok"] for item in batch["items"]] == [True, False]
     assert batch["items"][1]["error_code"] == "evaluation"
     assert batch["skipped"] == ["continue"]
     assert texts(dbg.data("locals"))["number"] == "0", "continue must not have run"
+
+
+# --- batch --------------------------------------------------------------------------------------
 
 
 def test_a_batch_can_be_read_from_standard_input(dbg, sample, debugger):
@@ -220,14 +208,14 @@ def test_a_batch_can_be_read_from_standard_input(dbg, sample, debugger):
     assert answer.out.rstrip().endswith("6")
 
 
-# --- joining a living program -------------------------------------------------------------------
+# --- attach to a running program ----------------------------------------------------------------
 
 
 def test_a_living_program_is_joined_and_left_running(dbg, sample, project, debugger):
     p = sample("endless")
     living = subprocess.Popen(debugger.command(p), cwd=project, env=dbg.env)
     try:
-        facts.wait_for_file(project / "spinning.txt", "spinning")
+        waits.wait_for_file(project / "spinning.txt", "spinning")
         if not debugger.joins:
             assert dbg.error("attach", living.pid, code=1)["code"] == "unsupported"
             return
@@ -239,7 +227,7 @@ def test_a_living_program_is_joined_and_left_running(dbg, sample, project, debug
 
         assert living.poll() is None
         (project / "spinning.txt").unlink()
-        assert facts.state_of(living.pid) not in ("T", "t"), "it was left stopped"
+        assert waits.state_of(living.pid) not in ("T", "t"), "it was left stopped"
     finally:
         living.kill()
         living.wait()
@@ -257,12 +245,12 @@ def test_a_program_that_was_started_here_runs_on_when_it_is_left(dbg, sample, de
 
     # Its debugger goes, and it alone is left.
     try:
-        facts.wait_until(
+        waits.wait_until(
             lambda: set(dbg.processes()) - before == {report["pid"]},
             lambda: f"{report['pid']} is left of {dbg.processes()}",
         )
-        facts.wait_until(
-            lambda: facts.state_of(report["pid"]) in ("R", "S"), "it runs on without a debugger"
+        waits.wait_until(
+            lambda: waits.state_of(report["pid"]) in ("R", "S"), "it runs on without a debugger"
         )
     finally:
         for pid in set(dbg.processes()) - before:
@@ -296,13 +284,3 @@ def test_a_whole_investigation_takes_five_small_answers(dbg, sample):
     ]
 
     assert sum(len(answer.out.encode()) for answer in answers) <= 2500, "\n".join(map(str, answers))
-
-
-def test_an_answer_fits_the_budget_that_was_asked_for(dbg, sample):
-    p = sample("loop")
-    dbg("start", p.name, "-b", p.at("loop"))
-
-    answer = dbg("context", "--budget", "80")
-
-    assert answer.code == 0
-    assert len(answer.out.encode()) <= 240

@@ -1,4 +1,4 @@
-"""C++ through LLDB's prompt: what its own structures tell, and what it does not do by itself."""
+"""C++ through LLDB's prompt: what its own structures show, and what it does not do by itself."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_step_that_ends_on_a_breakpoint_has_come_to_it_once(dbg, steps):
 
     stepped = dbg.data("next")
     assert (stepped["stop"]["reason"], stepped["stop"]["breakpoints"]) == ("breakpoint", [2])
-    # It goes on by a step, and by running, without being told of the same place again.
+    # It goes on by a step, and by running, and does not report the same location again.
     assert frame_of(dbg.data("next"))["line"] == steps.line("add") - 1
     dbg.data("continue")
     assert dbg.data("next")["stop"]["breakpoints"] == [2]

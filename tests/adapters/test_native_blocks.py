@@ -1,10 +1,10 @@
-"""What blocks, lines and frames of a native program mean: told once, and of the right one."""
+"""What blocks, lines and frames of a native program mean: reported once, and for the right one."""
 
 from __future__ import annotations
 
 import subprocess
 
-from harness.reports import frame_of, printed, texts, values
+from harness.reports import frame_of, place, printed, texts, values
 
 BLOCKS = r"""
 #include <stdio.h>
@@ -39,7 +39,8 @@ struct row { int width, height; };
 
 int main(void) {
     char name[16];
-    int sum = 0;
+    innermost(4);
+    int sum = 0;  // @after
     memset(name, 'z', sizeof name);
     for (int i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "row%d", i);
@@ -85,11 +86,16 @@ def test_a_variable_is_not_taken_for_another_one_of_its_name(dbg, native):
 
 def test_finish_finishes_the_frame_that_is_selected(dbg, native):
     p = native(BLOCKS)
-    dbg.data("start", p.name, "-b", p.at("innermost"))
+    dbg.data("start", p.name, "-b", p.at("innermost"), "-b", p.at("after"))
+    # A breakpoint where a function returns to hides no value.
+    back = dbg.data("finish")
+    hits = [each["hits"] for each in dbg.data("breakpoint", "list")["breakpoints"]]
+    dbg.data("continue")
     dbg.data("up")
 
     report = dbg.data("finish")
 
+    assert (place(back), back["returned"]["text"], hits) == (p.at("after"), "8", [1, 1])
     assert (report["returned"]["text"], frame_of(report)["function"]) == ("7", "outermost")
 
 

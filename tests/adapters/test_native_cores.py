@@ -1,11 +1,11 @@
-"""Core files by themselves: they name their program, and tell one that was built anew."""
+"""Core files by themselves: they name their program, and one that was rebuilt since is detected."""
 
 from __future__ import annotations
 
 import subprocess
 
-from harness.needs import need
 from harness.reports import place
+from harness.requirements import need
 
 CRASH = r"""
 struct order { int amount; char *note; };
@@ -34,6 +34,6 @@ def test_a_core_file_finds_its_program_and_tells_that_it_was_built_anew(dbg, nat
     assert "built anew" not in dbg("context").out
 
     native(CRASH.replace("{3, 0}", "{4, 0}"), name="crash")
-    assert "crash was built anew since" in dbg("core", "core.1").out
+    assert "crash was rebuilt since" in dbg("core", "core.1").out
     p.path.unlink()
-    assert "which is not there any more" in dbg.error("core", "core.1")["message"]
+    assert "which no longer exists" in dbg.error("core", "core.1")["message"]

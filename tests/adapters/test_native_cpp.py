@@ -352,7 +352,7 @@ def test_a_name_with_two_overloads_stops_at_both(dbg, values):
 
 
 def test_a_step_goes_into_the_user_s_function_not_into_the_library(dbg, values):
-    # make_unique and operator-> stand before the user's own code on the way.
+    # make_unique and operator-> come before the user's own code.
     dbg.data("break", values.at("lambda"))
     dbg.data("continue")
 

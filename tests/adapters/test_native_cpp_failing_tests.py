@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 
 from harness.compilers import CPP
-from harness.needs import give_up
 from harness.reports import shown, texts
+from harness.requirements import give_up
 
 TESTS = """\
 #include <gtest/gtest.h>

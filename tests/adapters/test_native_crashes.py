@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from harness import facts
-from harness.needs import need
+from harness import waits
 from harness.reports import bare, frame_of, own, place, printed, shown, texts
+from harness.requirements import need
 
 NULL = r"""
 #include <stdio.h>
@@ -270,7 +270,7 @@ def test_a_stack_overflow_is_reported_at_once_and_its_stack_is_folded(dbg, nativ
     [stack] = dbg.data("backtrace", "--limit", 20, timeout_s=30)["stacks"]
     assert len(stack["frames"]) == 20
     assert stack["more"] is None or stack["more"] > 1000
-    # A page of the same line tells nothing.
+    # A page of the same line adds nothing.
     assert len(dbg("backtrace", timeout_s=30).out) < 1500
 
 
@@ -313,7 +313,7 @@ def test_a_program_that_dies_of_a_signal_ends_with_it(dbg, native):
 def test_a_deadlock_is_seen_in_the_stacks_of_all_threads(dbg, native, project):
     p = native(DEADLOCK)
     dbg.data("start", p.name, "--no-wait", code=0)
-    facts.wait_for_file(project / "locked.txt", "locked")
+    waits.wait_for_file(project / "locked.txt", "locked")
     dbg.data("pause")
 
     stacks = dbg.data("backtrace", "--all-threads", "--locals")["stacks"]

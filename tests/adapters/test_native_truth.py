@@ -89,7 +89,7 @@ def test_a_watchpoint_on_a_local_ends_when_its_function_returns(dbg, native):
     assert (left["stop"]["watch"]["id"], left["stop"]["watch"]["ended"]) == (watch["id"], True)
     assert place(left) == p.at("caller")
     assert dbg.data("watch", "list")["watchpoints"] == []
-    assert f"watchpoint {watch['id']} is gone" in dbg("context").out
+    assert f"watchpoint {watch['id']} was removed" in dbg("context").out
     # The memory is another function's now, and then that of another call of the same one.
     assert dbg.data("continue")["exit"]["code"] == 0
 
@@ -127,7 +127,7 @@ def test_a_watchpoint_in_a_recursion_is_on_its_own_call_only(dbg, native):
 def test_a_watchpoint_is_gone_after_its_function_was_finished_by_hand(dbg, native):
     p = native(SCOPES)
     dbg.data("start", p.name, "-b", p.at("loop"))
-    dbg.data("watch", "n")  # nobody writes it
+    dbg.data("watch", "n")  # it is not written
     dbg.data("breakpoint", "remove", "--all")
 
     left = dbg.data("finish")
@@ -262,7 +262,7 @@ def test_a_source_is_meant_by_its_name_wherever_the_program_was_made(dbg, debugg
     report = dbg.data("start", p.path, "-b", p.at("alone"))
 
     assert frame_of(report)["path"] == str(source.path)
-    # A file without any variable has none; that is no failure.
+    # A file without any variable has none; that is not a failure.
     assert "no locals in main" in dbg("locals").out
     assert re.search("no (locals|arguments) in main", dbg("args").out)
 

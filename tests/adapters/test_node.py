@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import facts, programs
+from harness import programs, waits
 from harness.reports import frame_of, functions, own, place, printed, shown, texts, values
 
 
@@ -230,7 +230,7 @@ def test_a_program_that_waits_for_events_can_be_paused(dbg, script):
         "server.listen(0, () => console.log('listening'));\n"
     )
     dbg.data("start", p.name, "--no-wait")
-    facts.wait_until(
+    waits.wait_until(
         lambda: "listening" in printed(dbg.data("output", "--all")), "the server listens"
     )
 
@@ -396,10 +396,26 @@ def test_values_of_every_kind_are_readable_and_no_code_of_theirs_runs(dbg, sampl
         "promise": "Promise {4}",
         "quoted": "'it\\'s \"so\"'",
         "generator": "Generator {}",
+        "iterators": "[Map Iterator {}, Set Iterator {}, AsyncGenerator {}]",
         "first": "'a'",
     }
     assert {name: seen.get(name) for name in expected} == expected
+    assert seen["passed"].startswith("Arguments {'0': 1, length: 1")
     assert dbg.data("print", "trapped")["value"]["text"].startswith("Proxy")
+
+
+def test_a_weak_reference_shows_what_it_refers_to(dbg, script):
+    p = script(
+        "const kept = { deep: { n: 42 } };\nconst ref = new WeakRef(kept);\n"
+        "const weak = new WeakSet([kept]);\nconsole.log(ref); // @here\n"
+    )
+
+    seen = texts(dbg.data("start", p.name, "-b", p.at("here")))
+
+    assert seen["ref"] == "WeakRef {{deep: {n: 42}}}"
+    assert seen["weak"] == "WeakSet {<items unknown>}"
+    [target] = dbg.data("print", "ref", "--depth", "1")["value"]["children"]
+    assert (target["name"], target["text"]) == ("deref()", "{deep: {n: 42}}")
 
 
 def test_closures_and_the_module_are_scopes_of_their_own(dbg, sample):
@@ -516,7 +532,7 @@ def test_code_that_a_tool_compiles_is_stopped_in_at_the_lines_of_its_source(dbg,
     report = dbg.data("start", p.name, "-b", source.at("two"))
 
     assert place(report) == source.at("two")
-    assert not report["breakpoints"], "it is where it was wanted"
+    assert not report["breakpoints"], "it is at the requested line"
     assert dbg.data("print", "exports")["value"]["text"] == "{one: 1}"
 
 
@@ -614,13 +630,55 @@ def test_values_of_an_earlier_stop_are_refused(dbg, sample):
     assert dbg.error("print", handle)["code"] == "stale"
 
 
-def test_frames_tell_who_began_what_runs_later(dbg, script):
+def test_a_step_enters_async_functions_and_frames_tell_who_began_what_runs_later(dbg, script):
     p = script(
-        "async function inner() {\n  await null;\n  return 1; // @inner\n}\n"
-        "async function outer() {\n  return await inner(); // @outer\n}\nouter();\n"
+        "async function inner() {\n  await null; // @first\n  return 1; // @inner\n}\n"
+        "async function outer() {\n  return await inner(); // @outer\n}\n"
+        "outer().then(() => {\n  [1].map(() => oops());\n});\n"
+        "function oops() {\n  throw new Error('late'); // @oops\n}\n"
     )
-    dbg.data("start", p.name, "-b", p.at("inner"))
+    dbg.data("break", p.at("inner"))
+    dbg.data("start", p.name, "-b", p.at("outer"))
+    # V8 would stop in a hook of node's first, which runs before the function's first line.
+    assert place(dbg.data("step")) == p.at("first")
+    dbg.data("continue")
 
     [stack] = dbg.data("backtrace")["stacks"]
 
     assert functions(stack)[:2] == ["inner", "async outer"]
+    # A function without a name is not a module, and a module body is not a function.
+    report = dbg.data("continue")
+    assert place(report) == p.at("oops")
+    traceback = report["stop"]["exception"]["traceback"]
+    assert {"<anonymous>"} == {line["function"] for line in traceback} - {"oops", "Array.map"}
+    [stack] = dbg.data("backtrace")["stacks"]
+    own = [frame["function"] for frame in stack["frames"] if not frame.get("library")]
+    assert own == ["oops", "<anonymous>", "<anonymous>", "async <module>"]
+
+
+def test_a_variable_before_its_line_is_said_to_be_not_initialised(dbg, script):
+    p = script(
+        "function sum(prices) {\n  let total = 0; // @let\n  for (const price of prices) {\n"
+        "    const twice = price * 2; // @loop\n    total += twice; // @add\n  }\n"
+        "  const shown = `${total}`;\n  return shown;\n}\n"
+        "const all = sum([1, 2]); // @call\nconsole.log(all);\n"
+    )
+    missing = "<not initialised yet>"
+    why = "ReferenceError: Cannot access 'shown' before initialization"
+    dbg.data("break", p.at("loop"), "--log", "{price} {twice}")
+    dbg.data("break", p.at("add"), "-c", "shown === '9'")
+    report = dbg.data("start", p.name, "-b", p.at("let"))
+
+    assert texts(report) == {"prices": "[1, 2]", "total": missing, "shown": missing}
+    assert why in dbg.error("print", "shown.length")["message"]
+    assert "Cannot access 'total'" in dbg.error("set", "total", "5")["message"]
+    assert texts(dbg.data("up"))["all"] == missing
+    dbg.data("next")
+    # V8 gives undefined to a condition: the program itself would fail here, and so does this.
+    report = dbg.data("continue")
+    assert (place(report), texts(report)["total"]) == (p.at("add"), "0")
+    assert why in " ".join(report["notes"])
+    assert "<ReferenceError: Cannot access 'twice' before initialization>" in printed(report, "log")
+    # In the second pass V8 has the value of the first one, which is another variable's.
+    dbg.data("break", p.at("loop"))
+    assert texts(dbg.data("continue"))["twice"] == missing

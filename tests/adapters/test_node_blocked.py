@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from harness import facts
+from harness import waits
 from harness.reports import place
 
 _IDLE = """\
@@ -34,7 +34,7 @@ def test_an_idle_event_loop_says_what_is_active_and_runs_on(dbg, write_program):
         state = str(dbg.data("await", "-t", 1)["stacks"])
         return state if "listening TCP socket" in state else None
 
-    state = facts.wait_until(told, "an idle event loop is told")
+    state = waits.wait_until(told, "an idle event loop is reported")
     assert "1 timer" in state
     [session] = dbg.data("status")["sessions"]
     assert session["state"] == "running"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.reports import place
+from harness.reports import place, texts
 
 _THROWING = """\
 function bad(n) {
@@ -66,6 +66,16 @@ def test_a_finish_that_a_breakpoint_ended_stops_nowhere_later(dbg, write_program
     assert dbg.data("continue")["exit"]["code"] == 0
 
 
+def test_a_breakpoint_where_a_function_returns_to_hides_no_value(dbg, write_program):
+    lines = "function twice(n) {\n  return n * 2\n}\ntwice(4)\nlet y = 1 // @after\n"
+    p = write_program("twice.js", lines)
+    dbg.data("start", p.name, "-b", "twice.js:2", "-b", p.at("after"))
+
+    report = dbg.data("finish")
+
+    assert (place(report), report["returned"]["text"]) == (p.at("after"), "8")
+
+
 _CONSTRUCTORS = """\
 class Base {
   constructor(n) {
@@ -105,3 +115,74 @@ def test_finish_of_a_constructor_tells_the_object(dbg, write_program):
     # The object is its derived class's, which goes on making it.
     dbg.data("start", p.name, "-b", p.at("base"))
     assert dbg.data("finish")["returned"]["text"] == "Derived {n: 3}"
+
+
+_ASYNC = """\
+let done = 0;
+const sleep = (ms, v) => new Promise((r) => setTimeout(r, ms, v));
+async function handle(id, ms) {
+  let sum = 0; // @handle
+  await sum;
+  for (let i = 0; i < 300000; i++) {
+    sum += i % 2;
+  }
+  for (const each of [sleep(1, 1), 2]) sum += await each;
+  const got = add(await sleep(ms, id),
+    await sleep(1, 1));
+  done += 1;
+  return got; // @return
+}
+function add(a, b) {
+  return a + b;
+}
+async function short(id) {
+  await sleep(1, id); // @short
+}
+async function awaits() {
+  const got = await handle(5, 1);
+  console.log("awaited", got); // @awaits
+}
+function runs() {
+  const n = 7; // @runs
+  return n * 6; // @product
+}
+setTimeout(() => { try { throw new Error("other"); } catch {} }, 3);
+handle(1, 40);
+handle(2, 5);
+const poll = setInterval(async () => {
+  if (done < 2) return;
+  clearInterval(poll);
+  await awaits();
+  setTimeout(short, 1, 1);
+  setTimeout(runs, 50);
+}, 1);
+"""
+
+
+def test_finish_follows_one_call_of_an_async_function_to_its_end(dbg, write_program):
+    p = write_program("calls.js", _ASYNC)
+    dbg.data("start", p.name, "-b", p.at("handle"), "-b", p.at("short"), "-b", p.at("runs"))
+    dbg.data("breakpoint", "disable", "1")
+
+    # Nothing awaits it, and another call of the function returns before it does.
+    report = dbg.data("finish")
+    assert (place(report), report["returned"]["text"]) == (p.at("return"), "Promise {2}")
+    assert texts(report)["id"] == "1"
+
+    dbg.data("breakpoint", "enable", "1")
+    assert place(dbg.data("continue")) == p.at("handle")
+    report = dbg.data("finish")
+    assert (place(report), report["returned"]["text"]) == (p.at("awaits"), "Promise {6}")
+    assert texts(report)["got"] == "6"
+    # Nothing awaits this one, and nothing says so before it returns: no step ends elsewhere.
+    assert place(dbg.data("continue")) == p.at("short")
+    assert place(dbg.data("finish")) == p.at("runs")
+
+
+def test_finish_of_a_function_that_the_runtime_calls_ends_at_its_return(dbg, write_program):
+    p = write_program("calls.js", _ASYNC)
+    dbg.data("start", p.name, "-b", p.at("runs"))
+
+    report = dbg.data("finish")
+
+    assert (place(report), report["returned"]["text"]) == (p.at("product"), "42")

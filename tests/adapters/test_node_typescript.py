@@ -10,8 +10,8 @@ import pytest
 
 from harness import programs
 from harness.compilers import TYPESCRIPT_MODULES
-from harness.needs import give_up
 from harness.reports import frame_of, place, printed, shown, texts
+from harness.requirements import give_up
 
 LIB = """export interface Item { name: string; price: number }
 
@@ -179,6 +179,15 @@ def test_a_source_is_started_by_the_loader_of_its_project(dbg, project, sources,
     failed = dbg.data("start", "src/main.ts")
     assert (shown(failed), texts(failed)["n"]) == ("main.ts:1", "7")
 
+    # The entry is the program's, not the loader's, and in no function of it.
+    entered = dbg.data("start", "src/main.ts", "--stop-on-entry")
+    assert entered["stop"]["reason"] == "entry"
+    assert place(entered).startswith("main.ts:")
+    assert "n" not in texts(entered)
+    while shown(entered) == "main.ts:1":
+        entered = dbg.data("next")
+    assert shown(entered) == "main.ts:2"
+
 
 GUARDS = """function check(n: number): boolean {
   return n > 90; // @check
@@ -208,7 +217,7 @@ half(twice(4));
 
 
 def test_a_line_behind_a_guard_is_stopped_at_in_code_without_blanks(dbg, project):
-    """tsx writes `if(n<0)return;n++`, where V8 takes the two for one place."""
+    """tsx writes `if(n<0)return;n++`, where V8 has one location for both."""
     (project / "node_modules").symlink_to(TYPESCRIPT_MODULES)
     guards = programs.write("guards.ts", GUARDS, project)
     (project / "package.json").write_text('{"type": "module"}')
@@ -288,7 +297,7 @@ def test_variables_of_a_minified_bundle_have_the_names_of_the_source(dbg, projec
     assert {"price": "20", "rate": "10", "sum": "0"}.items() <= texts(report).items()
     assert dbg.data("print", "price + sum")["value"]["text"] == "20"
     dbg.data("set", "sum", "100")
-    # To the reader of the source `n` is no variable at all.
+    # In the source `n` is not a variable.
     assert "minified name of `price`" in dbg("print", "n").err
     assert texts(dbg.data("next"))["sum"] == "120"
 

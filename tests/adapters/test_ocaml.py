@@ -38,7 +38,7 @@ def test_running_backwards_ends_at_the_breakpoint_that_was_passed_last(dbg, samp
     first = dbg.data("reverse-continue")
     assert first["stop"]["reason"] == "entry"
     assert dbg.error("reverse-continue")["message"] == "this is the beginning of the program."
-    # What it prints when it runs again it had printed before; what it prints anew is told.
+    # What it prints when it runs again it had printed before; new output is reported.
     assert printed(dbg.data("output", "--all")) == "adding\n"
     dbg.data("breakpoint", "remove", "--all")
     assert dbg.data("continue")["exit"]["code"] == 3
@@ -103,7 +103,7 @@ def test_names_come_from_the_program_and_expressions_are_worked_out(dbg, project
     assert worth("numbers.(1) / 3") == "6"
     assert worth("Inner.depth - 10") == "-5"
     assert worth("!who.tags") == '["a"; "b"]'
-    # Of words like these the debugger itself would die.
+    # Arguments like these would end the debugger itself.
     for wrong in ("text +", "List.length each", "let x = 1 in x"):
         assert dbg.error("print", wrong)["code"] == "evaluation"
     assert place(dbg.data("next")) == p.at("second")

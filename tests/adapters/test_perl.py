@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import facts
+from harness import waits
 from harness.reports import frame_of, functions, place, printed, texts, values
 
 _SHAPES = r"""
@@ -22,6 +22,7 @@ my %stock = (pen => 3, ink => [1, { deep => 'yes' }], "two words" => undef);
 my $price = bless { amount => 5, unit => "EUR\n" }, 'Money';
 tie my $meter, 'Meter';
 my ($text, $number, $float, $nothing, $truth) = ("42", 42, 2.5, undef, 1 == 1);
+my ($sum, $exact) = (0.1 + 0.2, 2**53);
 my $loop = { name => 'self' };
 $loop->{me} = $loop;
 my $matcher = qr/(\w+)-(\d+)/i;
@@ -53,7 +54,7 @@ def test_what_is_looked_at_is_shown_as_perl_writes_it_and_nothing_of_it_runs(dbg
     p = write_program("shapes.pl", _SHAPES)
     report = dbg.data("start", p.name, "-b", "inner", "-b", p.at("matched"), "-b", p.at("each"))
 
-    # Nobody has taken its argument yet.
+    # Its argument has not been shifted yet.
     assert values(report)["_"]["text"] == "(45)"
     [stack] = dbg.data("backtrace")["stacks"]
     assert functions(stack) == ["inner", "__ANON__", "<main>"]
@@ -69,6 +70,7 @@ def test_what_is_looked_at_is_shown_as_perl_writes_it_and_nothing_of_it_runs(dbg
     assert shown["price"] == r'Money {amount => 5, unit => "EUR\n"}'
     assert shown["meter"] == "tied Meter"
     assert (shown["text"], shown["number"], shown["float"]) == ("'42'", "42", "2.5")
+    assert (shown["sum"], shown["exact"]) == ("0.30000000000000004", "9007199254740992")
     assert shown["loop"] == "{me => HASH(…), name => 'self'}"
     assert shown["matcher"] == r"qr/(\w+)-(\d+)/i"
     assert (shown["nothing"], shown["truth"]) == ("undef", "1")
@@ -171,7 +173,7 @@ def test_a_breakpoint_does_not_cut_short_what_the_program_waits_for(dbg, write_p
         "$got //= qq(nothing: $!); # @got\nprint qq(got $got\\n);\n",
     )
     dbg.data("start", p.name, "--no-wait", code=0)
-    facts.wait_until(lambda: "ready" in printed(dbg.data("output", "--all")), "it waits")
+    waits.wait_until(lambda: "ready" in printed(dbg.data("output", "--all")), "it waits")
 
     added = dbg.data("break", p.at("got"))["breakpoint"]
     dbg.data("input", "1234")
@@ -179,6 +181,38 @@ def test_a_breakpoint_does_not_cut_short_what_the_program_waits_for(dbg, write_p
     assert added["state"] == "pending"
     assert texts(dbg.data("await"))["got"] == "5"
     assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_a_program_that_does_not_stop_shows_its_stack_and_is_not_disturbed(dbg, write_program):
+    p = write_program(
+        "busy.pl",
+        "use strict;\nuse Time::HiRes qw(time sleep);\n"
+        "sub spin {\n    my ($word) = @_;\n    my $n = 0;\n"
+        "    until (-e 'go') {\n        $n += $_ for 1 .. 1000;\n    }\n"
+        "    return $word;\n}\n"
+        "print spin('job'), qq(\\n);\n"
+        "my $begin = time;\nsleep 3;\n"
+        "print time - $begin >= 3 ? 'whole' : 'cut', qq(\\n);\n",
+    )
+
+    def seen() -> object:
+        report = dbg.data("await", "-t", "0.1", code=124)
+        return report["stacks"] and report["stacks"][0]
+
+    dbg.data("start", p.name, "--no-wait", code=0)
+    stack = waits.wait_until(seen, "its stack is shown")
+    assert [frame["function"] for frame in stack["frames"]] == ["spin", "<main>"]
+    assert {"$word": "'job'"}.items() <= {
+        each["name"]: each["text"] for each in stack["values"]["0"]
+    }.items()
+    (p.path.parent / "go").touch()
+
+    waits.wait_until(
+        lambda: "waits in a system call" in str(dbg.data("await", "-t", "0.1", code=124)["notes"]),
+        "it is reported as waiting",
+    )
+    ended = dbg.data("await")
+    assert (printed(ended, "stdout").split()[-1], ended["exit"]["code"]) == ("whole", 0)
 
 
 def test_a_watched_variable_stops_where_it_changes_and_when_it_is_gone(dbg, sample):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from harness import facts
+from harness import waits
 from harness.programs import write
 from harness.reports import bare, frame_of, functions, place, printed, texts
 
@@ -23,6 +27,19 @@ def test_only_an_exception_that_nobody_catches_stops_the_program(dbg, sample):
     assert printed(report, "stdout") == "260 1\n"
     ended = dbg.data("continue")
     assert ended["exit"]["code"] == 255
+
+
+def test_parameters_of_a_closure_are_not_denied_where_xdebug_does_not_tell_them(dbg, project):
+    text = (
+        "<?php\nfunction call(callable $do) {\n    throw new LogicException('x');\n}\n"
+        "call(fn($q) => $q); // @call\n"
+    )
+    p = write("closures.php", text, project)
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["exception"]["type"] == "LogicException"
+    assert texts(report)["do"] == "Closure"
 
 
 def test_exceptions_of_a_type_stop_where_they_are_thrown(dbg, sample):
@@ -57,6 +74,8 @@ def test_a_value_is_written_as_php_writes_it_and_opens(dbg, sample):
     assert seen["odd"] == '"a\\x00b\\x80\\n"'
     assert seen["counts"] == '["x" => 1]'
     assert seen["half"] == "Closure($cents)"
+    nested = dbg.data("print", "[[Currency::EUR]]")["value"]["text"]
+    assert nested in ("[[Shop\\Currency::EUR]]", "[[Shop\\Currency::…]]"), "never a wrong case"
     assert seen["cart"] == (
         'Shop\\Cart {secret: 7, lines: ["pen" => 120, "pad" => 400], name: "first", '
         "currency: Shop\\Currency::EUR}"
@@ -71,6 +90,29 @@ def test_a_value_is_written_as_php_writes_it_and_opens(dbg, sample):
     assert dbg.data("print", "Cart::$made + 1")["value"]["text"] == "2"
     assert dbg.error("print", "$nope + 1")["message"].startswith("Undefined variable $nope")
     assert "ParseError" in dbg.error("print", "1 +")["message"]
+
+
+def test_a_float_has_all_its_digits_and_the_program_s_own_stay_as_they_are(dbg, project):
+    text = (
+        "<?php\nfunction third(float $x) {\n    $y = [$x]; // @third\n    return $x;\n}\n"
+        "$sum = 0.1 + 0.2;\n$again = third($sum);\necho $sum, ini_get('precision');\n"
+    )
+    p = write("floats.php", text, project)
+    dbg.data("break", f"{p.name}:4", "--log", "{$x}")
+    exact = "0.30000000000000004"
+
+    assert texts(dbg.data("start", p.name, "-b", p.at("third")))["x"] == exact
+    assert dbg.data("print", "$x")["value"]["text"] == exact
+    assert dbg.data("print", "$x * 1")["value"]["text"] == exact
+    assert dbg.data("print", '"$x"')["value"]["text"] == '"0.3"'
+    dbg.data("up")
+    assert dbg.data("print", "$sum == 0.3")["value"]["text"] == "false"
+    dbg.data("down")
+    report = dbg.data("finish")
+    assert report["returned"]["text"] == exact
+    assert exact in printed(report, "log")
+    assert dbg.data("eval", "ini_set('precision', '6')")["value"]["text"] == '"14"'
+    assert printed(dbg.data("continue"), "stdout") == "0.36"
 
 
 def test_an_outer_frame_evaluates_with_its_own_variables(dbg, sample):
@@ -162,7 +204,7 @@ def test_a_program_is_left_running(dbg, sample):
     dbg.data("detach")
 
     try:
-        assert facts.state_of(report["pid"]) in ("R", "S")
+        assert waits.state_of(report["pid"]) in ("R", "S")
     finally:
         os.kill(report["pid"], signal.SIGKILL)
 
@@ -202,6 +244,61 @@ def test_what_is_thrown_in_a_fiber_may_be_caught_by_who_resumes_it(dbg, project)
     assert report["stop"]["exception"]["message"] == "again"
 
 
+def test_a_breakpoint_on_a_generator_is_hit_where_it_begins_and_steps_go_over_it(dbg, project):
+    text = (
+        "<?php\nfunction gen($n) {\n    $x = $n; // @gen\n    yield $x;\n    yield $x + 1;\n}\n"
+        "function main() {\n    $values = gen(3);\n    foreach ($values as $value) {\n"
+        "        $seen = $value; // @seen\n    }\n    return $seen; // @end\n}\nmain();\n"
+    )
+    p = write("generator.php", text, project)
+
+    report = dbg.data("start", p.name, "-b", "gen")
+
+    assert place(report) == p.at("gen")
+    dbg.data("next")
+    assert [place(dbg.data("next")) for _ in range(3)] == [
+        p.at("seen"),
+        p.at("seen"),
+        p.at("end"),
+    ]
+    assert dbg.data("continue")["exit"]["code"] == 0
+    [entry] = dbg.data("breakpoint", "list")["breakpoints"]
+    assert entry["hits"] == 1
+
+
+def test_a_program_that_waits_for_input_promises_no_pause_that_does_not_come(dbg, project):
+    p = write("waits.php", "<?php\n$line = fgets(STDIN);\n", project)
+
+    report = dbg.data("start", p.name, "--timeout", "2", code=124)
+
+    assert "only when that call returns" in str(report["notes"])
+    assert dbg.data("pause", "--timeout", "1", code=124)["state"] == "running"
+    dbg.data("input", "x\n")
+    assert dbg.data("await")["state"] in ("stopped", "terminated")
+
+
+def test_each_finish_leaves_one_more_function_with_its_value(dbg, project):
+    text = (
+        "<?php\nfunction one($n) {\n    $x = two($n) + 1; // @one\n    return $x * 10;\n}\n"
+        "function two($n) {\n    $y = three($n); // @two\n    $y += 1;\n    return $y;\n}\n"
+        "function three($n) {\n    return four($n); // @three\n}\n"
+        "function four($n) {\n    return $n; // @four\n}\necho one(5);\n"
+    )
+    p = write("nested.php", text, project)
+    dbg.data("start", p.name, "-b", p.at("four"))
+
+    left = [dbg.data("finish") for _ in range(3)]
+    assert [(place(each), each["returned"]["text"]) for each in left] == [
+        (p.at("three"), "5"),
+        (p.at("two"), "5"),
+        (p.at("one"), "6"),
+    ]
+    dbg.data("restart")
+    dbg.data("frame", 2)
+    selected = dbg.data("finish")
+    assert (place(selected), selected["returned"]["text"]) == (p.at("one"), "6")
+
+
 def test_finish_of_a_function_that_throws_claims_no_value(dbg, project):
     text = (
         "<?php\nfunction bad($n) {\n    $n += 1; // @bad\n    throw new Exception('no');\n}\n"
@@ -230,4 +327,61 @@ def test_a_crash_of_the_debugger_at_a_stop_is_not_told_as_the_program_s(dbg, pro
         assert report["stop"]["exception"]["message"] == "full"
     else:
         assert report["exit"]["signal"] == "SIGSEGV"
-        assert "stood still" in report["exit"]["reason"]
+        assert "was stopped" in report["exit"]["reason"]
+
+
+def test_each_request_of_a_server_stops_at_the_breakpoints(dbg, project):
+    text = (
+        "<?php\n"
+        "$name = $_GET['name'];\n"
+        "if ($name === 'bad') { throw new LogicException('no'); } // @bad\n"
+        "echo strtoupper($name); // @echo\n"
+    )
+    p = write("router.php", text, project)
+    port = waits.free_port()
+    dbg.data("start", "php", "-S", f"127.0.0.1:{port}", p.name, "-b", p.at("echo"), "--no-wait")
+    waits.wait_until(lambda: _accepts(port), "the server listens")
+    with ThreadPoolExecutor(4) as requests:
+
+        def get(name):
+            return requests.submit(_get, f"http://127.0.0.1:{port}/?name={name}")
+
+        first = get("ann")
+        assert texts(dbg.data("await"))["name"] == '"ann"'
+        second = get("bob")
+        dbg.data("set", "$name", '"eve"')
+        # The next request waits until this one has ended.
+        assert texts(dbg.data("continue"))["name"] == '"bob"'
+        assert first.result() == "EVE"
+        dbg.data("continue", "--no-wait")
+        assert second.result() == "BOB"
+        # Between two requests nothing can be paused, and breakpoints can be changed.
+        assert "request" in dbg.error("pause")["message"]
+        dbg.data("break", p.at("echo"), "--condition", "$name === 'zed'")
+        assert get("joe").result() == "JOE"
+        third = get("zed")
+        assert texts(dbg.data("await"))["name"] == '"zed"'
+        dbg.data("continue", "--no-wait")
+        assert third.result() == "ZED"
+        get("bad")
+        failed = dbg.data("await")
+        assert (place(failed), failed["stop"]["exception"]["message"]) == (p.at("bad"), "no")
+        dbg.data("continue", "--no-wait")
+        assert get("kim").result() == "KIM"
+        pid = dbg.data("status")["sessions"][0]["pid"]
+        dbg.data("detach")
+        assert get("zed").result() == "ZED"
+        os.kill(pid, signal.SIGTERM)
+
+
+def _get(url):
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return str(error.code)
+
+
+def _accepts(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

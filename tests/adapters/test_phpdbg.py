@@ -39,7 +39,7 @@ def test_the_stack_and_the_values_are_the_program_s_own(dbg, sample):
     dbg.data("up")
     assert dbg.data("print", "$cart->name . count($rows)")["value"]["text"] == '"first3"'
     assert dbg.data("set", "$refused", "41")["value"]["text"] == "41"
-    # phpdbg dies of being asked for the frame of a file.
+    # phpdbg crashes when the frame of a file is requested.
     assert texts(dbg.data("frame", 2))["odd"] == '"a\\x00b\\x80\\n"'
     assert dbg.data("print", "strlen($odd) + 1")["value"]["text"] == "6"
     dbg.data("breakpoint", "remove", 1)
@@ -70,3 +70,63 @@ def test_a_line_that_phpdbg_cannot_read_is_not_sent(dbg, sample):
     assert "longer" in dbg.error("print", "strlen('" + "x" * 600 + "')")["message"]
 
     assert dbg.data("print", "$total")["value"]["text"] == "0"
+
+
+def test_a_line_is_hit_once_in_a_pass_however_many_calls_it_makes(dbg, project):
+    text = (
+        "<?php\n"
+        "class Bag { function __get($name) {\n"
+        "    return 1; // @get\n"
+        "} }\n"
+        "function twice($x) {\n"
+        "    return $x * 2; // @twice\n"
+        "}\n"
+        "$bag = new Bag;\n"
+        "$unnamed = new class { public int $v = 5; };\n"
+        "$held = new SplObjectStorage; $held[$bag] = 'x';\n"
+        "foreach ([1, 2, 3] as $x) { // @loop\n"
+        "    $y = twice($x) + twice($bag->size) + $bag->size; // @calls\n"
+        "    echo $y, PHP_EOL;\n"
+        "}\n"
+    )
+    p = write("calls.php", text, project)
+    dbg.data("break", p.at("calls"), "--log", "x={$x}")
+    dbg.data("break", p.at("calls"), "--hit-count", 2)
+
+    report = dbg.data("start", p.name, "-b", p.at("loop"))
+
+    assert place(report) == p.at("loop")
+    seen = texts(report)
+    assert seen["unnamed"] == "class@anonymous {v: 5}"
+    assert seen["held"] == "SplObjectStorage {storage: [array(2)]}"
+    report = dbg.data("continue")
+    assert (place(report), printed(report, "log")) == (p.at("loop"), "x=1\n")
+    report = dbg.data("continue")
+    assert (place(report), texts(report)["x"]) == (p.at("calls"), "2")
+    assert place(dbg.data("next")) != p.at("calls")
+    dbg.data("breakpoint", "remove", 3)
+    ended = dbg.data("continue")
+    assert ended["exit"]["code"] == 0
+    assert printed(ended, "log") == "x=3\n"
+
+
+def test_a_closure_on_its_caller_s_line_stops_or_the_breakpoint_says_that_it_does_not(dbg, project):
+    text = (
+        "<?php\n"
+        "function apply($do) {\n"
+        "    return $do(1);\n"
+        "}\n"
+        "$one = apply(fn($x) => $x + 1); // @own\n"
+        "$two = array_map(fn($x) => $x + 1, [1]); // @built\n"
+        "echo $one;\n"
+    )
+    p = write("closures.php", text, project)
+
+    report = dbg.data("start", p.name, "-b", p.at("own"))
+
+    assert frame_of(report)["function"] == "{main}"
+    assert frame_of(dbg.data("continue"))["function"] == "{closure}"
+    added = dbg.data("break", p.at("built"))["breakpoint"]
+    assert "built-in function" in added["message"]
+    assert place(dbg.data("continue")) == p.at("built")
+    assert dbg.data("continue")["exit"]["code"] == 0

@@ -8,7 +8,7 @@ import pytest
 
 from harness.reports import bare, changes, frame_of, functions, place, printed, texts, values
 
-# --- the caller's Python, place and environment --------------------------------------------------
+# --- the caller's Python, directory and environment -----------------------------------------------
 
 
 def test_the_program_runs_with_the_interpreter_directory_and_environment_of_the_caller(
@@ -161,7 +161,7 @@ def test_objects_are_shown_by_what_they_hold(dbg, program):
 
     answer = dbg("locals")
 
-    assert "owner='Ada'" in answer.out or "owner = 'Ada'" in answer.out
+    assert "owner='Ada'" in answer.out
     assert "Item(name='pen', count=2, tags=['blue', 'new'])" in answer.out
     assert dbg("print", "account.balance").out == "account.balance = 15\n"
 
@@ -222,7 +222,7 @@ def test_values_that_fight_back_harm_nobody(dbg, program):
     assert place(report) == p.at("here")
     seen = texts(report)
     assert seen["before"] == "1"
-    assert "no repr today" in seen["raises"] or "Raises" in seen["raises"]
+    assert seen["raises"] == "Raises()"  # its __repr__ did not run
     assert dbg.data("print", "before + after")["value"]["text"] == "3"
     assert dbg("print", "endless").code in (0, 1)
     ended = dbg.data("continue")
@@ -369,7 +369,7 @@ def test_a_condition_that_cannot_be_parsed_is_refused_at_once(dbg, program):
 
     error = dbg.error("break", p.at("loop"), "-c", "number ==")
 
-    assert "number ==" in error["message"] or "syntax" in error["message"].lower()
+    assert "number ==" in error["message"]
 
 
 def test_a_message_that_cannot_be_parsed_is_refused_at_once(dbg, program):
@@ -405,12 +405,12 @@ def test_a_breakpoint_follows_its_line_that_an_edit_moved(dbg, write_program):
 
     path.write_text("# edited\n" + source)
     again = dbg.data("restart")
-    assert "breakpoint 1 goes with its line to total.py:4" in again["notes"]
+    assert "breakpoint 1 moved with its line to total.py:4" in again["notes"]
     assert again["stop"]["frame"]["line"] == 4
     assert not dbg.data("restart")["notes"]
 
     path.write_text("# edited\n" + source.replace("len(rows)", "sum(rows)"))
-    assert not dbg.data("restart")["notes"], "a line that was edited in its place is still it"
+    assert not dbg.data("restart")["notes"], "a line that was edited in place is still the same"
 
     dbg.data("breakpoint", "remove", "--all")
     path.write_text(source)
@@ -420,5 +420,5 @@ def test_a_breakpoint_follows_its_line_that_an_edit_moved(dbg, write_program):
     dbg.data("break", "total.py:3", "--text", "result +=")
     path.write_text("# edited\n" + path.read_text())
     report = dbg.data("restart")
-    assert report["notes"] == ["breakpoint 2 goes with its line to total.py:4"]
+    assert report["notes"] == ["breakpoint 2 moved with its line to total.py:4"]
     assert place(report) == "total.py:4"

@@ -1,4 +1,4 @@
-"""Joining a Python program that runs already: nothing of it is changed, and it goes on after."""
+"""Attach to a running Python program: it is not changed, and continues afterwards."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import sys
 
 import pytest
 
-from freezeframe.backends.dap.adapters.debugpy import joining
+from freezeframe.backends.dap.adapters.debugpy import attach
 from freezeframe.errors import LaunchFailed
-from harness import facts
+from harness import waits
 from harness.reports import frame_of, place
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="apt-get install gdb")
 
-#: tells at each turn what it sees of itself; names that an injected script could trample on
+#: writes at each turn what it sees of itself; names that an injected script could trample on
 LIVING = """\
 import os
 import sys
@@ -56,7 +56,7 @@ def living(dbg, write_program, project, debugger):
             [debugger.interpreter.path, p.name], cwd=project, env=dbg.env, stderr=stderr
         )
     try:
-        facts.wait_for_file(project / "told.txt", "]")
+        waits.wait_for_file(project / "told.txt", "]")
         yield p, process
     finally:
         process.kill()
@@ -73,7 +73,7 @@ def told(project, *, after=-1):
             return None
         return (turn, seen) if turn > after else None
 
-    return facts.wait_until(look, "the program goes on")
+    return waits.wait_until(look, "the program goes on")
 
 
 @needs_gdb
@@ -90,7 +90,7 @@ def test_a_program_that_was_joined_and_left_is_as_it_was(dbg, living, project):
     _, after = told(project, after=turn + 5)
     assert after == before
     assert (project / "stderr.txt").read_text() == ""
-    facts.wait_until(
+    waits.wait_until(
         lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 1, "the debugger's threads are gone"
     )
 
@@ -99,7 +99,7 @@ def test_a_program_that_was_joined_and_left_is_as_it_was(dbg, living, project):
     dbg.data("detach")
     # A line that is reached for the first time when the debugger has gone.
     (project / "stop").touch()
-    assert process.wait(facts.PATIENCE_S) == 0, (project / "stderr.txt").read_text()
+    assert process.wait(waits.PATIENCE_S) == 0, (project / "stderr.txt").read_text()
 
 
 @needs_gdb
@@ -118,7 +118,7 @@ def test_children_of_a_program_that_is_joined_again_are_followed(
     )
     process = subprocess.Popen([debugger.interpreter.path, p.name], cwd=project, env=dbg.env)
     try:
-        facts.wait_for_file(project / "started")
+        waits.wait_for_file(project / "started")
         dbg.data("attach", process.pid)
         dbg.data("detach")
 
@@ -174,7 +174,7 @@ def test_a_program_that_is_debugged_already_is_not_taken_away(dbg, living):
 def test_a_process_that_is_stopped_by_a_signal_is_refused_with_the_way_out(dbg, living):
     _, process = living
     process.send_signal(signal.SIGSTOP)
-    facts.wait_until(lambda: facts.state_of(process.pid) == "T", "it stands still")
+    waits.wait_until(lambda: waits.state_of(process.pid) == "T", "it is stopped")
 
     error = dbg.error("attach", process.pid)
 
@@ -199,7 +199,7 @@ def test_without_gdb_the_answer_is_how_to_install_it(dbg, living, project, debug
 def test_a_process_without_python_is_refused_before_it_is_touched(dbg):
     sleeping = subprocess.Popen(["sleep", "100"], env=dbg.env)
     try:
-        facts.wait_until(
+        waits.wait_until(
             lambda: "sleep" in os.readlink(f"/proc/{sleeping.pid}/exe"), "it is sleep by now"
         )
         error = dbg.error("attach", sleeping.pid, "--adapter", "debugpy")
@@ -230,7 +230,7 @@ def test_a_system_that_forbids_joining_is_named_with_the_fix(tmp_path, scope, ui
     file.write_text(f"{scope}\n")
 
     with pytest.raises(LaunchFailed, match=f"ptrace_scope is {scope}") as caught:
-        joining._check_yama(1, uid, str(file))
+        attach._check_yama(uid, str(file))
 
     assert caught.value.next == next
 
@@ -240,4 +240,4 @@ def test_a_system_that_allows_joining_raises_nothing(tmp_path, scope, uid):
     file = tmp_path / "ptrace_scope"
     file.write_text(scope)
 
-    joining._check_yama(1, uid, str(file))
+    attach._check_yama(uid, str(file))

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from harness import facts
+from harness import waits
 from harness.reports import Data
 
 IDLE = """\
@@ -43,11 +43,22 @@ def test_a_deadlock_is_shown_although_nothing_can_be_stopped(dbg, program):
         }
         return found.items() >= wanted.items()
 
-    facts.wait_until(seen, "both threads wait for each other")
+    waits.wait_until(seen, "both threads wait for each other")
     text = dbg("await", "--timeout", "0.1").out
     assert "thread 1 (MainThread), in threading.Thread.join:" in text
     assert f"{p.at('main')} in <module>" in text
     assert "next: dbg await or dbg pause" in text
+
+    seen = dbg.data("backtrace", "--locals")
+    assert seen["running"]
+    lines = {f"deadlock.py:{own(stack)['line']}" for stack in seen["stacks"]}
+    assert lines >= {p.at("first"), p.at("second"), p.at("main")}
+    numbers = {stack["thread"]["name"]: stack["thread"]["id"] for stack in seen["stacks"]}
+    listed = dbg.data("threads")["threads"]
+    assert {each["name"]: each["id"] for each in listed} == numbers
+    found = {each["name"]: f"deadlock.py:{each['frame']['line']}" for each in listed}
+    assert found["first"] == p.at("first")
+    assert dbg("tasks").out == dbg("threads").out
 
 
 def test_an_idle_event_loop_shows_its_tasks_and_what_each_awaits(dbg, write_program):
@@ -58,7 +69,7 @@ def test_an_idle_event_loop_shows_its_tasks_and_what_each_awaits(dbg, write_prog
         return [task for task in report["tasks"] if task["state"] == "waiting"]
 
     dbg("start", p.name, "--no-wait")
-    facts.wait_until(lambda: len(seen()) == 3, "every task waits")
+    waits.wait_until(lambda: len(seen()) == 3, "every task waits")
     parent, first, second = seen()
     assert (parent["name"], parent["awaits"]) == ("Task-1", "asyncio.TaskGroup.__aexit__")
     for task, name in ((first, "worker-0"), (second, "worker-1")):
@@ -104,6 +115,9 @@ def test_a_repr_that_is_blocked_in_c_keeps_no_other_value_from_being_shown(dbg, 
     # The main thread can be woken.
     assert "KeyboardInterrupt" in dbg.data("print", "stuck")["value"]["text"]
     assert dbg.data("print", "n")["value"]["text"] == "5"
+    for endless in ("any(0 for _ in iter(int, 1))", "__import__('time').sleep(50)"):
+        error = dbg.error("print", endless)
+        assert error["message"] == "it took longer than 1 s and was interrupted."
 
     dbg.data("continue")
     error = dbg.error("print", "stuck")
@@ -122,9 +136,9 @@ def test_an_interpreter_whose_lock_is_held_in_c_is_said_not_to_answer(dbg, write
 
     def seen() -> list[str]:
         report = dbg.data("await", "--timeout", "0.1")
-        # Before it holds the lock it tells where it is.
+        # Before it holds the lock it reports its stacks.
         return [] if report["stacks"] else report["notes"]
 
-    (note,) = facts.wait_until(seen, "the lock is held")
+    (note,) = waits.wait_until(seen, "the lock is held")
     assert "does not answer: code in C may hold the GIL" in note
     assert f"gdb -p {pid}" in note

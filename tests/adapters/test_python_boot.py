@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import runpy
 import shutil
 import socket
 import subprocess
@@ -62,6 +63,24 @@ def test_a_child_with_an_empty_environment_prints_what_it_prints_alone(dbg, writ
     assert out.count("stderr=''") == 2
 
 
+def test_the_code_of_a_child_is_shown_and_run_as_it_was_given(dbg, write_program):
+    """Python 3.13 shows it in tracebacks; what is put before it is not the program's."""
+    names = runpy.run_path(str(Path(debugpy_adapter.__file__).with_name("code_agent.py")))
+    given = "from __future__ import annotations; ä = 1; raise KeyError(ä)\n"
+    future, rest = names["split_behind_future"](given)
+    line = f"{future}{names['BEGINS']}'' if 1 else ''{names['ENDS']}{rest}"
+    compile(line, "<string>", "exec")
+    assert names["user_part"](line).lstrip() == given
+    assert len(names["user_part"](line).encode()) == len(line.encode())
+
+    code = "from __future__ import annotations; import traceback; traceback.print_stack()"
+    run = f"subprocess.run([sys.executable, '-c', {code!r}], capture_output=True).stderr"
+    parent = write_program("parent.py", f"import subprocess, sys\nprint({run})\n")
+    shown = printed(dbg.data("start", parent.name))
+    assert shown.startswith('b\'  File "<string>", line 1, in <module>\\n')
+    assert "compile" not in shown
+
+
 @pytest.mark.own_daemon
 def test_debugpy_is_compiled_once_for_an_interpreter_that_keeps_no_bytecode(dbg, write_program):
     spec = importlib.util.find_spec("debugpy")
@@ -90,9 +109,9 @@ def test_debugpy_is_compiled_once_for_an_interpreter_that_keeps_no_bytecode(dbg,
 
 def test_a_child_whose_debugger_leaves_before_it_says_anything_runs(write_program):
     p = write_program("plain.py", "import sys\nprint('ran', sys.argv[1:])\nsys.exit(3)\n")
-    probes = os.path.dirname(debugpy_adapter.__file__)
+    agents = os.path.dirname(debugpy_adapter.__file__)
     package = os.path.dirname(debugpy.__file__)
-    words = [os.path.join(probes, "child_probe", "pydevd.py"), "--freezeframe-cache="]
+    words = [os.path.join(agents, "child_agent", "pydevd.py"), "--freezeframe-cache="]
     words += [f"--freezeframe-package={package}", "--multiprocess", "--json-dap-http"]
     with socket.create_server(("127.0.0.1", 0)) as listener:
         words += ["--client", "127.0.0.1", "--port", str(listener.getsockname()[1])]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.facts import wait_for_file
 from harness.reports import place, printed, texts
+from harness.waits import wait_for_file
 
 METHODS = ["fork", "spawn", "forkserver"]
 
@@ -206,7 +206,7 @@ def starter(write_program):
         "import os, sys\n"
         "from helper import work\n"
         "print(sys.argv, work(3), 'sitecustomize' in sys.modules, flush=True)\n"
-        "print([each for each in sys.path if 'probe' in each or 'debugpy' in each])\n"
+        "print([each for each in sys.path if 'agent' in each or 'debugpy' in each])\n"
         "print([name for name in os.environ if 'PYTHONPATH' in name or 'CHILD' in name])\n"
         "sys.exit(4)\n",
     )

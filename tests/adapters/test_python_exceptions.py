@@ -1,11 +1,11 @@
-"""Exceptions of Python programs: told as Python tells them, and stopped at by type."""
+"""Exceptions of Python programs: reported as Python does, and stopped at by type."""
 
 from __future__ import annotations
 
 import pytest
 
 from freezeframe.backends.dap.adapters.debugpy import exceptions
-from harness.reports import place
+from harness.reports import place, shown
 
 CHAINED = """\
 def low(x):
@@ -70,13 +70,31 @@ def test_a_chained_exception_names_its_causes_and_the_stack_is_the_program_s(dbg
 
 
 def stops(dbg, *first):
-    """Every stop until the program ends, as (place, type of the exception)."""
+    """Every stop until the program ends, as (location, type of the exception)."""
     seen = []
     report = dbg.data("start", *first)
     while report["state"] == "stopped":
         seen.append((place(report), report["stop"]["exception"]["type"]))
         report = dbg.data("continue")
     return seen
+
+
+DEEP = """\
+import copy, threading
+nested = [threading.Lock()]
+for _ in range(40):
+    nested = [nested]
+copied = copy.deepcopy(nested)  # @copied
+"""
+
+
+def test_the_user_s_frame_is_selected_below_many_of_a_library(dbg, write_program):
+    p = write_program("deep.py", DEEP)
+
+    report = dbg.data("start", p.name)
+
+    assert "cannot pickle" in report["stop"]["exception"]["message"]
+    assert shown(report) == p.at("copied")
 
 
 def test_a_type_behind_a_filter_narrows_it_with_the_program_s_own_types(dbg, write_program):

@@ -89,7 +89,7 @@ _ENDS = sorted({interpreters()[0], interpreters()[-1]}, key=str)
 
 
 def failure(report):
-    """Return what is told of the exception that made a test fail."""
+    """Return the report of the exception that made a test fail."""
     told = report["stop"]["exception"]
     assert told["mode"] == "test-failing"
     return told["type"], told["message"]
@@ -177,3 +177,24 @@ def test_a_failing_test_of_unittest_stops_where_it_fails(dbg, write_program, int
     assert [line for line in said.splitlines() if not line.startswith("Ran ")] == [
         line for line in plain.stderr.splitlines() if not line.startswith("Ran ")
     ]
+
+
+def test_a_failing_test_stops_where_it_fails_under_pdb(dbg, write_program):
+    p = write_program("test_cart.py", PYTEST.replace("sys.gettrace() is None", "True"))
+
+    report = dbg.data("start", "--adapter", "pdb", "-m", "pytest", "-q", p.name, env=WITH_PYTEST)
+    assert (place(report), failure(report)) == (
+        p.at("assert"),
+        ("AssertionError", "assert 2 == 3"),
+    )
+    assert texts(report) == {"cart": "[1, 1]", "got": "2"}
+    report = dbg.data("continue")
+    assert (place(report), failure(report)) == (p.at("fixture"), ("KeyError", "'fixture'"))
+    assert failure(dbg.data("continue")) == ("AssertionError", "2 != 1")
+    assert failure(dbg.data("continue")) == ("SystemExit", "4")
+    assert dbg.data("continue")["exit"]["code"] == 1
+
+    p = write_program("test_unit.py", UNITTEST)
+    report = dbg.data("start", "--adapter", "pdb", "-m", "unittest", "test_unit")
+    assert failure(report) == ("AssertionError", "2 != 3")
+    assert texts(report)["got"] == "2"

@@ -51,6 +51,16 @@ double = lambda x: 2 * x  # @double
 def _scale(by, x):  # @scale
     return by * x
 triple = functools.partial(_scale, 3)
+class Command:
+    __slots__ = ("callback",)
+    def __init__(self, callback):
+        self.callback = callback
+    def __call__(self):
+        return self.callback()
+@Command  # @command
+def command():
+    return 5
+other = Command(int)
 async def main():
     await asyncio.gather(fetch(1), fetch(2))
     async for _ in stream(2):
@@ -66,6 +76,8 @@ double(2)
 double(3)
 triple(2)
 shout("x")
+other()
+command()
 asyncio.run(main())
 """
 EXPORTED = "from inner import _shout as shout\n"
@@ -118,10 +130,13 @@ def test_any_kind_of_function_is_stopped_in_once_a_call(dbg, kinds):
 def test_a_generator_breakpoint_has_a_condition_and_a_message_and_can_be_stepped_from(dbg, kinds):
     dbg("break", "fetch", "--condition", "x == 2")
     dbg("break", "generate", "--log", "from {n}")
+    dbg("break", "kinds.command")
 
     report = dbg.data("start", kinds.name)
 
-    assert place(report) == kinds.at("fetch")
+    # What a decorator made an object of: not the `__call__` that it shares with `other`.
+    assert place(report) == kinds.at("command")
+    assert place(dbg.data("continue")) == kinds.at("fetch")
     assert "from 3\n" in dbg("output", "--all").out.replace("log| ", "")
     first = int(kinds.at("fetch").partition(":")[2])
     assert place(dbg.data("next")) == f"kinds.py:{first + 1}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import facts, programs
+from harness import programs, waits
 
 PARENT = """
 import os, subprocess, sys, time
@@ -38,13 +38,13 @@ def test_a_child_that_comes_after_the_debugger_has_left_runs_by_itself(
     parent = programs.write("parent.py", PARENT, project)
     process = subprocess.Popen([*debugger.command(parent), *words], cwd=project)
     try:
-        facts.wait_for_file(project / "child.out")
+        waits.wait_for_file(project / "child.out")
         dbg.data("attach", process.pid)
         (project / "attached").touch()
-        facts.wait_for_file(project / "begun")
+        waits.wait_for_file(project / "begun")
         dbg.data("detach")
         (project / "left").touch()
-        assert facts.wait_for_file(project / "ended", "code") == "code 0"
+        assert waits.wait_for_file(project / "ended", "code") == "code 0"
         assert (project / "child.out").read_text() == "child x\n"
     finally:
         process.kill()

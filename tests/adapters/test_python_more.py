@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import facts
+from harness import waits
 from harness.reports import frame_of, place, printed, texts
 
 CHILD = """\
@@ -108,7 +108,7 @@ def two_stopped(dbg, write_program, child):
         sessions = dbg.data("sessions")["sessions"]
         return [each["name"] for each in sessions if each["state"] == "stopped"]
 
-    facts.wait_until(lambda: len(stopped()) == 2, "both children have stopped")
+    waits.wait_until(lambda: len(stopped()) == 2, "both children have stopped")
     return first, next(name for name in stopped() if name != first)
 
 
@@ -150,15 +150,15 @@ def test_a_detached_program_goes_on_starting_children(dbg, write_program, child,
         "Path('said').write_text(done.stdout + done.stderr)\n",
     )
     dbg.data("start", p.name, "--no-wait")
-    facts.wait_for_file(project / "ready")
+    waits.wait_for_file(project / "ready")
 
     dbg.data("detach")
     (project / "go").touch()
 
-    assert facts.wait_for_file(project / "said", "child") == "child 4\n"
+    assert waits.wait_for_file(project / "said", "child") == "child 4\n"
 
 
-# --- joined programs ----------------------------------------------------------------------------
+# --- attached programs --------------------------------------------------------------------------
 
 
 def test_stop_says_that_a_joined_program_runs_on(dbg, write_program, debugger, project):
@@ -169,10 +169,10 @@ def test_stop_says_that_a_joined_program_runs_on(dbg, write_program, debugger, p
     )
     living = subprocess.Popen([debugger.interpreter.path, "waits.py"], cwd=project, env=dbg.env)
     try:
-        facts.wait_for_file(project / "ready")
+        waits.wait_for_file(project / "ready")
         assert dbg.data("attach", living.pid)["state"] == "running"
         answer = dbg("stop")
-        assert "runs on" in answer.out, str(answer)
+        assert "keeps running" in answer.out, str(answer)
         assert living.poll() is None
     finally:
         (project / "end").touch()
@@ -324,3 +324,26 @@ def test_a_jump_that_cannot_be_made_is_refused_with_a_next_step(dbg, write_progr
 
     assert error["code"] == "bad-jump"
     assert error["next"]
+
+
+def test_a_program_that_closes_all_descriptors_goes_on_and_the_answer_says_so(dbg, write_program):
+    p = write_program(
+        "closes.py",
+        "import os\n"
+        "def work(n):\n"
+        "    return n + 1  # @work\n"
+        "os.closerange(3, 200)\n"
+        "files = [open(f'file{n}', 'w') for n in range(20)]\n"
+        "print(work(1), flush=True)\n"
+        "for file in files:\n"
+        "    file.write('mine')\n"
+        "    file.close()\n",
+    )
+
+    told = dbg("start", p.name, "-b", p.at("work")).out
+
+    assert "exited: code 0" in told
+    assert "err|" not in told
+    assert "closed the connection to its debugger" in told
+    # pydevd would close its socket by the number that a file of the program's has now.
+    assert {file.read_text() for file in p.path.parent.glob("file*")} == {"mine"}

@@ -1,4 +1,4 @@
-"""What is told of an exception beyond its message, held against Python's own traceback."""
+"""The report of an exception beyond its message, compared with Python's own traceback."""
 
 from __future__ import annotations
 

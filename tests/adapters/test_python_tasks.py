@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from harness.reports import changed, frame_of, place, texts
@@ -85,6 +87,33 @@ def test_a_task_s_stop_shows_who_awaits_it(dbg, tasks):
     assert seen["fetch-3"] == [("work", "Task-1", tasks.at("group")), main]
 
 
+TRIO = """\
+import trio, trio.testing
+async def wait(event):
+    await event.wait()  # @waits
+async def main():
+    event = trio.Event()
+    async with trio.open_nursery() as nursery:  # @nursery
+        nursery.start_soon(wait, event, name="waiter")
+        await trio.testing.wait_all_tasks_blocked()
+        event.set()  # @sets
+trio.run(main)
+"""
+
+
+def test_tasks_of_trio_are_listed_with_what_each_awaits(dbg, write_program):
+    program = write_program("nursery.py", TRIO)
+    # The interpreter that trio is installed for.
+    runs = ("--interpreter", sys.executable)
+    report = dbg.data("start", program.name, "-b", program.at("sets"), *runs)
+    assert frame_of(report)["task"] == "__main__.main"
+    found = {task["name"]: task for task in dbg.data("threads")["tasks"]}
+    assert list(found) == ["__main__.main", "waiter"]
+    assert found["__main__.main"]["state"] == "running"
+    assert found["waiter"]["awaits"] == "trio.Event.wait"
+    assert f"nursery.py:{found['waiter']['frame']['line']}" == program.at("waits")
+
+
 LEAVES = """\
 def inner(n):
     return 1 // n  # @inner
@@ -107,3 +136,32 @@ def test_a_function_that_an_exception_leaves_has_returned_nothing(dbg, write_pro
     assert place(report) in (p.at("call"), p.at("except"))
     assert report["returned"] is None
     assert dbg.data("finish")["returned"]["text"] == "5"
+
+
+FRAMEWORK = """\
+async def dispatch(handler, number):
+    return await handler(number)  # @awaits
+"""
+SERVICE = """\
+import asyncio, os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "site-packages"))
+import framework
+async def handle(number):
+    await asyncio.sleep(0)
+    return number * 2  # @handle
+async def main():
+    for number in (4, 5):
+        print(await asyncio.create_task(framework.dispatch(handle, number)))
+asyncio.run(main())
+"""
+
+
+def test_finish_of_a_handler_ends_in_the_coroutine_of_the_framework(dbg, write_program):
+    framework = write_program("site-packages/framework.py", FRAMEWORK)
+    p = write_program("service.py", SERVICE)
+    dbg("start", p.name, "-b", p.at("handle"))
+
+    report = dbg.data("finish")
+
+    assert framework.at("awaits").endswith(place(report)), "not at the next request"
+    assert report["returned"]["text"] == "8"

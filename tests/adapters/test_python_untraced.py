@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import facts
+from harness import waits
 from harness.reports import place, printed, texts
 
 FREE = "sys.gettrace() is None and threading.gettrace() is None"
@@ -201,7 +201,7 @@ def test_a_paused_program_stands_still_and_a_detached_one_is_as_it_was(dbg, writ
                 return None
             return said if said[0] > after else None
 
-        return facts.wait_until(look, "the program goes on")
+        return waits.wait_until(look, "the program goes on")
 
     dbg.data("start", p.name, "--timeout", "0.5")
     consts = told(5)[2]
@@ -315,7 +315,7 @@ def test_a_program_that_traces_itself_sees_what_it_sees_without_a_debugger(dbg, 
 
 
 def test_a_program_that_gevent_has_patched_ends_with_a_note_of_greenlets(dbg, write_program):
-    # A stand-in for its marks of what it has patched.
+    # Imitates its list of what it has patched.
     write_program("gevent/__init__.py", "")
     write_program("gevent/monkey.py", "saved = {}\ndef patch_all():\n    saved['time'] = {}\n")
     p = write_program("patched.py", "from gevent import monkey\nmonkey.patch_all()\n")
@@ -323,8 +323,49 @@ def test_a_program_that_gevent_has_patched_ends_with_a_note_of_greenlets(dbg, wr
     report = dbg.data("start", p.name)
 
     (note,) = report["notes"]
-    assert "debugpy may pass breakpoints in greenlets unseen" in note
+    assert "breakpoints in greenlets may have been passed" in note
     assert printed(dbg.data("output", "--all"), "stderr") == ""
+
+
+def test_a_debugger_calls_nothing_that_gevent_has_patched(dbg, write_program):
+    # What gevent puts there runs other greenlets, whose breakpoints would be passed unseen.
+    write_program("site/greenlet.py", "__version__ = '3.0'\ndef settrace(callback): pass\n")
+    write_program("site/gevent/__init__.py", "__version__ = __file__ = '24.1'\n")
+    write_program(
+        "site/gevent/monkey.py",
+        "import select, threading, time\n"
+        "saved, called = {}, []\n"
+        "def patch(module, name):\n"
+        "    original = getattr(module, name)\n"
+        "    def instead(*arguments):\n"
+        "        called.append(name)\n"
+        "        return original(*arguments)\n"
+        "    saved[name] = original\n"
+        "    setattr(module, name, instead)\n"
+        "def patch_all():\n"
+        "    patch(select, 'poll'), patch(time, 'sleep'), patch(threading, 'get_ident')\n"
+        "    patch(threading, 'Event'), patch(threading, '_allocate_lock')\n",
+    )
+    write_program("patches.py", "import gevent.monkey\ngevent.monkey.patch_all()\n")
+    p = write_program(
+        "imports.py",
+        "import patches, gevent.monkey, threading\n"
+        "def work(n):\n"
+        "    return n + 1  # @line\n"
+        "print(work(1) + work(2), gevent.monkey.called)\n"
+        "thread = threading.Thread(target=work, args=(3,))\n"
+        "thread.start(), thread.join()\n",
+    )
+
+    report = dbg.data("start", p.name, "-b", p.at("line"), env={"PYTHONPATH": "site"})
+    assert place(report) == p.at("line")
+    assert place(dbg.data("continue")) == p.at("line")
+    report = dbg.data("continue")
+    # A thread that was left a thread.
+    assert (place(report), dbg.data("print", "n")["value"]["text"]) == (p.at("line"), "3")
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+    assert printed(dbg.data("output", "--all")) == "5 []\n"
 
 
 def test_a_program_stops_where_support_of_gevent_is_asked_for(dbg, write_program):
@@ -356,3 +397,27 @@ def test_a_step_over_what_ends_a_task_goes_on_where_the_task_is_awaited(dbg, wri
 
     assert place(dbg.data("next")) in (p.at("await"), p.at("except"))
     assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_a_handler_that_a_stop_held_back_runs_and_finds_the_debugger_from_3_12_on(
+    dbg, write_program
+):
+    p = write_program(
+        "alarm.py",
+        "import signal, sys, time\n"
+        "def on_alarm(*_):\n"
+        "    # 3.11 traces nothing while no breakpoint needs it.\n"
+        "    monitoring = getattr(sys, 'monitoring', None)\n"
+        "    seen.append(monitoring and monitoring.get_tool(monitoring.DEBUGGER_ID))\n"
+        "seen = []\n"
+        "signal.signal(signal.SIGALRM, on_alarm)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.05)\n"
+        "while not seen:  # @here\n"
+        "    time.sleep(0.01)\n"
+        "print(len(seen), bool(seen[0]) is hasattr(sys, 'monitoring'))\n",
+    )
+    assert place(dbg.data("start", p.name, "-b", p.at("here"))) == p.at("here")
+    left = "signal.getitimer(signal.ITIMER_REAL)"
+    waits.wait_until(lambda: dbg.data("print", left)["value"]["text"] == "(0.0, 0.0)", "the signal")
+    dbg("breakpoint", "remove", "--all")
+    assert printed(dbg.data("continue")) == "1 True\n"

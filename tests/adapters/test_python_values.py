@@ -1,4 +1,4 @@
-"""What Python values look like in an answer, and what is said to have changed."""
+"""What Python values look like in an answer, and what is reported as changed."""
 
 from __future__ import annotations
 
@@ -153,6 +153,42 @@ def test_objects_in_c_are_shown_by_what_they_hold_and_the_debugger_s_part_is_not
     assert "pydev" not in dbg("locals", "--budget", "9000").out
 
 
+def test_a_change_of_what_c_keeps_is_told_and_looking_leaves_no_trace(dbg, write_program):
+    p = write_program(
+        "kept.py",
+        "import ctypes, pathlib, queue, weakref\n"
+        "class S(ctypes.Structure):\n"
+        "    _fields_ = [('n', ctypes.c_int), ('t', ctypes.c_char * 4), ('p', ctypes.c_char_p)]\n"
+        "def main():\n"
+        "    held = bytearray(b'abc')\n"
+        "    view, row, pair = memoryview(held), (ctypes.c_int * 3)(1, 2, 3), S(1, b'ab')\n"
+        "    ctypes.memmove(ctypes.addressof(pair) + 8, b'\\x08' + bytes(7), 8)\n"
+        "    jobs, near = queue.SimpleQueue(), weakref.proxy(main)\n"
+        "    path, kind, either = pathlib.Path('/a'), list[int], int | None\n"
+        "    held[0], row[1], pair.n = 122, 20, 7; jobs.put(1)  # @change\n"
+        "    traces = hasattr(path, '_str')  # @after\n"
+        "    return traces  # @end\n"
+        "main()\n",
+    )
+
+    shown = texts(dbg.data("start", p.name, "-b", p.at("change")))
+    assert (shown["view"], shown["row"]) == ("memoryview(b'abc')", "c_int_Array_3(1, 2, 3)")
+    assert (shown["pair"], shown["jobs"]) == ("S(n=1, t=b'ab')", "SimpleQueue(0 items)")
+    assert (shown["kind"], shown["either"]) == ("list[int]", "int | None")
+    assert shown["near"].startswith("<weakproxy to function at 0x")
+
+    report = dbg("next").out
+    for line in (
+        "* view = memoryview(b'zbc') (was memoryview(b'abc'))",
+        "* row = c_int_Array_3(1, 20, 3) (was c_int_Array_3(1, 2, 3))",
+        "* pair = S(n=7, t=b'ab') (was S(n=1, t=b'ab'))",
+        "* jobs = SimpleQueue(1 item) (was SimpleQueue(0 items))",
+    ):
+        assert line in report
+    assert "* path" not in report
+    assert texts(dbg.data("next"))["traces"] == "False"
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -270,6 +306,31 @@ def test_a_change_deep_inside_is_told_by_its_path(dbg, write_program):
         "members has 1002": ("True", "False"),
         "i": ("2", "1"),
     }
+
+
+def test_a_change_that_several_variables_lead_to_is_told_once(dbg, write_program):
+    report = passes(
+        dbg,
+        write_program,
+        "shop = Shop()\ncart = shop.cart\nitems = cart.items\nboth = [items, shop]\n"
+        "work = concurrent.futures.ThreadPoolExecutor()\nwork._box = []",
+        "items.append(i)\nwork._thread_name_prefix = 'n' * i\nwork._box.append(i)",
+        before=(
+            "import concurrent.futures\n"
+            "class Cart:\n    def __init__(self): self.items = []\n"
+            "class Shop:\n    def __init__(self): self.cart = Cart()\n"
+        ),
+    )
+
+    parts = {name: value["parts"] for name, value in values(report).items()}
+    same = {name: value["same_change_as"] for name, value in values(report).items()}
+    assert [part["name"] for part in parts.pop("items")] == ["items[1]"], "by the shortest path"
+    assert {same.pop(name) for name in ("shop", "cart", "both")} == {"items"}
+    assert [part["name"] for part in parts.pop("work")] == ["work._thread_name_prefix"]
+    assert values(report)["work"]["more_parts"], "inside a library's private field: counted"
+    assert not any(parts.values())
+    assert not any(same.values())
+    assert "* shop = Shop(cart=Cart(items=[1, 2])) (same change as items)" in dbg("locals").out
 
 
 def test_only_what_really_changed_is_marked(dbg, write_program):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import facts
+from harness import waits
 from harness.reports import frame_of, functions, own, place, printed, texts, values
 
 # --- breakpoints --------------------------------------------------------------------------------
@@ -92,6 +92,23 @@ def test_a_block_on_one_line_stops_once_for_the_line(dbg, sample):
     assert place(dbg.data("continue")) == p.at("begin")
 
 
+def test_a_block_on_one_line_that_is_called_later_stops_again(dbg, write_program):
+    text = (
+        "HANDLERS = []\ndef on(&block) = HANDLERS << block\n"
+        "on { |v| v + 1 } # @handler\n"
+        "HANDLERS.first.call(4)\nHANDLERS.first.call(5) # @second\nputs 'end'\n"
+    )
+    p = write_program("handlers.rb", text)
+
+    stops = [dbg.data("start", p.name, "-b", p.at("handler")), dbg.data("continue")]
+
+    assert [place(each) for each in stops] == [p.at("handler")] * 2
+    assert texts(stops[1])["v"] == "4"
+    dbg.data("until", p.at("second"))
+    assert texts(dbg.data("next"))["v"] == "5", "a step stops there, too"
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
 def test_a_condition_that_raises_stops_and_says_why(dbg, sample):
     p = sample("loop")
     dbg.data("break", p.at("loop"), "-c", "nowhere > 1")
@@ -100,6 +117,15 @@ def test_a_condition_that_raises_stops_and_says_why(dbg, sample):
 
     assert "NameError" in answer.out
     assert "nowhere" in answer.out
+
+
+def test_a_log_message_may_hold_a_block_and_braces_in_a_string(dbg, sample):
+    p = sample("loop")
+    dbg.data("break", p.at("first"), "--log", "{items.map { |each| each[:name] }.join('}')}")
+
+    report = dbg.data("start", p.name)
+
+    assert printed(report, "log") == "pen}ink}pad\n"
 
 
 def test_a_step_stops_at_a_line_whose_breakpoint_does_not_hold(dbg, sample):
@@ -187,6 +213,15 @@ def test_finish_says_what_was_returned(dbg, sample):
     assert report["returned"]["text"] == "6"
 
 
+def test_a_breakpoint_where_a_method_returns_to_hides_no_value(dbg, write_program):
+    p = write_program("twice.rb", "def twice(n)\n  n * 2\nend\ntwice(4)\ny = 1 # @after\n")
+    dbg.data("start", p.name, "-b", "twice.rb:2", "-b", p.at("after"))
+
+    report = dbg.data("finish")
+
+    assert (place(report), report["returned"]["text"]) == (p.at("after"), "8")
+
+
 # --- values -------------------------------------------------------------------------------------
 
 
@@ -230,9 +265,16 @@ def test_no_hook_of_a_ruby_program_runs_because_it_is_looked_at(dbg, write_progr
         "class List < Array\n  prepend Hooks\nend\n"
         "class Table < Hash\n  prepend Hooks\nend\n"
         "class Text < String\n  prepend Hooks\nend\n"
+        "class Fault < StandardError\n  prepend Hooks\n"
+        "  def message = ($calls << :message; 'called')\nend\n"
+        "class Own\n  def inspect = ($calls << :inspect; 'own')\nend\n"
+        "def failure = (yield; nil) rescue $!\n"
         "def work\n"
         "  plain, list, table = Plain.new, List.new([1, 2]), Table.new.update(a: 1)\n"
         "  text, held = Text.new('hi'), [plain, {k: list}]\n"
+        "  fault, odd, bare = Fault.new('given'), RuntimeError.new(plain), IOError.new\n"
+        "  of_nil, of_plain = failure { nil.foo }, NoMethodError.new('it', :foo, receiver: plain)\n"
+        "  lazy = failure { Own.new.foo }\n"
         "  $calls.clear\n"
         "  one = 1  # @one\n"
         "  two = 2\n"
@@ -244,6 +286,10 @@ def test_no_hook_of_a_ruby_program_runs_because_it_is_looked_at(dbg, write_progr
     seen = texts(dbg.data("start", p.name, "-b", p.at("one")))
     assert (seen["list"], seen["text"]) == ("[1, 2]", '"hi"')
     assert "#<Plain @a=1>" in seen["held"]
+    assert (seen["fault"], seen["odd"]) == ("#<Fault: given>", "#<RuntimeError: #<Plain @a=1>>")
+    assert (seen["bare"], seen["of_plain"]) == ("#<IOError: IOError>", "#<NoMethodError: it>")
+    assert seen["lazy"] == "#<NoMethodError: :foo of #<Own>>"
+    assert seen["of_nil"].startswith("#<NoMethodError: undefined method")
     message = dbg.error("set", "lits", "1")["message"]
     assert "no variable lits to assign to; there are plain, list" in message
     dbg.data("locals")
@@ -346,6 +392,11 @@ def test_children_run_free_and_the_program_ends_as_it_does_alone(dbg, sample, pr
     assert report["exit"]["code"] == 0
     assert printed(report, "stdout") == "child\nstatus 7\n42\n"
     assert printed(report, "stderr") == ""
+    missed = "breakpoint 1 at forks.rb:2 was never hit"
+    assert report["notes"] == [
+        missed,
+        "rdbg sets no breakpoints in child processes or after an exec",
+    ]
 
 
 def test_the_program_sees_nothing_of_the_debugger_in_its_surroundings(dbg, sample, project):
@@ -380,12 +431,12 @@ def test_the_gem_s_own_language_is_reached_by_raw(dbg, sample):
 
 def test_a_server_at_a_port_is_joined_left_and_joined_again(dbg, sample, project):
     p = sample("endless")
-    port = facts.free_port()
+    port = waits.free_port()
     env = {**dbg.env, "RUBY_DEBUG_PORT": str(port)}
     command = ["ruby", "-r", "debug/open_nonstop", str(p.path)]
     living = subprocess.Popen(command, cwd=project, env=env, stderr=subprocess.DEVNULL)
     try:
-        facts.wait_for_file(project / "spinning.txt", "spinning")
+        waits.wait_for_file(project / "spinning.txt", "spinning")
         for _ in range(2):
             report = dbg.data("attach", f"127.0.0.1:{port}", "-b", p.at("turn"))
             assert place(report) == p.at("turn")
@@ -401,7 +452,7 @@ def test_a_process_without_the_gem_in_it_is_refused_with_what_to_do(dbg, sample,
     p = sample("endless")
     living = subprocess.Popen(["ruby", str(p.path)], cwd=project, env=dbg.env)
     try:
-        facts.wait_for_file(project / "spinning.txt", "spinning")
+        waits.wait_for_file(project / "spinning.txt", "spinning")
         error = dbg.error("attach", living.pid, code=1)
         assert error["code"] == "unsupported"
         assert "rdbg --open" in error["next"]

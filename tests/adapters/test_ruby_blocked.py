@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import facts
+from harness import waits
 from harness.reports import Data
 
 DEADLOCK = """\
@@ -44,7 +44,7 @@ def test_a_hang_shows_where_each_thread_waits_while_it_runs(dbg, write_program, 
         report = seen()
         return len(stands("locks", report)) == 2 and len(stands("reads", report)) == 1
 
-    facts.wait_until(waiting, "every thread waits")
+    waits.wait_until(waiting, "every thread waits")
     report = seen()
     first, second = (stack["thread"] for stack in stands("locks", report))
     assert "first" in (first["name"], second["name"])
@@ -55,9 +55,9 @@ def test_a_hang_shows_where_each_thread_waits_while_it_runs(dbg, write_program, 
     assert (main["thread"]["name"], main["thread"]["state"]) == ("main", "in gets")
     assert not report["notes"]
 
-    # Now nobody is left who could go on, and the debugger alone keeps Ruby from saying so.
+    # Now no thread can continue, and only the debugger keeps Ruby from reporting that.
     dbg("input", "")
-    facts.wait_until(lambda: stands("joins", seen()), "the program goes on")
-    facts.wait_until(lambda: seen()["notes"], "every thread waits for another one")
+    waits.wait_until(lambda: stands("joins", seen()), "the program goes on")
+    waits.wait_until(lambda: seen()["notes"], "every thread waits for another one")
     assert "No live threads left. Deadlock?" in seen()["notes"][0]
     assert "thread 1 (main), in join:" in dbg("await", "--timeout", "0.1").out

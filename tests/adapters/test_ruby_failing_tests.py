@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.needs import need
 from harness.reports import shown, texts
+from harness.requirements import need
 
 MINITEST = """\
 require "minitest/autorun"

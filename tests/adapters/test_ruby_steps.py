@@ -58,6 +58,8 @@ def test_throws_and_fibers_are_no_returns_and_a_return_is_not_passed(dbg, write_
     assert dbg.data("finish")["returned"]["text"] == "nil"
     # The enumerator's own fiber begins at a depth of its own.
     assert place(dbg.data("continue")) == p.at("uses")
+    # The block on that line is called later, and would stop there again.
+    dbg.data("breakpoint", "remove", 3)
     places = [place(dbg.data("next")) for _ in range(3)]
     assert places[1:] == [p.at("second"), p.at("sum")]
     assert dbg.data("finish")["returned"]["text"] == "30"

@@ -1,4 +1,4 @@
-"""ERB templates: their lines are places as those of the program are."""
+"""ERB templates: their lines are locations like those of the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What everyone who speaks to LLDB knows."""
+"""Parsing of LLDB texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from freezeframe.backends.backend import RawValue
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("text", "brief"),
     [
         (
             "error: <user expression 5>:1:1: use of undeclared identifier 'x'\n    1 | x\n",
@@ -38,11 +38,11 @@ from freezeframe.backends.backend import RawValue
         ),
     ],
 )
-def test_what_is_wrong_with_an_expression_is_said_in_a_few_words(said, told):
-    assert lldb.brief_error(said) == told
+def test_the_error_of_an_expression_is_brief(text, brief):
+    assert lldb.brief_error(text) == brief
 
 
-def test_the_python_in_lldb_is_not_that_of_an_active_environment():
+def test_lldb_does_not_use_the_python_of_an_active_environment():
     env = {"PATH": "/venv/bin:/bin", "VIRTUAL_ENV": "/venv", "PYTHONHOME": "/venv", "LANG": "C"}
 
     own = lldb.surroundings(env, "/opt/llvm/bin/lldb")
@@ -63,5 +63,5 @@ def test_an_array_has_as_many_elements_as_its_type_says(kind, text, count):
     assert lldb.enriched(RawValue("it", text, kind, ref=5)).count == count
 
 
-def test_a_reference_to_an_array_is_opened():
+def test_a_reference_to_an_array_is_expanded():
     assert lldb.enriched(RawValue("row", "0x7ffc0010", "int (&)[4]", ref=5)).opaque

@@ -1,4 +1,4 @@
-"""What is told of native programs and of the system around them, without a debugger."""
+"""Facts about native programs and the system, without a debugger."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import os
 import pytest
 
 from freezeframe.backends import native
-from freezeframe.backends.native import fault_words, plain_function
-from freezeframe.backends.transport.processes import restriction
+from freezeframe.backends.native import describe_fault, plain_function
+from freezeframe.backends.process_starts import may_start_processes
+from freezeframe.backends.transport.process_table import restriction
+from harness.compilers import build
 
 
 @pytest.mark.parametrize(
-    ("signal", "code", "words"),
+    ("signal", "code", "text"),
     [
         ("SIGSEGV", 1, "no memory at address 0x10"),
         ("SIGSEGV", 2, "no permission at address 0x10"),
@@ -23,8 +25,8 @@ from freezeframe.backends.transport.processes import restriction
         ("SIGABRT", -6, None),
     ],
 )
-def test_the_system_s_code_of_a_fault_is_put_into_words(signal, code, words):
-    assert fault_words(signal, code, 0x10) == words
+def test_the_code_of_a_fault_is_explained(signal, code, text):
+    assert describe_fault(signal, code, 0x10) == text
 
 
 @pytest.mark.parametrize(
@@ -48,12 +50,12 @@ def test_a_rust_name_is_what_the_user_wrote(mangled, plain):
         (3, True, "nobody", "dbg start"),
     ],
 )
-def test_a_restriction_of_the_system_is_told_with_what_lifts_it(scope, may_trace, why, fix):
-    told = restriction(scope, may_trace)
+def test_a_restriction_of_the_system_is_reported_with_its_fix(scope, may_trace, why, fix):
+    restricted = restriction(scope, may_trace)
 
-    assert told is not None
-    assert why in told[0]
-    assert told[1].startswith(fix)
+    assert restricted is not None
+    assert why in restricted[0]
+    assert restricted[1].startswith(fix)
 
 
 def test_who_may_trace_is_not_restricted():
@@ -63,10 +65,10 @@ def test_who_may_trace_is_not_restricted():
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only an administrator can lack the right alone")
 def test_an_administrator_of_a_container_without_the_right_is_told_how_to_give_it():
-    told = restriction(0, False)
+    restricted = restriction(0, False)
 
-    assert told is not None
-    assert "CAP_SYS_PTRACE" in told[0]
+    assert restricted is not None
+    assert "CAP_SYS_PTRACE" in restricted[0]
 
 
 def test_sources_that_package_managers_fetched_are_not_the_users_own():
@@ -78,3 +80,22 @@ def test_sources_that_package_managers_fetched_are_not_the_users_own():
     ):
         assert native.is_dependency(path), path
     assert not native.is_dependency("/work/app/src/gtest_case.cc")
+
+
+def test_only_a_program_that_cannot_start_processes_is_said_not_to(tmp_path):
+    def binary(name, text, *flags):
+        source = tmp_path / name
+        source.write_text(text)
+        return str(build(source, tmp_path / f"{name}.out", *flags))
+
+    library = binary(
+        "starts.c", "int fork(void); int go(void) { return fork(); }", "-shared", "-fPIC"
+    )
+    through = f"-Wl,-rpath,{tmp_path}"
+    asks_library = "int go(void); int main(void) { return go(); }"
+
+    assert not may_start_processes(binary("plain.c", "int main(void) { return 0; }"))
+    assert may_start_processes(binary("static.c", "int main(void) { return 0; }", "-static"))
+    assert may_start_processes(binary("asks.c", asks_library, library, through))
+    assert may_start_processes(library)
+    assert may_start_processes(str(tmp_path / "absent"))

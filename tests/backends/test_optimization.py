@@ -1,4 +1,4 @@
-"""Which units of a program are optimised, as its debug information tells."""
+"""Which units of a program are optimised, from its debug information."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import subprocess
 import pytest
 
 from freezeframe.backends.optimization import Optimized, optimized
-from harness.needs import need
+from harness.requirements import need
 
 
 @pytest.mark.parametrize("dwarf", ["-gdwarf-4", "-gdwarf-5", "-gz"])
-def test_units_that_gcc_optimised_are_told_from_those_it_did_not(tmp_path, dwarf):
+def test_units_that_gcc_optimised_are_distinguished_from_the_others(tmp_path, dwarf):
     need("gcc", "apt-get install gcc")
     for name, text in (("fast", "int fast(int a) { return a; }"), ("main", "int main() {}")):
         (tmp_path / f"{name}.c").write_text(text)
@@ -20,9 +20,9 @@ def test_units_that_gcc_optimised_are_told_from_those_it_did_not(tmp_path, dwarf
         subprocess.run(command, cwd=tmp_path, check=True)
     subprocess.run(["gcc", "fast.o", "main.o", "-o", "app"], cwd=tmp_path, check=True)
 
-    told = optimized(str(tmp_path / "app"))
+    found = optimized(str(tmp_path / "app"))
 
-    assert told == Optimized(frozenset({str(tmp_path / "fast.c")}), "-O2")
+    assert found == Optimized(frozenset({str(tmp_path / "fast.c")}), "-O2")
 
 
 def test_what_is_no_program_tells_nothing(tmp_path):

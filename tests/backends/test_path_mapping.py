@@ -1,10 +1,12 @@
-"""Folders of a program that runs elsewhere, and the same ones here."""
+"""Remote and local folders of a program that runs elsewhere."""
 
 from __future__ import annotations
 
 import pytest
 
-from freezeframe.backends.path_mapping import PathMapping
+from freezeframe.backends.capabilities import MemoryAccess, Watchpoints
+from freezeframe.backends.path_mapping import PathMapping, mapped
+from freezeframe.backends.snapshots import TakesSnapshots
 from freezeframe.errors import UsageError
 
 
@@ -31,3 +33,21 @@ def test_the_root_can_be_mapped(tmp_path):
 def test_what_maps_nothing_is_refused(tmp_path, text):
     with pytest.raises(UsageError):
         PathMapping.parse([text], str(tmp_path))
+
+
+def test_a_backend_with_mapped_paths_has_the_optional_parts_of_its_own(tmp_path):
+    class Inner:
+        async def read_memory(self, address, count):
+            return address, b"", count
+
+        async def write_memory(self, address, data):
+            return 0
+
+        async def snapshot(self, *, stacks=True):
+            return None
+
+    mapping = PathMapping.parse((f"/srv={tmp_path}",), str(tmp_path))
+    backend = mapped(Inner, mapping)()
+    assert isinstance(backend, MemoryAccess)
+    assert isinstance(backend, TakesSnapshots)
+    assert not isinstance(backend, Watchpoints)

@@ -26,17 +26,17 @@ def services() -> list[Service]:
 
 
 def test_a_simulator_is_known_by_its_name_its_udid_and_nearly_its_name(devices):
-    ipad = simulators.meant(devices, IPAD)
+    ipad = simulators.resolve(devices, IPAD)
 
     assert (ipad.runtime, ipad.state) == ("iOS 17.2", "Booted")
-    assert simulators.meant(devices, IPAD.upper()) is ipad
-    assert simulators.meant(devices, ipad.udid.lower()) is ipad
-    assert simulators.meant(devices, SHUT_DOWN).name == "iPhone SE (3rd generation)"
+    assert simulators.resolve(devices, IPAD.upper()) is ipad
+    assert simulators.resolve(devices, ipad.udid.lower()) is ipad
+    assert simulators.resolve(devices, SHUT_DOWN).name == "iPhone SE (3rd generation)"
 
 
 def test_two_of_one_name_are_told_apart_by_the_user(devices):
     with pytest.raises(UsageError) as refused:
-        simulators.meant(devices, TWICE)
+        simulators.resolve(devices, TWICE)
 
     assert BOOTED in refused.value.message
     assert SAME_NAME in refused.value.message
@@ -47,21 +47,21 @@ def test_two_of_one_name_are_told_apart_by_the_user(devices):
 def test_without_a_name_it_is_the_one_that_is_booted(devices):
     one = [each for each in devices if each.name != IPAD]
 
-    assert simulators.meant(one, None).udid == BOOTED
-    assert simulators.meant(one, "booted").udid == BOOTED
+    assert simulators.resolve(one, None).udid == BOOTED
+    assert simulators.resolve(one, "booted").udid == BOOTED
     with pytest.raises(UsageError, match="2 simulators are booted"):
-        simulators.meant(devices, None)
+        simulators.resolve(devices, None)
     off = [each for each in devices if not each.booted]
     with pytest.raises(NotFound, match="no simulator is booted") as refused:
-        simulators.meant(off, None)
+        simulators.resolve(off, None)
     assert refused.value.next == f"xcrun simctl boot {off[0].udid}"
 
 
 def test_an_unknown_name_lists_the_nearest_or_all(devices):
     with pytest.raises(NotFound) as near:
-        simulators.meant(devices, "iPhone SE")
+        simulators.resolve(devices, "iPhone SE")
     with pytest.raises(NotFound) as far:
-        simulators.meant(devices, "Vision")
+        simulators.resolve(devices, "Vision")
 
     assert "the nearest are iPhone SE (3rd generation)" in near.value.message
     assert "iPad" not in near.value.message
@@ -70,7 +70,7 @@ def test_an_unknown_name_lists_the_nearest_or_all(devices):
 
 def test_what_is_no_answer_of_simctl_is_said_to_be_none():
     for text in ("", "[]", '{"devices": {"iOS": [{}]}}'):
-        with pytest.raises(DebuggerError, match="not its JSON"):
+        with pytest.raises(DebuggerError, match="not print the expected JSON"):
             read_devices(text)
 
 
@@ -81,7 +81,7 @@ def test_older_tools_speak_of_the_same(devices):
 
 
 def test_an_app_is_found_by_its_bundle_id(devices, services):
-    device = simulators.meant(devices, BOOTED)
+    device = simulators.resolve(devices, BOOTED)
     table = [*services, *read_services("4242\t0\tUIKitApplication:com.example.Shop.2[8f0c][rb]\n")]
 
     assert simulators.running(table, "com.example.Shop.2", device) == 4242
@@ -91,7 +91,7 @@ def test_an_app_is_found_by_its_bundle_id(devices, services):
 
 
 def test_an_app_that_does_not_run_is_refused_with_those_that_do(devices, services):
-    device = simulators.meant(devices, BOOTED)
+    device = simulators.resolve(devices, BOOTED)
 
     with pytest.raises(NotFound) as stopped:
         simulators.running(services, "com.example.Stopped", device)

@@ -43,7 +43,7 @@ def test_a_breakpoint_is_one_of_the_loaded_text(dbg, write_program, python):
         assert (stop["frame"]["line"], stop["breakpoints"]) == (line, [breakpoint])
 
     again = dbg.data("restart")
-    assert "breakpoint 1 goes with its line to app.py:9" in again["notes"]
+    assert "breakpoint 1 moved with its line to app.py:9" in again["notes"]
 
 
 def test_a_file_whose_lines_stay_is_no_edit_of_its_code(dbg, write_program):
@@ -95,3 +95,16 @@ def test_node_says_that_the_file_was_changed_after_the_program_started(dbg, writ
     assert "the file was changed after the program started" in added["breakpoint"]["message"]
     assert dbg.data("continue")["stop"]["frame"]["line"] == 4
     assert dbg.data("continue")["stop"]["frame"]["line"] == 3
+
+
+def test_a_file_written_while_another_program_is_stopped_is_not_said_to_be_changed(
+    dbg, write_program
+):
+    write_program("first.py", _LOOP)
+    assert dbg.data("start", "first.py", "-b", "first.py:5")["stop"] is not None
+    write_program("second.py", _LOOP)
+
+    started = dbg.data("start", "second.py", "--name", "second", "-b", "second.py:5")
+
+    assert started["stop"]["frame"]["line"] == 5
+    assert started["breakpoints"] == []

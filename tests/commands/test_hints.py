@@ -1,4 +1,4 @@
-"""The next steps of answers do what they promise: they are typed as they stand."""
+"""The next steps of answers do what they promise: they are typed verbatim."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def test_next_steps_can_be_typed_as_they_stand(dbg, write_program, is_over):
         *("break app.py:99", "break ap.py:2", "break nosuch", "breakpoint remove 99", "catch x"),
         *("start ap.py", "contniue", "next --cuont 2", "locals --depth x", "watch nosuch", "hits"),
         *("memory read 0", "disassemble", "registers", "step --instruction", "jump 99"),
-        *("help nosuch", "status", "next"),
+        *("help nosuch", "status", "next", "start app.py:2", "start app.py -b ap.py:2", "clear 2"),
+        *("i b", "stop app", "print total"),
     ):
         if not begun:
             dbg("start", "app.py", *(() if is_over else ("-b", "scale")))

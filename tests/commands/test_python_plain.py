@@ -58,20 +58,22 @@ def test_a_program_sees_the_names_and_paths_of_a_plain_run(dbg, write_program, p
             assert said == plain.stdout.splitlines(), (adapter, line, str(started))
 
 
-def test_a_debugger_that_stays_with_its_process_says_so_of_breakpoints_elsewhere(
+def test_a_debugger_that_stays_with_its_process_says_so_of_breakpoints_never_hit(
     dbg, write_program
 ):
     write_program("child.py", "x = 1\nprint(x)\n")
     write_program(
-        "parent.py", "import subprocess, sys\nsubprocess.run([sys.executable, 'child.py'])\n"
+        "parent.py",
+        "import os, subprocess, sys\ndef f():\n    print('f')\nif not os.fork():\n    f()\n"
+        "    os._exit(0)\nos.wait()\nsubprocess.run([sys.executable, 'child.py'])\n",
     )
 
-    notes = dbg.data("start", "parent.py", "--adapter", "pdb", "-b", "child.py:2")["notes"]
-
-    assert notes == [
-        "breakpoint 1 at child.py:2 was never hit",
-        "pdb sets no breakpoints in child processes: --adapter debugpy",
-    ]
+    for place in ("child.py:2", "f"):  # in another file, and in its own
+        missed, alone = dbg.data("start", "parent.py", "--adapter", "pdb", "-b", place)["notes"]
+        assert missed.endswith(f"at {place} was never hit")
+        assert alone == (
+            "pdb sets no breakpoints in child processes or after an exec: --adapter debugpy"
+        )
 
 
 def test_code_in_an_archive_is_shown_as_its_source(dbg, write_program):
@@ -91,11 +93,14 @@ def test_code_on_the_command_line_is_shown_as_its_source(dbg):
     )
 
     shown = dbg("start", sys.executable, "-b", "f", "--", "-c", code).out
-    outer = dbg("up", "2").out
+    made = dbg("up").out
+    outer = dbg("up").out
 
     assert "1  from __future__ import annotations\n" in shown
     assert "3      y = x + 1" in shown
     assert "5  exec('f(3)')" in outer
+    # Not its bytecode, which looks like Python and is none.
+    assert "no source: the debugger does not know its text" in made
 
 
 def test_a_program_on_the_standard_input_is_run(dbg, write_program):
@@ -105,4 +110,5 @@ def test_a_program_on_the_standard_input_is_run(dbg, write_program):
     report = dbg.data("start", sys.executable, "--stdin", "given.py", "-b", "lib.py:2", "--", "-")
 
     assert report["stop"]["frame"]["line"] == 2
+    assert "1  import lib\n-> 2  print(lib.f(3))" in dbg("up").out
     assert dbg.data("continue")["exit"]["code"] == 0

@@ -14,11 +14,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from harness.facts import alive, wait_until
+from harness.waits import alive, wait_until
 
 HERE = Path(__file__).parent
-FIRST = HERE / "first.py"
-HANDLER = f"{HERE / 'echo.py'}:make"
+FIRST = HERE / "client_with_handler.py"
+HANDLER = f"{HERE / 'echo_handler.py'}:make"
 CLIENT = HERE.parent.parent / "scripts" / "dbg"
 PATIENCE_S = 30.0
 
@@ -113,7 +113,9 @@ class EchoHome:
             self.run("leave")
         for owner in self.owners:
             if alive(owner):
-                os.kill(owner, signal.SIGTERM)
+                # It may be leaving already.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(owner, signal.SIGTERM)
         self.wait_until_gone()
         log = self.log()
         names = sorted(path.name for path in self.path.glob("*"))

@@ -14,7 +14,7 @@ import pytest
 from daemon.echo_home import CLIENT, FIRST, HANDLER, HERE, EchoHome, open_files
 from freezeframe import __version__
 from freezeframe.daemon.ipc import KEEP_ALIVE, OUT, ClientRequest, encode_request, frame
-from harness.facts import wait_until
+from harness.waits import wait_until
 
 
 def test_twenty_first_commands_at_once_start_one_daemon(home: EchoHome) -> None:
@@ -33,7 +33,7 @@ def test_the_socket_and_its_directory_are_for_the_owner_alone(home: EchoHome) ->
 
 
 def test_a_captured_first_command_returns_while_the_daemon_lives(home: EchoHome) -> None:
-    # A pipe on descriptor 9 as well: whatever the caller had open must be let go.
+    # A pipe on descriptor 9 as well: whatever the caller had open must be closed.
     command = f'x=$("{sys.executable}" "{FIRST}" "{HANDLER}" echo hello 9>&1); echo "[$x]"'
     done = subprocess.run(
         ["bash", "-c", command], env=home.env, capture_output=True, text=True, timeout=30
@@ -95,10 +95,10 @@ def test_a_socket_that_someone_took_away_is_made_again_with_nothing_lost(home: E
 
 def test_a_daemon_that_cannot_start_is_told_with_its_last_words(home: EchoHome) -> None:
     home.expects_traceback = True
-    done = home.run("echo", "hi", handler=f"{HERE / 'echo.py'}:broken")
+    done = home.run("echo", "hi", handler=f"{HERE / 'echo_handler.py'}:broken")
     assert done.returncode == 1
     assert done.stderr == (
-        "daemon: the daemon ended while it started; its last words: "
+        "daemon: the daemon ended while it started; its last output: "
         "RuntimeError: this handler never starts.\n"
         f"  next: tail -n 40 {home.path}/daemon.log\n"
     )
@@ -183,7 +183,7 @@ def test_the_daemon_can_run_in_the_foreground_and_only_once(home: EchoHome) -> N
 
 def test_a_home_that_cannot_be_written_is_told_with_the_reason(home: EchoHome) -> None:
     home.path.mkdir(mode=0o700)
-    # Refused by the system whoever asks; a read-only disk is beyond a test.
+    # The system refuses it to every user; a read-only disk is beyond a test.
     (home.path / "start.lock").symlink_to("elsewhere")
     done = home.run("echo", "hi")
     (home.path / "start.lock").unlink()
@@ -192,7 +192,7 @@ def test_a_home_that_cannot_be_written_is_told_with_the_reason(home: EchoHome) -
     assert "Traceback" not in done.stderr
 
 
-SLOW = f"{HERE / 'echo.py'}:slow"
+SLOW = f"{HERE / 'echo_handler.py'}:slow"
 
 
 def test_a_slow_start_outlives_the_client_that_began_it_and_the_next_one_joins(

@@ -10,12 +10,12 @@ import pytest
 
 from daemon.echo_home import EchoHome
 from freezeframe import __version__
-from freezeframe.daemon import ipc, lines
-from harness.facts import wait_until
+from freezeframe.daemon import ipc, json_connection
+from harness.waits import wait_until
 
 
 class Program:
-    """A program that speaks JSON lines to the daemon."""
+    """A program that sends JSON lines to the daemon."""
 
     def __init__(self, home: EchoHome) -> None:
         self.link = home.connect()
@@ -84,7 +84,7 @@ def test_a_line_beyond_the_bound_is_refused_and_the_connection_stays(home: EchoH
     home.run("echo")
     program = Program(home)
     writing = threading.Thread(
-        target=program.send, args=(b'{"x":"' + b"x" * (3 * lines.MAX_LINE_BYTES) + b'"}',)
+        target=program.send, args=(b'{"x":"' + b"x" * (3 * json_connection.MAX_LINE_BYTES) + b'"}',)
     )
     writing.start()
     assert "exceeds" in program.read()["error"]["message"]
@@ -167,7 +167,7 @@ def test_a_flood_to_a_client_that_does_not_read_does_not_grow_the_daemon(home: E
     pid = home.daemon_pid()
     with home.popen("flood", "2000") as client:
         assert client.stdout.read(1) == b"x"
-        # Nobody reads on: what the daemon may hold back is a fraction of what it has to say.
+        # The reader stops: the daemon may buffer only a fraction of its output.
         for _ in range(20):
             home.run("echo")
         with open(f"/proc/{pid}/status") as status:
@@ -219,7 +219,7 @@ def test_a_waiting_client_is_told_when_the_daemon_leaves(home: EchoHome) -> None
         home.run("leave")
         _, err = waiting.communicate(timeout=30)
     assert waiting.returncode == 1
-    assert err.startswith(b"daemon: the daemon left before this was done.\n  next: ")
+    assert err.startswith(b"daemon: the daemon ended before this request was done.\n  next: ")
 
 
 def test_commands_while_another_waits_are_answered(home: EchoHome) -> None:

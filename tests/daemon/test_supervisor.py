@@ -7,7 +7,7 @@ import pytest
 
 from daemon.echo_home import EchoHome, open_files
 from freezeframe.daemon import signals
-from harness.facts import alive, wait_for_exit, wait_until
+from harness.waits import alive, wait_for_exit, wait_until
 
 
 def test_a_killed_daemon_takes_its_debuggees_along_and_the_loss_is_told_once(

@@ -1,4 +1,4 @@
-"""Whatever an adapter sends, everybody behind the border sees the protocol's types alone."""
+"""Whatever an adapter sends, the callers get only the types of the protocol."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.dap import adapters, translate, types
-from freezeframe.backends.dap.connection import Answer, Broken, Connection
+from freezeframe.backends.dap.adapters import _lldb, debugpy
+from freezeframe.backends.dap.connection import DapAnswer, DapBroken, DapConnection
 from freezeframe.backends.dap.framing import encode
-from freezeframe.backends.dap.messages import Event, Request
-from freezeframe.backends.dap.voices import Voices
+from freezeframe.backends.dap.messages import DapEvent, DapRequest
+from freezeframe.backends.dap.output_events import OutputClassifier
 
 SCALARS = st.one_of(
     st.none(),
@@ -85,17 +86,17 @@ KINDS = [
 
 def receive(kind: str, name: str, body: Any) -> dict[str, Any] | None:
     """Return the body as handlers see it; None where the message is an error or left out."""
-    connection = Connection()
+    connection = DapConnection()
     message: dict[str, Any] = {"seq": 1, "type": kind, kind: name, "command": name}
     message["arguments" if kind == "request" else "body"] = body
     if kind == "response":
         message |= {"request_seq": connection.request(name)[0], "success": True}
     (found,) = connection.receive(encode(message)) or [None]
-    if isinstance(found, Answer):
+    if isinstance(found, DapAnswer):
         return found.response.body if found.response.success else None
-    if isinstance(found, Request):
+    if isinstance(found, DapRequest):
         return found.arguments if found.problem is None else None
-    assert found is None or isinstance(found, Event)
+    assert found is None or isinstance(found, DapEvent)
     return found.body if found is not None else None
 
 
@@ -149,18 +150,18 @@ def read(kind: str, name: str, body: dict[str, Any], adapter: Any) -> None:
             reader(each, adapter)
             if field == "variables":
                 adapter.values.hides(each)
-                adapter.values.nameless(each)
-                adapter.values.absent(each, TARGET)
+                adapter.values.is_anonymous_member(each)
+                _lldb.absent(each, TARGET)
             if field == "stackFrames":
-                adapter.frames.is_none(each)
+                debugpy.exceptions.is_none(each)
     match kind, name:
         case "event", "stopped":
             translate.stopped(body, {})
             adapter.stops.read(body)
         case "event", "output":
-            list(Voices(adapter).hear(body))
+            list(OutputClassifier(adapter).classify(body))
         case "event", _:
-            adapter.children.is_replaced(body)
+            debugpy.backend.is_replaced(body)
         case "response", "initialize":
             translate.features(body, adapter)
             translate.filters(body)
@@ -217,9 +218,9 @@ def test_what_an_adapter_says_of_a_child_has_its_types_too(body):
 
 @given(st.binary(max_size=300))
 def test_bytes_are_a_message_or_noise_or_the_end_of_the_connection(data):
-    connection = Connection()
+    connection = DapConnection()
     for found in connection.receive(data + b"\n"):
-        assert isinstance(found, Broken | Event | Request)
+        assert isinstance(found, DapBroken | DapEvent | DapRequest)
 
 
 @pytest.mark.parametrize(
@@ -227,11 +228,11 @@ def test_bytes_are_a_message_or_noise_or_the_end_of_the_connection(data):
 )
 def test_json_that_no_one_should_read_ends_the_connection(text):
     data = text.encode()
-    (found,) = Connection().receive(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
-    assert isinstance(found, Broken)
+    (found,) = DapConnection().receive(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
+    assert isinstance(found, DapBroken)
 
 
 def test_a_message_of_more_than_64_mb_is_refused_by_its_header():
-    (found,) = Connection().receive(b"Content-Length: %d\r\n\r\n" % ((64 << 20) + 1))
-    assert isinstance(found, Broken)
+    (found,) = DapConnection().receive(b"Content-Length: %d\r\n\r\n" % ((64 << 20) + 1))
+    assert isinstance(found, DapBroken)
     assert json.dumps(str(found.error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.client import Dbg
-from harness.needs import need
+from harness.requirements import need
 
 PYTHON = """import os
 def work(n):

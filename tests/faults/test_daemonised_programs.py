@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import facts
+from harness import waits
 from harness.client import Dbg
-from harness.needs import give_up, need
+from harness.requirements import give_up, need
 
 #: forks twice, waits for the one between, and closes every descriptor, as daemon(7) says
 PROGRAM = """#include <stdio.h>
@@ -43,7 +43,7 @@ def made(project: Path) -> Path:
 
 
 def daemon_of(file: Path) -> int:
-    return int(facts.wait_for_file(file, ".").rstrip("."))
+    return int(waits.wait_for_file(file, ".").rstrip("."))
 
 
 @pytest.mark.parametrize("debugger", ["gdb-mi", "lldb-dap"])
@@ -53,7 +53,7 @@ def test_stop_ends_the_daemon_that_a_program_has_become(dbg: Dbg, made: Path, de
         give_up(f"there is no {debugger}")
     daemon = daemon_of(made)
     dbg("stop")
-    facts.wait_for_exit(daemon)
+    waits.wait_for_exit(daemon)
 
 
 @pytest.mark.parametrize("debugger", ["gdb-mi", "lldb-dap"])
@@ -64,10 +64,10 @@ def test_what_an_ended_program_left_behind_is_not_ended(dbg: Dbg, made: Path, de
         assert "exited: code 0" in dbg("start", "./made", "--adapter", debugger, "--", "once").out
         daemon = daemon_of(made)
         dbg("stop")
-        assert facts.alive(daemon)
+        assert waits.alive(daemon)
         dbg("start", "./made", "--adapter", debugger, "--no-wait")
         dbg("stop")
-        assert facts.alive(daemon)
+        assert waits.alive(daemon)
         assert stranger.poll() is None
     finally:
         stranger.kill()

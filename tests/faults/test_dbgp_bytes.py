@@ -1,4 +1,4 @@
-"""Whatever PHP's debugger, or who speaks in its place, sends: bounded, linear, told."""
+"""Whatever PHP's debugger, or another sender, sends: bounded, linear, reported."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def packet(document: bytes) -> bytes:
 
 @given(st.lists(st.one_of(st.binary(max_size=60), st.binary(max_size=60).map(packet))))
 def test_bytes_are_documents_or_the_end_of_the_connection(pieces):
-    dialect = dbgp.DbgpDialect()
-    dialect.spell(1, "status")
+    codec = dbgp.DbgpCodec()
+    codec.encode(1, "status")
     try:
         for piece in pieces:
-            dialect.feed(piece)
+            codec.feed(piece)
     except DebuggerLost:
         pass
 
@@ -30,15 +30,15 @@ def test_bytes_are_documents_or_the_end_of_the_connection(pieces):
 @pytest.mark.parametrize("data", [b"9" * 40, b"x\0", b"99999999999\0", b"-5\0", b"70000000\0"])
 def test_a_length_that_is_none_ends_the_connection(data):
     with pytest.raises(DebuggerLost):
-        dbgp.DbgpDialect().feed(data)
+        dbgp.DbgpCodec().feed(data)
 
 
 def test_a_document_that_comes_in_small_pieces_costs_what_it_is_long():
     def cost(size: int) -> float:
-        dialect, began = dbgp.DbgpDialect(), time.process_time()
+        codec, began = dbgp.DbgpCodec(), time.process_time()
         data = packet(b"<init>" + b" " * size + b"</init>")
         for at in range(0, len(data), 256):
-            dialect.feed(data[at : at + 256])
+            codec.feed(data[at : at + 256])
         return time.process_time() - began
 
     # Four times the size cost sixteen times the time.
@@ -47,4 +47,4 @@ def test_a_document_that_comes_in_small_pieces_costs_what_it_is_long():
 
 def test_entities_do_not_grow():
     bomb = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]><response transaction_id="1">&a;</response>'
-    assert dbgp.DbgpDialect().feed(packet(bomb)) == []
+    assert dbgp.DbgpCodec().feed(packet(bomb)) == []

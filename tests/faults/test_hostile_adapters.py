@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import fake_adapter
-from harness import facts
+from harness import waits
 from harness.client import Dbg
 
 CONFIG = """
@@ -37,7 +37,7 @@ def test_children_that_ask_for_children_come_to_an_end(dbg: Dbg, project: Path):
             for message in dbg.sent_messages()
         )
 
-    facts.wait_until(refused, lambda: f"it is refused: {dbg.processes()}")
+    waits.wait_until(refused, lambda: f"it is refused: {dbg.processes()}")
     running = [each for each in dbg.processes().values() if "fake_adapter" in each]
     assert len(running) <= 17, running
     assert dbg("stop", "--all").code == 0
@@ -53,8 +53,23 @@ def test_programs_that_an_adapter_asks_for_are_counted(dbg: Dbg, project: Path):
         sent = dbg.sent_messages()
         return [m["success"] for m in sent if m.get("command") == "runInTerminal"]
 
-    facts.wait_until(lambda: len(answers()) == 270, lambda: f"all are answered: {len(answers())}")
+    waits.wait_until(lambda: len(answers()) == 270, lambda: f"all are answered: {len(answers())}")
     assert answers().count(True) == 256
+
+
+def test_a_flood_of_stops_ends_the_adapter_and_no_command_waits_for_it(dbg: Dbg, project: Path):
+    stopped = {"reason": "breakpoint", "threadId": 1}
+    flood = {"flood": 1_000_000, "stopped": stopped}
+    use(dbg, project, {"after": {"configurationDone": [flood]}, "stops": [stopped]})
+
+    dbg("start", "oak.tree", "--timeout", "20")  # a stop, or the end already
+
+    def session() -> dict[str, Any]:
+        return dict(dbg.data("status")["sessions"][0])
+
+    waits.wait_until(lambda: session()["state"] == "terminated", lambda: str(session()))
+    assert "stops after one request to resume" in session()["exit"]["reason"]
+    assert "lost with its debugger" in dbg.error("bt")["message"]
 
 
 def test_an_adapter_that_names_a_descriptor_as_a_path_takes_none(dbg: Dbg, project: Path):

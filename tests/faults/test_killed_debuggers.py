@@ -1,4 +1,4 @@
-"""A debugger that dies is told as that, whenever it dies, and leaves no program behind."""
+"""A debugger that dies is reported as lost, and leaves no program behind."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import facts
+from harness import waits
 from harness.client import Dbg
-from harness.needs import give_up, need
+from harness.requirements import give_up, need
 
 PROGRAM = """
 #include <unistd.h>
@@ -40,7 +40,7 @@ def adapters(dbg: Dbg, name: str = "lldb-dap") -> list[int]:
 
 
 def kill(dbg: Dbg, name: str = "lldb-dap") -> None:
-    for pid in facts.wait_until(lambda: adapters(dbg, name), "the debugger runs"):
+    for pid in waits.wait_until(lambda: adapters(dbg, name), "the debugger runs"):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
@@ -56,9 +56,9 @@ def test_a_debugger_that_is_killed_while_the_program_stands_is_told_as_killed(
     stop = dbg("start", endless, "--adapter", debugger, "-b", "endless.c:4")
     assert "endless.c:4" in stop.out, stop
     kill(dbg, binary)
-    facts.wait_until(lambda: "lost" in dbg("status").out, "the loss is told")
+    waits.wait_until(lambda: "lost" in dbg("status").out, "the loss is told")
     assert f"lost: {debugger} was killed by SIGKILL." in dbg("status").out
-    facts.wait_until(lambda: not programs(dbg), "the program is gone too")
+    waits.wait_until(lambda: not programs(dbg), "the program is gone too")
     assert "endless.c:4" in dbg("restart").out
 
 
@@ -71,8 +71,8 @@ def test_a_debugger_that_stands_still_is_waited_for_no_longer_than_was_asked_for
     assert time.monotonic() - began < 10, told
     assert "lldb-dap did not answer within 1 s." in told.err
     os.kill(adapter, signal.SIGCONT)
-    # What it was asked for then is not lost.
-    facts.wait_until(lambda: "running" in dbg("status").out, "it goes on")
+    # What was requested then is not lost.
+    waits.wait_until(lambda: "running" in dbg("status").out, "it goes on")
 
 
 def test_a_debugger_that_is_killed_while_it_starts_leaves_no_program(dbg, endless):
@@ -80,14 +80,14 @@ def test_a_debugger_that_is_killed_while_it_starts_leaves_no_program(dbg, endles
         starting = dbg.start_background(
             "start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4"
         )
-        facts.wait_until(
+        waits.wait_until(
             lambda wanted=wanted: wanted(dbg),
             "it has come so far",
         )
         kill(dbg)
         told = starting.wait()
         assert "exited" not in told.out, told
-        facts.wait_until(lambda: not programs(dbg), "the program is gone too")
+        waits.wait_until(lambda: not programs(dbg), "the program is gone too")
         dbg("stop")
 
 
@@ -103,7 +103,7 @@ def test_a_debugger_that_does_not_come_up_is_waited_for_no_longer_than_was_asked
     began = time.monotonic()
     told = dbg("start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4", "--timeout", "1")
     assert time.monotonic() - began < 20, told
-    assert "lldb-dap did not start the program within 1 s; it goes on." in told.err
+    assert "lldb-dap did not start the program within 1 s; it continues." in told.err
     [adapter] = [pid for pid, command in dbg.processes().items() if str(slow) in command]
     os.kill(adapter, signal.SIGCONT)
     assert "endless.c:4" in dbg("await").out

@@ -1,4 +1,4 @@
-"""A program that is killed where it stands is told as killed, and its debugger is let go of."""
+"""A program that is killed while stopped is reported as killed, and its debugger ends."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from freezeframe.backends.transport.exit_status import Watched
-from harness import facts
+from freezeframe.backends.transport.exit_status import WatchedProcess
+from harness import waits
 from harness.client import Dbg
-from harness.needs import give_up, need
+from harness.requirements import give_up, need
 
 C = """#include <pthread.h>
 #include <unistd.h>
@@ -44,11 +44,11 @@ def test_a_program_that_is_killed_while_it_stands_is_told_as_killed(
         give_up(f"there is no {debugger}")
     assert "held.c:8" in stop.out, stop
     os.kill(dbg.data("status")["sessions"][0]["pid"], signal.SIGKILL)
-    # LLDB takes the status away before we see it, and tells a moment later.
-    facts.wait_until(lambda: "stopped" not in dbg("status").out, "the end is told")
+    # LLDB reaps it first, and reports its status a moment later.
+    waits.wait_until(lambda: "stopped" not in dbg("status").out, "the end is told")
     assert "killed by SIGKILL" in dbg("status").out
     assert "was ended by SIGKILL" in dbg("print", "n").err
-    facts.wait_until(lambda: not workers(dbg), "the debugger is gone too")
+    waits.wait_until(lambda: not workers(dbg), "the debugger is gone too")
 
 
 def test_a_status_is_known_of_a_process_that_somebody_else_waits_for():
@@ -62,8 +62,8 @@ def test_a_status_is_known_of_a_process_that_somebody_else_waits_for():
         )
         assert parent.stdin is not None
         assert parent.stdout is not None
-        watched = Watched(int(parent.stdout.readline()))
-        assert not watched.ours
+        watched = WatchedProcess(int(parent.stdout.readline()))
+        assert not watched.is_child
         assert watched.returncode() is None
         parent.stdin.write("\n")
         parent.stdin.flush()
@@ -78,11 +78,11 @@ def test_a_status_is_known_of_a_process_that_somebody_else_waits_for():
 
 def test_a_zombie_tells_its_status():
     child = subprocess.Popen(["sh", "-c", "read go; exit 3"], stdin=subprocess.PIPE)
-    watched = Watched(child.pid)
-    assert watched.ours
+    watched = WatchedProcess(child.pid)
+    assert watched.is_child
     assert watched.returncode() is None
     assert child.stdin is not None
     child.stdin.close()
-    facts.wait_until(lambda: watched.returncode() == 3, "it has ended")
+    waits.wait_until(lambda: watched.returncode() == 3, "it has ended")
     assert child.wait() == 3
     watched.close()

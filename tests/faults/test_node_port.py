@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from freezeframe.backends.transport import processes
-from harness import facts, users
+from freezeframe.backends.transport import process_table
+from harness import users, waits
 from harness.reports import place
 
 pytestmark = [
@@ -63,7 +63,7 @@ print(json.dumps(got))
 
 def _sessions_of_another_user(*pids: int) -> list[list[object]]:
     """Return the port and path of each inspector session that another user could open."""
-    ports = sorted({port for pid in pids for port in processes.ports(pid)})
+    ports = sorted({port for pid in pids for port in process_table.ports(pid)})
     words = [users.interpreter() or "", "-c", _INTRUDER, json.dumps(ports), json.dumps(pids)]
     done = subprocess.run(
         words, cwd="/", capture_output=True, text=True, **users.as_user(users.STRANGER)
@@ -86,7 +86,7 @@ def endless(project: Path):
         owner = {"user": users.OWNER, "group": users.OWNER, "extra_groups": ()}
         process = subprocess.Popen(words, cwd=project, stderr=subprocess.DEVNULL, **owner)
         started.append(process)
-        facts.wait_for_file(project / "ready.txt", "ready")
+        waits.wait_for_file(project / "ready.txt", "ready")
         return process.pid
 
     yield start
@@ -112,7 +112,7 @@ def test_another_user_cannot_debug_a_started_program_or_its_child(dbg, project):
     assert place(report) == "child.js:2"
     parent, child = sorted(each["pid"] for each in dbg.data("sessions")["sessions"])
     assert _sessions_of_another_user(parent, child) == []
-    assert not processes.ports(child)
+    assert not process_table.ports(child)
 
 
 def test_another_user_cannot_debug_a_program_that_was_attached(dbg, endless):
@@ -121,7 +121,7 @@ def test_another_user_cannot_debug_a_program_that_was_attached(dbg, endless):
     report = dbg.data("attach", pid, "-b", "endless.js:3")
 
     assert place(report) == "endless.js:3"
-    assert not processes.ports(pid)
+    assert not process_table.ports(pid)
     dbg.data("detach")
-    assert not processes.ports(pid)
+    assert not process_table.ports(pid)
     assert _sessions_of_another_user(pid) == []

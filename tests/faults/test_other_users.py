@@ -18,12 +18,12 @@ from typing import Any
 import debugpy
 import pytest
 
-from adapters import _debuggers as rows
-from adapters._debuggers import Debugger
-from harness import facts, intruder, programs, users
+from adapters import _matrix as rows
+from adapters._matrix import Debugger
+from harness import intruder, programs, users, waits
 from harness.client import Dbg
-from harness.needs import need
 from harness.reports import place
+from harness.requirements import need
 
 pytestmark = pytest.mark.skipif(not users.is_root(), reason="only root can be two users")
 
@@ -113,20 +113,53 @@ def test_another_user_gets_nothing_from_debuggers_that_have_none(dbg, project):
 
 
 def test_another_user_gets_nothing_from_a_python_program_that_is_attached_to(dbg, project):
-    # It stands beside the Python that runs the tests, which may be root's alone.
+    # It is next to the Python that runs the tests, which may be root's alone.
     dbg.configure(f"[adapters.debugpy]\npath = {str(Path(debugpy.__file__).parent)!r}\n")
     program = programs.install("endless.py", project)
-    users.give(project, users.OWNER)
     words = [users.interpreter() or "", program.name]
+    assert len(attached_to(dbg, project, program, words)["tried"]) >= 2
+
+
+def test_another_user_gets_nothing_from_a_python_program_and_its_child(dbg, project):
+    """Each process of the program calls a port of the daemon's."""
+    dbg.configure(f"[adapters.debugpy]\npath = {str(Path(debugpy.__file__).parent)!r}\n")
+    parent, child = (programs.install(name, project) for name in ("spawns.py", "child.py"))
+    users.give(project, users.OWNER)
+    python = users.interpreter() or ""
+    dbg.env["PATH"] = f"{Path(python).parent}:{dbg.env['PATH']}"
+    with another_user() as told:
+        report = dbg.data("start", parent.name, "-b", child.at("child"))
+        assert place(report) == child.at("child")
+        dbg("stop", "--all")
+    assert told["got"] == []
+    assert [each for each in told["tried"] if "127.0.0.1" in each]
+
+
+def test_another_user_gets_nothing_from_a_go_program_that_is_attached_to(dbg, project):
+    [row] = rows.GO
+    row.prepare(dbg)
+    # What a debugger keeps at home is not the daemon's.
+    dbg.env["HOME"] = str(project)
+    program = row.install("endless", project)
+    # delve has no port: it calls one of the daemon's.
+    assert attached_to(dbg, project, program, row.command(program))["tried"]
+
+
+def attached_to(
+    dbg: Dbg, project: Path, program: programs.Program, words: list[str]
+) -> dict[str, Any]:
+    """Attach to a program of the owner's; return what the other user has done meanwhile."""
+    users.give(project, users.OWNER)
     process = subprocess.Popen(words, cwd=project, **users.as_user(users.OWNER))
-    facts.wait_for_file(project / "spinning.txt", "spinning")
+    waits.wait_for_file(project / "spinning.txt", "spinning")
     try:
         with another_user() as told:
             report = dbg.data("attach", process.pid, "-b", program.at("turn"))
             assert place(report) == program.at("turn")
             dbg.data("detach")
         assert told["got"] == []
-        assert len(told["tried"]) >= 2
+        assert process.poll() is None
+        return told
     finally:
         process.kill()
         process.wait()

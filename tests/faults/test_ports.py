@@ -41,7 +41,7 @@ def port_of(uid: int) -> Iterator[int]:
     os.waitpid(pid, 0)
 
 
-def test_a_debugger_s_port_that_another_user_took_first_is_not_spoken_to():
+def test_a_debugger_s_port_that_another_user_took_or_called_first_is_not_spoken_to():
     async def reach(port: int) -> None:
         stream = await dial("127.0.0.1", port, timeout_s=5, retry=True, own=True)
         stream.close()
@@ -53,6 +53,13 @@ def test_a_debugger_s_port_that_another_user_took_first_is_not_spoken_to():
         asyncio.run(reach(port))
     with port_of(os.geteuid()) as port:
         asyncio.run(reach(port))
+        os.seteuid(STRANGER)  # a socket is whose it was made by
+        try:
+            caller = socket.create_connection(("127.0.0.1", port), timeout=10)
+        finally:
+            os.seteuid(0)
+        with caller, pytest.raises(DebuggerError, match="another user has connected"):
+            asyncio.run(reach(port))
 
 
 def test_another_user_who_calls_our_port_first_is_dropped_and_hears_nothing():

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.ops._registry import Arg, Effect, Flag, Needs, Registry
 
 
@@ -58,7 +58,10 @@ def _declare() -> Registry:
 
     @op("continue", aliases=("c", "run"), group="execution", example="continue")
     async def continue_(
-        ctx: Any, *, timeout: Annotated[float | None, Arg("wait so long", meta="SECONDS")] = None
+        ctx: Any,
+        *,
+        count: Annotated[int, Arg("stops", meta="N")] = 1,
+        timeout: Annotated[float | None, Arg("wait so long", meta="SECONDS")] = None,
     ) -> Answer:
         """Run to the next stop."""
 
@@ -78,7 +81,7 @@ def _declare() -> Registry:
         where: Annotated[Location | None, Arg("file:line or a function")] = None,
         *,
         condition: Annotated[
-            str | None, Arg("stop only when true", short="-c", meta="EXPR")
+            str | None, Arg("stop only when true", short="-c", also=("--if",), meta="EXPR")
         ] = None,
         temporary: Annotated[bool, Flag("remove it after the first hit", short="-t")] = False,
         disabled: Annotated[bool, Flag("do not stop yet", short="-d")] = False,
@@ -106,7 +109,7 @@ def _declare() -> Registry:
     async def watch_list(ctx: Any) -> Answer:
         """Show the watchpoints."""
 
-    @op("print", aliases=("p",), group="seeing", example="print total / 2")
+    @op("print", aliases=("p",), group="inspect", example="print total / 2")
     async def print_(
         ctx: Any,
         expression: Annotated[str, Arg("an expression", greedy=True, meta="EXPR")],
@@ -116,11 +119,11 @@ def _declare() -> Registry:
     ) -> Answer:
         """Show a value."""
 
-    @op("frame", group="seeing", needs=Needs.STOPPED, example="frame 2")
+    @op("frame", group="inspect", needs=Needs.STOPPED, example="frame 2")
     async def frame(ctx: Any, number: Annotated[int | None, Arg("its number")] = None) -> Answer:
         """Show or select a frame."""
 
-    @op("backtrace", aliases=("bt",), group="seeing", example="backtrace --locals")
+    @op("backtrace", aliases=("bt",), group="inspect", example="backtrace --locals")
     async def backtrace(
         ctx: Any,
         *,
@@ -129,7 +132,7 @@ def _declare() -> Registry:
     ) -> Answer:
         """Show the calls that led here."""
 
-    @op("locals", group="seeing", example="locals")
+    @op("locals", group="inspect", example="locals")
     async def locals_(ctx: Any) -> Answer:
         """Show the variables of the frame."""
 
@@ -140,7 +143,7 @@ def _declare() -> Registry:
     ) -> Answer:
         """Say something in the debugger's own language."""
 
-    @op("version", aliases=("--version",), group="house", example="version", hidden=True)
+    @op("version", aliases=("--version",), group="admin", example="version", hidden=True)
     async def version(ctx: Any) -> Answer:
         """Show the version."""
 

@@ -1,41 +1,19 @@
-"""Completion scripts: valid in their shells, and offering what the table has."""
+"""Completion: the candidates of a command line, and the scripts that ask for them."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from freezeframe.errors import UsageError
-from freezeframe.frontends.completion import SHELLS, script
+from freezeframe.frontends.completion import SHELLS, complete, script
 from freezeframe.ops._registry import Registry
 
 
-def _shell(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
-
-
-def _run(*command: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=20)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_is_valid_in_its_shell(ops: Registry, shell: str, tmp_path: Path) -> None:
-    file = tmp_path / "completion"
-    file.write_text(script(shell, ops))
-    _run(_shell(shell), "-n", str(file))
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_same_table_gives_the_same_script(ops: Registry, shell: str) -> None:
-    assert script(shell, ops) == script(shell, ops)
+def _words(lines: list[str]) -> list[str]:
+    return sorted(line.split("\t")[0] for line in lines)
 
 
 def test_an_unknown_shell_is_refused_with_those_there_are() -> None:
@@ -54,53 +32,56 @@ CASES = [
     (["print", "x", "--dep"], ["--depth"]),
     (["watch", ""], ["list"]),
     (["start", "--no-w"], ["--no-wait"]),
-    (["start", "ap"], ["app.py"]),
-    (["start", "x", "--", "ap"], ["app.py"]),
+    (["start", "ap"], [":file"]),
+    (["start", "x", "--", "ap"], [":file"]),
     (["break", "-c", "ap"], []),
+    (["start", "--cwd", "ap"], [":directory"]),
+    (["start", "--child=f"], ["--child=follow"]),
+    (["start", "--child", "=", "fo"], ["follow"]),
     (["locals", "--versio"], []),
 ]
 
 
 @pytest.mark.parametrize(("words", "offered"), CASES)
-def test_bash_offers(ops: Registry, words: list[str], offered: list[str], tmp_path: Path) -> None:
-    (tmp_path / "app.py").touch()
-    (tmp_path / ".dbg.bash").write_text(script("bash", ops))
-    ask = (
-        'source ./.dbg.bash; COMP_WORDS=(dbg "$@"); COMP_CWORD=$#; _dbg; '
-        'for each in "${COMPREPLY[@]}"; do printf \'%s\\n\' "$each"; done'
-    )
-    found = _run(_shell("bash"), "--norc", "-c", ask, "ask", *words, cwd=tmp_path)
-    assert sorted(found.split()) == offered
+def test_candidates(ops: Registry, words: list[str], offered: list[str]) -> None:
+    assert _words(complete(words, ops)) == offered
 
 
-def test_bash_completes_a_value_after_an_equals_sign(ops: Registry, tmp_path: Path) -> None:
-    (tmp_path / ".dbg.bash").write_text(script("bash", ops))
-    # bash itself takes `--child=fo` apart before it asks.
-    ask = (
-        "source ./.dbg.bash; COMP_WORDS=(dbg start --child = fo); COMP_CWORD=4; "
-        '_dbg; echo "${COMPREPLY[@]}"'
-    )
-    assert _run(_shell("bash"), "--norc", "-c", ask, cwd=tmp_path) == "follow\n"
-
-
-@pytest.mark.parametrize(("words", "offered"), CASES)
-def test_fish_offers(ops: Registry, words: list[str], offered: list[str], tmp_path: Path) -> None:
-    (tmp_path / "app.py").touch()
-    (tmp_path / ".dbg.fish").write_text(script("fish", ops))
-    ask = f"source ./.dbg.fish; complete -C 'dbg {' '.join(words)}'"
-    found = _run(_shell("fish"), "--no-config", "-c", ask, cwd=tmp_path)
-    assert sorted(line.split("\t")[0] for line in found.splitlines()) == offered
-
-
-@pytest.mark.parametrize(("words", "offered"), CASES)
-def test_zsh_offers(ops: Registry, words: list[str], offered: list[str], tmp_path: Path) -> None:
-    (tmp_path / ".dbg.zsh").write_text(script("zsh", ops))
-    # The completion system needs a terminal; its three builtins are stood in for.
-    ask = (
+#: how each shell is asked for the candidates of the words that follow; the completion system of zsh
+#: needs a terminal, so its builtins are replaced
+_ASK = {
+    "bash": (
+        'source ./.script; COMP_WORDS=(dbg "$@"); COMP_CWORD=$#; _dbg; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    ),
+    "zsh": (
         "compdef() { : }; compset() { : }; "
         "compadd() { shift; print -rl -- $* }; _files() { print -r -- app.py }; "
-        'source ./.dbg.zsh; words=(dbg "$@"); CURRENT=$(($# + 1)); PREFIX="${@[-1]}"; _dbg'
-    )
-    found = _run(_shell("zsh"), "-f", "-c", ask, "ask", *words, cwd=tmp_path).split()
-    # zsh does the filtering by what is typed.
-    assert sorted(word for word in found if word.startswith(words[-1])) == offered
+        'source ./.script; words=(dbg "$@"); CURRENT=$(($# + 1)); _dbg'
+    ),
+    "fish": 'source ./.script; complete -C "dbg $argv"',
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_offers_what_the_daemon_returns(dbg, shell: str) -> None:
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"{shell} is not installed")
+    (dbg.project / "app.py").touch()
+    (dbg.project / ".script").write_text(dbg("completion", shell).out)
+
+    def offered(*words: str) -> list[str]:
+        options = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+        zeroth = [] if shell == "fish" else ["ask"]
+        command = [found, *options, "-c", _ASK[shell], *zeroth, *words]
+        done = subprocess.run(command, cwd=dbg.project, env=dbg.env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return _words(done.stdout.split("\n")[:-1])
+
+    assert offered("breakpoint", "ad") == ["add"]
+    assert offered("start", "--chil") == ["--child"]
+    assert offered("daemon", "") == ["status", "stop"]
+    assert offered("start", "ap") == ["app.py"]
+    assert offered("start", "x", "--", "ap") == ["app.py"]
+    assert not any(offered("break", "-c", "ap"))

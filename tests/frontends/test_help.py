@@ -41,7 +41,7 @@ def test_a_first_word_lists_what_follows_it(ops: Registry) -> None:
 
 
 def test_a_group_lists_its_commands(ops: Registry) -> None:
-    text = help.page(["seeing"], ops)
+    text = help.page(["inspect"], ops)
     assert "print EXPR" in text
     assert "backtrace" in text
 

@@ -1,4 +1,4 @@
-"""Whose the options are that stand behind a program's name."""
+"""Whether options after a program's name are ours or the program's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from freezeframe.errors import UsageError
 from freezeframe.frontends.parser import parse
-from freezeframe.ops.table import OPS
+from freezeframe.ops._registry import OPS
 
 
 def read(line: str):
@@ -28,10 +28,22 @@ def read(line: str):
             {"breakpoints": ("a.py:3 if n",)},
         ),
         ("go test -bench . -tags x", "go", ("test", "-bench", ".", "-tags", "x"), {}),
+        (
+            "go test -run X . -b shop.(*Cart).add -b shop.Map[...]",
+            *("go", ("test", "-run", "X", ".")),
+            {"breakpoints": ("shop.(*Cart).add", "shop.Map[...]")},
+        ),
+        (
+            "rspec x_spec.rb -b 'Cart#empty?' -b 'Shop\\Cart->add' -b 'a.rb:\"def b\"'",
+            *("rspec", ("x_spec.rb",)),
+            {"breakpoints": ("Cart#empty?", "Shop\\Cart->add", 'a.rb:"def b"')},
+        ),
+        ("rspec -b spec/x_spec.rb", "rspec", ("-b", "spec/x_spec.rb"), {}),
         ("python -m unittest -b", "python", ("-m", "unittest", "-b"), {}),
         ("tox -e py -- -k x", "tox", ("-e", "py", "--", "-k", "x"), {}),
         ("cargo run --bin x -- a", "cargo", ("run", "--bin", "x", "--", "a"), {}),
         ("cargo -- run -- a", "cargo", ("run", "--", "a"), {}),
+        ("cargo -t 60 -- test x", "cargo", ("test", "x"), {"timeout": 60.0}),
         ("pytest x -- -k y", "pytest", ("x", "-k", "y"), {}),
         ("app.py --verbose -e", "app.py", ("--verbose",), {"stop_on_entry": True}),
         ("app.py -x -t 5 -v", "app.py", ("-x", "-v"), {"timeout": 5.0}),
@@ -52,8 +64,25 @@ def test_what_dbg_knows_is_its_own_and_the_rest_the_programs(line, program, args
     assert read(f"start {line}") == {"program": program, "args": args, **others}
 
 
-def test_a_misspelt_option_of_ours_is_pointed_out():
+def test_a_misspelt_option_of_the_operation_is_reported():
     with pytest.raises(UsageError) as caught:
         read("start app.py --stop-on-entri")
 
     assert caught.value.next == "dbg start app.py --stop-on-entry"
+
+
+@pytest.mark.parametrize("option", ["-c", "--if", "--when", "--condition"])
+@pytest.mark.parametrize("program", ["app.py", "python app.py", "pytest t.py"])
+def test_a_condition_behind_a_breakpoint_is_the_breakpoints(option, program):
+    given = read(f"start {program} -b app.py:3 {option} 'n > 3' x")
+
+    assert given["breakpoints"] == ("app.py:3 if n > 3",)
+    assert given["args"][-1] == "x"
+
+
+def test_a_hit_count_behind_a_breakpoint_is_not_given_to_the_program():
+    with pytest.raises(UsageError) as caught:
+        read("start app.py -b app.py:3 --hit-count 2")
+    assert caught.value.next == "dbg break app.py:3 --hit-count 2"
+    assert read("start app.py --if x")["args"] == ("--if", "x")
+    assert read("start app.py -c x")["args"] == ("-c", "x")

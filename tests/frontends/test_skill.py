@@ -1,4 +1,4 @@
-"""The skill tells what is so: its commands are commands, and none is left out."""
+"""The skill is correct: its commands are commands, and none is left out."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import shlex
 import pytest
 
 from freezeframe import __version__
-from freezeframe.frontends import commands
+from freezeframe.frontends import cli_ops
 from freezeframe.frontends.parser import parse
 from freezeframe.frontends.skill import skill_text
-from freezeframe.ops import table
-from freezeframe.ops._hosts import SKILL_HEADER, THIN_SKILL
+from freezeframe.ops._agent_hosts import SKILL_HEADER, THIN_SKILL
+from freezeframe.ops._registry import OPS
 
 BYTES_PER_TOKEN = 3
 SHOWN = re.findall(r"`dbg ([^`]+)`", skill_text().replace("\n  ", " "))
 
-assert commands  # the whole vocabulary
+assert cli_ops  # the whole vocabulary
 
 
 def test_the_skill_is_short_and_of_this_version():
@@ -40,8 +40,8 @@ def test_no_command_that_debugs_is_left_out():
     words = set(re.findall(r"[a-z][a-z-]*", skill_text()))
     missing = [
         spec.name
-        for spec in table.OPS
-        if not spec.hidden and spec.group != "house"
+        for spec in OPS
+        if not spec.hidden and spec.group != "admin"
         if not any(set(name.split()) <= words for name in (spec.name, *spec.aliases))
     ]
     assert not missing

@@ -5,26 +5,23 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-import freezeframe.frontends.commands
-import freezeframe.ops.table
+import freezeframe.frontends.cli_ops
 from freezeframe.errors import UsageError
 from freezeframe.frontends import help
-from freezeframe.frontends.completion import SHELLS, script
+from freezeframe.frontends.completion import complete
 from freezeframe.frontends.parser import parse
 from freezeframe.frontends.reference import reference
-from freezeframe.ops._guesses import guesses
+from freezeframe.ops._json_schema import input_schema, output_schema
 from freezeframe.ops._registry import OPS, OpSpec
-from freezeframe.ops._schema import input_schema, output_schema
+from freezeframe.ops._suggestions import guesses
 
 ROOT = Path(__file__).parent.parent.parent
-assert freezeframe.ops.table
-assert freezeframe.frontends.commands
+assert freezeframe.frontends.cli_ops
 
 every_operation = pytest.mark.parametrize("spec", list(OPS), ids=lambda spec: spec.id)
 
@@ -93,22 +90,6 @@ def test_every_link_of_the_reference_has_its_heading() -> None:
     assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_completion_names_every_command(shell: str) -> None:
-    text = script(shell)
-    for spec in OPS:
-        if not spec.hidden:
-            assert spec.name.split()[0] in text
-
-
-@pytest.mark.parametrize(
-    "line", ["status", "next --count 3", "break a.py:3 -c 'x > 3' --temporary"]
-)
-def test_parsing_a_real_command_is_far_below_a_millisecond(line: str) -> None:
-    argv = shlex.split(line)
-    taken = []
-    for _ in range(50):
-        begin = time.perf_counter()
-        parse(argv)
-        taken.append(time.perf_counter() - begin)
-    assert min(taken) < 0.0003
+def test_completion_names_every_command() -> None:
+    offered = {line.split("\t")[0] for line in complete([""])}
+    assert {spec.name.split()[0] for spec in OPS if not spec.hidden} <= offered

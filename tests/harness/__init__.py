@@ -1,1 +1,1 @@
-"""What tests with a daemon stand on: a real client, real programs, and waits for facts."""
+"""Base of the tests with a daemon: a real client, real programs, and waits for facts."""

@@ -14,9 +14,9 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from . import facts, hints, schemas
+from . import hints, schemas, waits
 
 REPOSITORY = Path(__file__).parent.parent.parent
 CLIENT = REPOSITORY / "scripts" / "dbg"
@@ -199,7 +199,7 @@ class Dbg:
     def __call__(
         self,
         *words: object,
-        stdin: str | bytes = "",
+        stdin: str | bytes | IO[bytes] = "",
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         timeout_s: float = HANG_S,
@@ -212,7 +212,7 @@ class Dbg:
         command = tuple(map(str, words))
         process = subprocess.Popen(
             [self.interpreter, str(CLIENT), *command],
-            stdin=subprocess.PIPE,
+            stdin=subprocess.PIPE if isinstance(stdin, str | bytes) else stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd or self.project,
@@ -220,6 +220,7 @@ class Dbg:
             **self.options,
         )
         given = stdin.encode() if isinstance(stdin, str) else stdin
+        given = given if isinstance(given, bytes) else None
         try:
             out, err = process.communicate(given, timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -263,7 +264,7 @@ class Dbg:
 
     def processes(self) -> dict[int, str]:
         """Return pid and command of everything that lives because of this test."""
-        return facts.processes_with(MARKER, self.id)
+        return waits.processes_with(MARKER, self.id)
 
     def log(self) -> str:
         """Return what was logged since the test began."""
@@ -271,14 +272,14 @@ class Dbg:
 
     def _whole_log(self) -> str:
         told = ""
-        for path in facts.files_below(self.home):
+        for path in waits.files_below(self.home):
             with contextlib.suppress(FileNotFoundError):  # of a session that just ended
                 told += path.read_text(errors="replace") if path.suffix == ".log" else ""
         return told
 
     def daemon_lives(self) -> bool:
         """Whether there is a daemon in this home, as far as its socket says."""
-        return any(path.name == "daemon.sock" for path in facts.files_below(self.home))
+        return any(path.name == "daemon.sock" for path in waits.files_below(self.home))
 
     def log_tail(self, lines: int = 40) -> str:
         return "daemon.log ends with:\n" + "\n".join(self.log().splitlines()[-lines:])
@@ -300,7 +301,7 @@ class Dbg:
         problems += self._left_behind(patience_s)
         # A daemon that another test started is not among our processes: it may be leaving still.
         with contextlib.suppress(AssertionError):
-            facts.wait_until(lambda: not self._files_left(), "it left", timeout_s=patience_s)
+            waits.wait_until(lambda: not self._files_left(), "it left", timeout_s=patience_s)
         if left := self._files_left():
             problems.append(f"files were left: {', '.join(left)}")
         shutil.rmtree(self.home, ignore_errors=True)
@@ -331,7 +332,7 @@ class Dbg:
             return {pid: name for pid, name in self.processes().items() if pid not in daemons}
 
         try:
-            facts.wait_until(lambda: not others(), "nothing is left", timeout_s=patience_s)
+            waits.wait_until(lambda: not others(), "nothing is left", timeout_s=patience_s)
         except AssertionError:
             for pid, command in others().items():
                 problems.append(f"process {pid} was left: {command}")
@@ -345,7 +346,7 @@ class Dbg:
         apart = {self.home / "bin", self.home / "cache"}  # a test's own, and what can be made again
         return [
             str(path.relative_to(self.home))
-            for path in facts.files_below(self.home)
+            for path in waits.files_below(self.home)
             if apart.isdisjoint(path.parents)
             and not any(path.match(pattern) for pattern in _MAY_STAY)
         ]

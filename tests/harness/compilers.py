@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .client import REPOSITORY
 
-#: stands in the debug information for the folder of the source until a program is put to use
+#: replaces the folder of the source in the debug information until a program is used
 _FOLDER = "/" + "folder-of-the-source/" * 10 + "here"
 #: elsewhere debug information is not in the program, or the program is signed
 _CAN_MOVE = sys.platform == "linux"

@@ -9,19 +9,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from freezeframe.errors import UsageError
-from freezeframe.frontends import commands
+from freezeframe.frontends import cli_ops
 from freezeframe.frontends import help as pages
 from freezeframe.frontends.parser import parse
-from freezeframe.ops import table
 
-# Both add their operations to what can be typed when they are imported.
-assert table.OPS
-assert commands.run_batch
+assert cli_ops  # declares operations
 
 _NEXT = re.compile(r"^(?:  )?next: (?P<commands>.+)$", re.MULTILINE)
 #: between two commands of one line
 _BETWEEN = re.compile(r"(?:, | or | && |; )(?=dbg )")
-#: words that stand for what the reader puts there
+#: placeholders for what the reader types
 _PLACEHOLDERS = {"LINE": "1", "FIRST-LAST": "1-2", "PID": "1", "PORT": "1234", "ADDR": "0x10"}
 _PLACEHOLDER = re.compile(rf"\b(?:{'|'.join(_PLACEHOLDERS)})\b")
 
@@ -65,8 +62,8 @@ def problem(command: str) -> str | None:
     try:
         words = shlex.split(text, comments=True)[1:]
         parsed = parse(words)
-        if parsed.globals.help and parsed.words:
-            pages.page(list(parsed.words))
+        if parsed.globals.help and parsed.name_tokens:
+            pages.page(list(parsed.name_tokens))
     except (UsageError, ValueError) as wrong:
         return f"`{command}`: {wrong}"
     return None

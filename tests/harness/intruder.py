@@ -26,7 +26,7 @@ def _document(text: bytes) -> bytes:
     return b"%d\0%s\0" % (len(text), text)
 
 
-#: what is said first in each protocol; whoever answers anything at all has been reached
+#: the first message in each protocol; any answer means that the process was reached
 PROTOCOLS = {
     "silent": b"",
     "JDWP": b"JDWP-Handshake" + bytes([0, 0, 0, 11, 0, 0, 0, 1, 0, 1, 1]),
@@ -44,7 +44,7 @@ _LOOK_S = 0.002
 def listening(owner: int) -> set[tuple[str, int]]:
     """Return the addresses that processes of *owner* listen at now."""
     found = set()
-    # A dual-stack socket that is bound to an IPv4 address stands in the other table.
+    # A dual-stack socket that is bound to an IPv4 address is in the other table.
     for table, hosts in (("tcp", ["127.0.0.1"]), ("tcp6", ["127.0.0.1", "::1"])):
         with contextlib.suppress(OSError), open(f"/proc/net/{table}") as file:
             for fields in map(str.split, file):
@@ -55,7 +55,7 @@ def listening(owner: int) -> set[tuple[str, int]]:
 
 
 def unix_sockets() -> set[str]:
-    """Return the names of the unix sockets of this machine that somebody listens at."""
+    """Return the names of the unix sockets of this machine that a process listens at."""
     with open("/proc/net/unix") as file:
         rows = [line.rstrip("\n").split(" ", 7) for line in file][1:]
     return {row[7].rpartition(" ")[2] for row in rows if len(row) == 8 and row[3] == "00010000"}

@@ -77,7 +77,7 @@ def load(target: Path, project: Path) -> Program:
         if not file.is_file():
             continue
         for marker, line in _markers(file).items():
-            assert marker not in markers, f"@{marker} stands twice in {target.name}"
+            assert marker not in markers, f"@{marker} is twice in {target.name}"
             markers[marker] = (file.relative_to(project).as_posix(), line)
     return Program(target.relative_to(project).as_posix(), target, target, markers)
 
@@ -87,6 +87,6 @@ def _markers(file: Path) -> dict[str, int]:
     for number, line in enumerate(file.read_text().splitlines(), start=1):
         match = _MARKER.search(line)
         for name in match["names"].replace("@", " ").split() if match else ():
-            assert name not in found, f"@{name} stands twice in {file.name}"
+            assert name not in found, f"@{name} is twice in {file.name}"
             found[name] = number
     return found

@@ -11,7 +11,7 @@ Data = dict[str, Any]
 
 
 def place(report: Data) -> str:
-    """Return `file:line` of where a stop report stands; the file's name only."""
+    """Return `file:line` of the stop in a report; the file's name only."""
     frame = frame_of(report)
     return f"{Path(frame['path']).name}:{frame['line']}"
 

@@ -8,11 +8,15 @@ from typing import Any
 
 import jsonschema
 
-from freezeframe.frontends.cli import table
+from freezeframe.frontends import cli_ops
 from freezeframe.frontends.parser import parse
-from freezeframe.ops._schema import output_schema
+from freezeframe.ops._json_schema import output_schema
+from freezeframe.ops._registry import OPS
+
+assert cli_ops  # declares operations
 
 Schema = dict[str, Any]
+_NULL = {"type": "null"}
 
 
 def whole(words: Sequence[str], data: Any) -> Any:
@@ -29,9 +33,13 @@ def whole(words: Sequence[str], data: Any) -> Any:
 @functools.cache
 def schema_of(words: tuple[str, ...]) -> Schema:
     """Return the schema of what a command line answers."""
-    spec = parse(list(words), table.OPS).op
+    spec = parse(list(words), OPS).op
     assert spec is not None, words
-    return output_schema(spec.result)
+    return _schema_of_result(spec.result)
+
+
+#: Commands of one operation share a schema.
+_schema_of_result = functools.cache(output_schema)
 
 
 def _filled(data: Any, schema: Schema, definitions: dict[str, Schema]) -> Any:
@@ -55,7 +63,10 @@ def _filled(data: Any, schema: Schema, definitions: dict[str, Schema]) -> Any:
 
 def _chosen(data: Any, schema: Schema, definitions: dict[str, Schema]) -> Schema:
     """Return the schema that *data* meets, where there are several, with no reference left."""
-    for one in schema.get("anyOf", ()):
+    options = schema.get("anyOf", ())
+    if len(options) == 2 and options[1] == _NULL and data is not None:
+        return _chosen(data, options[0], definitions)  # the data was checked: it has no other type
+    for one in options:
         if jsonschema.Draft202012Validator({**one, "$defs": definitions}).is_valid(data):
             return _chosen(data, one, definitions)
     if "$ref" in schema:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from harness import facts, hints, programs
+from harness import hints, programs, waits
 from harness.client import MARKER
 
 
@@ -36,24 +36,24 @@ def test_a_marker_is_the_line_it_stands_on(project):
 
 def test_a_wait_for_what_never_comes_says_what_it_was():
     with pytest.raises(AssertionError, match="the sea is calm"):
-        facts.wait_until(lambda: False, "the sea is calm", timeout_s=0.05)
+        waits.wait_until(lambda: False, "the sea is calm", timeout_s=0.05)
 
 
 def test_a_wait_ends_with_the_process(dbg):
     process = living(dbg, marked=False)
     with pytest.raises(AssertionError, match="is gone"):
-        facts.wait_for_exit(process.pid, timeout_s=0.05)
+        waits.wait_for_exit(process.pid, timeout_s=0.05)
 
     process.communicate()
 
-    facts.wait_for_exit(process.pid)
+    waits.wait_for_exit(process.pid)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found through /proc")
 def test_a_process_that_was_left_is_found_reported_and_ended(dbg):
     process = living(dbg, marked=True)
     other = living(dbg, marked=False)
-    facts.wait_until(lambda: process.pid in dbg.processes(), "the process is seen")
+    waits.wait_until(lambda: process.pid in dbg.processes(), "the process is seen")
 
     problems = dbg.close(patience_s=0.1)
 

@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .client import CLIENT, HANG_S, REPOSITORY, Dbg
-from .speaker import Raw
+from .raw_mcp_client import Raw
 
 _BLOCK = re.compile(r"^```(?P<kind>console|mcp)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
-#: where the project of a test would stand on a user's machine
+#: where the project of a test would be on a user's machine
 _PROJECT = "/home/me/project"
 
-#: what differs from run to run or from machine to machine → what stands for it
+#: what differs from run to run or from machine to machine → its placeholder
 _UNSTABLE = (
     (re.compile(r"\bpid \d+"), "pid PID"),
     (re.compile(r"\b0x[0-9a-f]{6,}"), "0xADDRESS"),

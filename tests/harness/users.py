@@ -6,6 +6,7 @@ runs the tests as somebody else is the ordinary user, and has no second one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import site
@@ -83,9 +84,12 @@ class OrdinaryDbg(Dbg):
 
 
 def give(folder: Path, uid: int) -> None:
-    """Make everything below a folder *uid*'s."""
-    for path in (folder, *folder.rglob("*")):
-        os.chown(path, uid, uid, follow_symlinks=False)
+    """Make everything below a folder *uid*'s; a daemon may replace its files meanwhile."""
+    os.chown(folder, uid, uid, follow_symlinks=False)
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            with contextlib.suppress(FileNotFoundError):
+                os.chown(os.path.join(parent, name), uid, uid, follow_symlinks=False)
 
 
 def run_as(uid: int, work: Callable[[], bytes], *, timeout_s: float = 60) -> bytes:

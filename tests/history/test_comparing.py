@@ -30,8 +30,8 @@ sys.exit(0 if found == 90 else 1)
 """
 
 
-def walked(dbg, *words):
-    report = dbg.data("start", *words)
+def walked(dbg, *args):
+    report = dbg.data("start", *args)
     while report["state"] == "stopped":
         report = dbg.data("continue")
     return report
@@ -166,7 +166,7 @@ def test_a_file_that_is_there_is_not_written_over(dbg, good_and_bad, project):
     (project / "x.html").write_text("mine")
 
     error = dbg.error("export", "good", "x.html")
-    assert "is there already" in error["message"]
+    assert "already exists" in error["message"]
     assert error["next"] == "dbg export good x.html --force"
     assert (project / "x.html").read_text() == "mine"
     assert dbg.data("export", "good", "x.html", "--force")["format"] == "html"

@@ -1,4 +1,4 @@
-"""What can go wrong with a disk: it is told, and the debugging goes on."""
+"""Disk failures are reported, and debugging continues."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import sys
 import pytest
 
 from freezeframe.history.schema import VERSION
-from harness import facts
+from harness import waits
 from harness.client import CLIENT, Answer
 
 
 def debugs(dbg, p):
-    """The first stop and the next one, as if nothing were wrong; return all that was said."""
+    """The first stop and the next one, as if nothing were wrong; return all output."""
     first = dbg("start", p.name, "-b", p.at("loop"))
     assert first.code == 0, str(first)
     assert "stopped: breakpoint" in first.out
@@ -32,7 +32,7 @@ def stop_daemon(dbg):
     """End the daemon and wait until it has written everything and is gone."""
     pid = dbg.data("status")["daemon_pid"]
     dbg("daemon", "stop")
-    facts.wait_for_exit(pid)
+    waits.wait_for_exit(pid)
 
 
 def test_a_damaged_database_is_set_aside_and_said(dbg, program):
@@ -116,7 +116,7 @@ def test_a_read_only_database_can_still_be_asked(dbg, program, tmp_path):
         file.chmod(0o600)
 
 
-def test_a_state_directory_that_is_read_only_is_told_and_the_debugging_goes_on(dbg, program):
+def test_a_read_only_state_directory_is_reported_and_debugging_continues(dbg, program):
     p = program("loop.py")
     del dbg.env["FREEZEFRAME_HOME"]
     for name in ("runtime", "state/freezeframe"):
@@ -143,10 +143,10 @@ def test_a_state_directory_that_is_read_only_is_told_and_the_debugging_goes_on(d
         state.chmod(0o700)
 
 
-def limited(dbg, *words, size):
+def limited(dbg, *args, size):
     """Run a command whose daemon, if it starts one, can write files of *size* bytes at most."""
     made = subprocess.run(
-        [sys.executable, str(CLIENT), *map(str, words)],
+        [sys.executable, str(CLIENT), *map(str, args)],
         capture_output=True,
         text=True,
         cwd=dbg.project,
@@ -154,10 +154,10 @@ def limited(dbg, *words, size):
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
     )
-    return Answer(tuple(map(str, words)), made.stdout, made.stderr, made.returncode)
+    return Answer(tuple(map(str, args)), made.stdout, made.stderr, made.returncode)
 
 
-def test_a_full_disk_is_told_and_the_debugging_goes_on(dbg, program):
+def test_a_full_disk_is_reported_and_debugging_continues(dbg, program):
     p = program("loop.py")
     del dbg.env["FREEZEFRAME_DAP_TAP"]
     assert limited(dbg, "status", size=60_000).code == 0
@@ -212,8 +212,8 @@ def test_an_import_shows_no_file_of_this_machine_and_forges_no_line(dbg, tmp_pat
     (dbg.project / "evil.jsonl").write_text(f"{json.dumps(run)}\n{json.dumps(stop)}\n")
 
     said = dbg("import", "evil.jsonl").out + dbg("replay", "1", "--name", "r").out
-    for words in (("backtrace",), ("locals",), ("source",), ("status",), ("sessions", "--all")):
-        answer = dbg(*words)
+    for args in (("backtrace",), ("locals",), ("source",), ("status",), ("sessions", "--all")):
+        answer = dbg(*args)
         said += answer.out + answer.err
 
     assert "my eyes" not in said

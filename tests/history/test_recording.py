@@ -1,4 +1,4 @@
-"""Recording through the real daemon: what is kept, what is not, and what it costs nobody."""
+"""Recording through the real daemon: what is recorded, what is not, and at what cost."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import sqlite3
 
 import pytest
 
-from harness import compilers, facts, programs, reports
+from harness import compilers, programs, reports, waits
 from harness.client import REPOSITORY
-from harness.needs import give_up
+from harness.requirements import give_up
 
 
-def walk(dbg, *words):
+def walk(dbg, *args):
     """Start a program and go from stop to stop until it ends; return the last report."""
-    report = dbg.data("start", *words)
+    report = dbg.data("start", *args)
     while report["state"] == "stopped":
         report = dbg.data("continue")
     assert report["state"] == "terminated", report
@@ -28,11 +28,11 @@ def stop_daemon(dbg):
     """End the daemon and wait until it has written everything and is gone."""
     pid = dbg.data("status")["daemon_pid"]
     dbg("daemon", "stop")
-    facts.wait_for_exit(pid)
+    waits.wait_for_exit(pid)
 
 
-def cells(dbg, *words):
-    return [hit["cells"] for hit in dbg.data("hits", *words)["hits"]]
+def cells(dbg, *args):
+    return [hit["cells"] for hit in dbg.data("hits", *args)["hits"]]
 
 
 @pytest.fixture(params=[".py", ".c", ".go", ".js"])
@@ -62,6 +62,34 @@ def test_ten_hits_of_a_loop_and_forty_four_of_a_recursion(dbg, ackermann):
     assert table["hits"][-1]["cells"] == ["0", "8"]
     count = dbg.data("hits", "ackermann", "--count-by", "m")
     assert [(g["value"], g["count"]) for g in count["groups"]] == [("1", 20), ("0", 20), ("2", 4)]
+
+
+def test_the_messages_of_a_logpoint_are_its_hits(dbg, program, project):
+    p = program("ackermann.py")
+    dbg("break", p.at("square"), "--log", "i is {i}, square {square}")
+    dbg("break", "ackermann", "--log", "called")
+    walk(dbg, p.name)
+
+    squares = [[str(i), str(i * i)] for i in range(10)]
+    assert cells(dbg, p.at("square")) == squares
+    assert cells(dbg, "1", "square", "--where", "i > 7") == [["64"], ["81"]]
+    assert dbg.data("hits", "ackermann")["total"] == 44
+    error = dbg.error("hits")
+    assert f"{p.at('square')} (10)" in error["message"], "without a location: those that there are"
+    dbg("export", "1", "run.jsonl")
+    dbg("import", "run.jsonl")
+    assert cells(dbg, p.at("square"), "--run", "2") == squares
+
+
+def test_logpoints_with_the_same_text_are_not_told_apart(dbg, program):
+    p = program("ackermann.py")
+    dbg("break", p.at("square"), "--log", "here")
+    dbg("break", "ackermann", "--log", "here")
+    walk(dbg, p.name)
+
+    error = dbg.error("hits", p.at("square"))
+
+    assert "print the same text" in error["message"]
 
 
 def test_a_place_is_a_whole_line_number(dbg, program):
@@ -109,10 +137,10 @@ def test_a_stop_has_its_command_its_stack_and_what_was_printed(dbg, program):
     assert 0 < stops[0]["at_s"] < stops[1]["at_s"]
 
 
-def exported(dbg, *words):
+def exported(dbg, *args):
     import json
 
-    return [json.loads(line) for line in dbg("export", *words).out.splitlines()]
+    return [json.loads(line) for line in dbg("export", *args).out.splitlines()]
 
 
 def test_nothing_is_kept_of_a_session_that_is_not_to_be_recorded(dbg, program):
@@ -182,7 +210,7 @@ def test_everything_up_to_the_last_stop_survives_the_daemon_s_death(dbg, program
     daemon = dbg.data("status")["daemon_pid"]
 
     os.kill(daemon, signal.SIGKILL)
-    facts.wait_for_exit(daemon)
+    waits.wait_for_exit(daemon)
 
     assert cells(dbg, p.at("loop"), "total") == [["0"], ["6"]]
     (run,) = dbg.data("sessions", "--all")["recorded"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -9,8 +11,8 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from freezeframe.errors import UsageError
-from freezeframe.model.places import Location
-from freezeframe.ops._registry import Arg, Effect, Flag, Misdeclared, Needs, Registry
+from freezeframe.model.locations import Location
+from freezeframe.ops._registry import OPS, Arg, Effect, Flag, Misdeclared, Needs, Registry
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def test_a_forgotten_example_is_refused() -> None:
         Registry().op("thing", group="g")  # type: ignore[call-arg]
 
 
-def test_a_result_that_nobody_could_describe_is_refused() -> None:
+def test_a_result_without_a_schema_is_refused() -> None:
     async def nothing(ctx: Any):  # type: ignore[no-untyped-def]
         """Do."""
 
@@ -113,7 +115,7 @@ def test_a_plain_function_and_a_missing_context_are_refused() -> None:
         (Annotated[int | str, Arg("x")], 1, "union"),
         (Annotated[Number, Arg("x")], Number.ONE, "not strings"),
         (Annotated[Literal[1, 2], Arg("x")], 1, "not strings"),
-        (Annotated[list[list[str]], Arg("x")], [], "cannot be spelled"),
+        (Annotated[list[list[str]], Arg("x")], [], "cannot be typed"),
         (Annotated[str, Arg("")], "", "no help"),
         (Annotated[str, Arg("x", short="c")], "", "short form"),
         (Annotated[str, Arg("x", short="-1")], "", "short form"),
@@ -138,7 +140,7 @@ def test_an_argument_that_no_front_end_could_take_is_refused(
     assert why in message
 
 
-def test_arguments_that_could_not_be_told_apart_are_refused() -> None:
+def test_ambiguous_arguments_are_refused() -> None:
     async def after_all(
         ctx: Any, many: Annotated[list[str], Arg("x")], one: Annotated[str, Arg("y")]
     ) -> Answer:
@@ -158,7 +160,7 @@ def test_arguments_that_could_not_be_told_apart_are_refused() -> None:
         """Do."""
         return Answer()
 
-    assert "takes all words" in misdeclared(after_all)
+    assert "takes all arguments" in misdeclared(after_all)
     assert "two parameters" in misdeclared(two_shorts)
     assert "positional" in misdeclared(positional_flag)
 
@@ -205,11 +207,19 @@ def test_an_unknown_operation_is_refused_with_the_nearest() -> None:
     assert caught.value.next == "dbg breakpoint add f"
 
 
+def test_spellings_of_other_debuggers_lead_to_whole_commands() -> None:
+    suggest = OPS.suggest
+    assert suggest("i b") == "breakpoint list"
+    assert suggest("total = a + 1") == "set total 'a + 1'"
+    assert suggest("!total = 1") == "eval 'total = 1'"
+    assert suggest("stop app") == "stop -s app"
+
+
 def test_a_suggestion_never_names_an_operation_that_is_not_there() -> None:
-    assert Registry().suggest("info locals") is None
+    assert Registry().suggest("info variables") is None
     ops = Registry()
     ops.op("locals", group="g", example="locals")(good)
-    assert ops.suggest("info locals") == "locals"
+    assert ops.suggest("info variables") == "locals"
     assert ops.suggest("loclas") == "locals"
     assert ops.suggest("backtrace") is None
 
@@ -233,3 +243,26 @@ def test_locations_and_optional_types_are_read_from_strings() -> None:
     assert where.type.optional
     assert numbers.type.container is tuple
     assert numbers.type.base is int
+
+
+_LOOK_UP = """\
+import sys
+from freezeframe.ops._registry import OPS
+before = [name for name in sys.modules if name.startswith("freezeframe.ops.")]
+spec = OPS.by_id("hit_trend") if sys.argv[1] == "id" else OPS.lookup(["status"])[0]
+print(spec.name, *(name for name in sys.modules if name.startswith("freezeframe.ops.")
+                   and "._" not in name and name not in before))
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "found"),
+    [("name", "status freezeframe.ops.sessions"), ("id", "hit-trend freezeframe.ops.")],
+)
+def test_a_module_of_operations_is_imported_when_one_of_them_is_looked_up(how, found):
+    """Importing all would be a third of the time of the first command."""
+    command = [sys.executable, "-c", _LOOK_UP, how]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+
+    assert ran.stdout.startswith(found)
+    assert "freezeframe.ops.launch" not in ran.stdout

@@ -1,4 +1,4 @@
-"""Apps in simulators, through a stand-in for Xcode that hands over to the real debuggers."""
+"""Apps in simulators, through an imitation of Xcode that starts the real debuggers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from frontends.mcp.talking import call, connected, on_loop, refusal
-from harness import compilers, facts, programs, xcode
+from harness import compilers, programs, waits, xcode
 from harness.reports import functions
 from harness.xcode import BOOTED, SHUT_DOWN, TWICE, Xcode
 
@@ -33,7 +33,7 @@ def launch(project) -> Iterator[Callable[[], int]]:
     def start() -> int:
         begun = project / f"begun-{len(running)}.txt"
         running.append(subprocess.Popen([app.path, begun], cwd=project))
-        facts.wait_for_file(begun, "spinning")
+        waits.wait_for_file(begun, "spinning")
         return running[-1].pid
 
     yield start
@@ -58,7 +58,7 @@ def test_an_app_is_joined_by_xcode_s_adapter_looked_into_and_left_alive(dbg, app
     assert "--find lldb-dap" in apple.asked
     # It was never let run: an app that waits for its debugger is where it waited.
     assert not {"continue", "pause"} & {each["command"] for each in dbg.sent_messages()}
-    assert facts.alive(pid)
+    assert waits.alive(pid)
 
 
 def test_an_xcode_without_adapter_joins_an_app_by_its_prompt(dbg, apple, launch):
@@ -83,7 +83,7 @@ def test_an_app_that_starts_later_is_waited_for(dbg, apple, launch):
         *("--json", "attach", "--simulator", BOOTED, "--bundle-id", APP, "--wait-for", "--pause")
     )
     listing = f"simctl spawn {BOOTED} launchctl list"
-    facts.wait_until(lambda: apple.asked.count(listing) > 1, "it looks")
+    waits.wait_until(lambda: apple.asked.count(listing) > 1, "it looks")
     pid = launch()
     apple.launch(APP, pid)
 

@@ -73,9 +73,11 @@ function main() {
   const quoted = 'it\'s "so"';
   const generator = letters();
   const first = generator.next().value;
+  const iterators = [prices.entries(), unique.values(), (async function* () {})()];
+  const passed = (function () { return arguments; })(1);
   account.deposit(5);
   pair.push({ name: 'new' }); // @changed
-  console.log(first, account.owner, opened.owner, trapped === null, lazy === bare); // @here
+  console.log(first, account.owner, opened.owner, trapped === null, lazy === bare, iterators === passed); // @here
   return [holes, unique, prices, empty, numbers, when, never, word, failed, bytes, floats, symbol, promise, quoted];
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 from freezeframe.model.answers import StopReport
-from freezeframe.model.places import Source, SourceLine
+from freezeframe.model.locations import Source, SourceLine
 from freezeframe.model.stops import Frame, Stop, StopReason, Thread
 from freezeframe.model.values import Scope, ScopeKind, Value
 from freezeframe.render import render_text

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from freezeframe.model import answers as a
 from freezeframe.model import history as h
-from freezeframe.model.places import Source, SourceLine
+from freezeframe.model.locations import Source, SourceLine
 from freezeframe.model.runs import Run
 from freezeframe.model.stops import (
     Breakpoint,
@@ -25,7 +25,7 @@ from freezeframe.model.stops import (
 from freezeframe.model.values import Scope, ScopeKind, Value
 from freezeframe.render import render_text
 from freezeframe.render.budget import LEAST_TOKENS, Fixed, Listing, fit, size, tokens
-from freezeframe.render.page import Line
+from freezeframe.render.styled_lines import Line
 
 from .samples import local_scope, report, shown, source
 

@@ -148,7 +148,7 @@ def test_a_sparkline_of_many_points_is_as_wide_as_it_may_be():
     assert len(sparkline([float(n) for n in range(1000)], 60)) == 60
 
 
-def test_two_hits_are_told_apart_by_what_differs():
+def test_the_differences_of_two_hits_are_shown():
     diff = HitDiff(
         "a.py:4",
         hit(1),

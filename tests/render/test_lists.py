@@ -20,7 +20,7 @@ from freezeframe.model.answers import (
     Threads,
     WatchpointList,
 )
-from freezeframe.model.places import Source, SourceLine
+from freezeframe.model.locations import Source, SourceLine
 from freezeframe.model.stops import (
     Breakpoint,
     BreakpointState,
@@ -52,7 +52,7 @@ def test_a_breakpoint_that_was_moved_says_from_where():
     )
 
     assert shown(BreakpointAnswer(moved, "added")) == (
-        "added breakpoint 1 at app.py:25 (asked for line 24) if n > 3\n"
+        "added breakpoint 1 at app.py:25 (requested line 24) if n > 3\n"
     )
 
 
@@ -61,7 +61,7 @@ def test_a_breakpoint_that_was_moved_says_from_where():
     [
         (BreakpointState.PENDING, "no code there yet", ", not bound yet: no code there yet"),
         (BreakpointState.REJECTED, "app.py has 25 lines", ", rejected: app.py has 25 lines"),
-        (BreakpointState.WANTED, None, ", waits for a session"),
+        (BreakpointState.REQUESTED, None, ", waits for a session"),
         (BreakpointState.DISABLED, None, ", disabled"),
     ],
 )
@@ -134,7 +134,7 @@ def test_no_breakpoints_is_an_answer():
 
 def test_removed_breakpoints_are_named():
     assert shown(BreakpointList((), removed=(BOUND,))) == "removed breakpoint 1 at app.py:22\n"
-    waiting = Breakpoint(2, "app.py:9", BreakpointState.WANTED, condition="n > 3")
+    waiting = Breakpoint(2, "app.py:9", BreakpointState.REQUESTED, condition="n > 3")
     assert shown(BreakpointList((), removed=(waiting,))) == (
         "removed breakpoint 2 at app.py:9 if n > 3\n"
     )
@@ -252,7 +252,7 @@ def test_locals_stand_below_their_frame():
         (None, "   … more frames (dbg backtrace --limit 20)"),
     ],
 )
-def test_frames_beyond_the_limit_are_told(more, words):
+def test_frames_beyond_the_limit_are_counted(more, words):
     assert shown(Backtrace((stack_of(own(0), more=more),))).splitlines()[-1] == words
 
 
@@ -349,7 +349,7 @@ def test_the_newest_output_is_kept_and_the_older_counted():
     assert older.startswith(f"… {left:,} bytes of output (dbg output --since 7 --budget ")
 
 
-def test_output_left_out_on_request_is_told():
+def test_output_left_out_on_request_is_reported():
     answer = OutputAnswer(Output((Chunk("stdout", "z\n"),), skipped=10), "app", "stopped")
 
     assert shown(answer) == "… 10 characters left out (dbg output --all)\n| z\n"
@@ -405,7 +405,7 @@ def test_status_names_the_daemon_and_what_was_lost():
     """)
 
 
-def test_a_session_whose_parent_is_itself_ends_nobody_s_day():
+def test_a_session_whose_parent_is_itself_is_listed():
     odd = SessionInfo("a", "running", "/p/a.py", False, "/p", parent="a")
 
     assert shown(SessionList((odd,))) == "  a  running  $ a.py\n"

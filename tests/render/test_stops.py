@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from freezeframe.model.answers import Chunk, Ended, Output, StepTrail, StopReport
-from freezeframe.model.places import Source
+from freezeframe.model.locations import Source
 from freezeframe.model.stops import (
     Breakpoint,
     BreakpointState,
@@ -151,7 +151,7 @@ def test_the_traceback_of_an_endless_recursion_is_folded():
     """)
 
 
-def test_a_traceback_that_could_not_be_read_is_shown_in_the_debugger_s_words():
+def test_a_traceback_that_could_not_be_parsed_is_shown_as_the_debugger_s_text():
     error = ExceptionInfo("Boom", "", raw_traceback="at f (a.js:1)\nat g (a.js:2)\n")
 
     assert shown(report(stop=stop(StopReason.EXCEPTION, exception=error))) == text("""
@@ -174,7 +174,7 @@ def test_a_wait_that_ran_out_says_how_long_it_was_and_what_to_do():
     """)
 
 
-def test_a_program_that_nobody_waits_for_is_running():
+def test_a_program_without_a_waiting_caller_is_running():
     assert shown(StopReport("app", "running")) == "running\nnext: dbg await or dbg pause\n"
 
 
@@ -192,11 +192,11 @@ def test_a_program_that_nobody_waits_for_is_running():
         (None, "ended"),
     ],
 )
-def test_the_end_of_a_program_is_told(exit, words):
+def test_the_exit_of_a_program_is_reported(exit, words):
     assert shown(StopReport("app", "terminated", exit=exit)) == f"{words}\n"
 
 
-def test_the_last_words_of_a_lost_debugger_are_shown_below_when_they_are_long():
+def test_the_last_output_of_a_lost_debugger_is_shown_below_when_it_is_long():
     answer = StopReport("app", "terminated", exit=Exit(how="lost", reason="boom " * 50))
 
     first, second = shown(answer).splitlines()
@@ -224,10 +224,10 @@ def test_a_thread_is_named_only_when_it_could_be_another(thread, count, named):
     assert first.endswith(f", thread {thread.id} ({thread.name})") is named
 
 
-def test_threads_that_run_on_are_told():
+def test_threads_that_keep_running_are_reported():
     answer = report(stop=stop(all_threads=False), threads=2)
 
-    assert shown(answer).splitlines()[1] == "other threads run on"
+    assert shown(answer).splitlines()[1] == "other threads keep running"
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_the_reason_comes_first(facts, words):
     assert shown(report(stop=stop(**facts))).startswith(f"stopped: {words} app.py:22 in total\n")
 
 
-def test_the_debugger_s_own_words_follow_the_place():
+def test_the_debugger_s_description_follows_the_location():
     answer = report(stop=stop(StopReason.SIGNAL, description="SIGSEGV: invalid address"))
 
     assert shown(answer) == (
@@ -278,7 +278,7 @@ def test_a_selected_frame_that_is_not_the_innermost_is_named():
     """)
 
 
-def test_source_that_is_gone_or_changed_is_told():
+def test_source_that_is_gone_or_changed_is_reported():
     gone = report(source=Source("/p/app.py", (), missing="the file is gone"))
     stale = report(source=replace(source(), note="changed on disk since the start"))
 
@@ -311,7 +311,7 @@ def test_a_single_change_on_the_way_has_the_line_to_itself():
     assert f"app.py:20 in total  t = {when} (new)\n" in shown(report(stop=stop(), trail=trail))
 
 
-def test_the_returned_value_callers_notes_and_breakpoints_amiss_are_told():
+def test_the_returned_value_callers_notes_and_unbound_breakpoints_are_shown():
     answer = report(
         stop=stop(StopReason.STEP),
         returned=Value("(return) total", "55"),
@@ -343,7 +343,7 @@ def test_the_returned_value_callers_notes_and_breakpoints_amiss_are_told():
         ),
         (Ended("app", "stopped"), "app ended\n"),
         (Ended("app", "closed", pid=12), "closed the core file of app\n"),
-        (Ended("app", "detached", pid=12), "detached from app (pid 12), which runs on\n"),
+        (Ended("app", "detached", pid=12), "detached from app (pid 12), which keeps running\n"),
         (Ended("app", "ended already", Exit(1)), "app had ended already, exit code 1\n"),
         (
             Ended("app", "stopped", Exit(0), output=PRINTED, next=("start app.py",)),
@@ -351,14 +351,14 @@ def test_the_returned_value_callers_notes_and_breakpoints_amiss_are_told():
         ),
     ],
 )
-def test_the_end_of_a_session_is_told(answer, words):
+def test_the_end_of_a_session_is_reported(answer, words):
     assert shown(answer) == words
 
 
-def test_each_of_several_sessions_is_told_how_it_went():
+def test_the_end_of_each_of_several_sessions_is_reported():
     others = (Ended("web", "detached", pid=7), Ended("old", "ended already", exit=Exit(code=3)))
 
     assert shown(Ended("app", "stopped", pid=5, others=others)) == (
-        "app ended (pid 5)\ndetached from web (pid 7), which runs on\n"
+        "app ended (pid 5)\ndetached from web (pid 7), which keeps running\n"
         "old had ended already, exit code 3\n"
     )

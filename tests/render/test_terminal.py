@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from freezeframe.model.answers import BreakpointList, Chunk, Output, Threads
-from freezeframe.model.places import Source, SourceLine
+from freezeframe.model.locations import Source, SourceLine
 from freezeframe.model.stops import Breakpoint, BreakpointState, Thread
 from freezeframe.model.values import Value
 from freezeframe.render import TERMINAL, Style

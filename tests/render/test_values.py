@@ -53,7 +53,7 @@ def test_a_value_stays_on_its_line_and_moves_no_cursor():
     assert printed(Value("x", "'a\nb\x1b[2J\tc\u202e'")) == "x = 'a\\nb\\x1b[2J\\tc\\u202e'\n"
 
 
-def test_a_huge_string_is_elided_in_the_middle_and_its_size_told():
+def test_a_huge_string_is_elided_in_the_middle_with_its_size():
     line = shown(Evaluated("s", Value("s", "'" + "a" * 50_000_000 + "z'")), budget_tokens=60)
 
     assert line.startswith("s = 'aaaa")
@@ -210,7 +210,7 @@ def test_scopes_are_titled_when_there_are_several_or_the_frame_is_not_the_innerm
     ("kind", "words"),
     [(ScopeKind.ARGUMENTS, "no arguments in total\n"), (ScopeKind.LOCALS, "no locals in total\n")],
 )
-def test_an_empty_scope_is_told(kind, words):
+def test_an_empty_scope_is_reported(kind, words):
     assert shown(Variables(TOTAL, (Scope("x", kind),))) == words
 
 
@@ -307,7 +307,7 @@ def test_a_gap_that_would_save_nothing_is_not_made():
     assert any(line.startswith("  b = yyy") and "chars…" in line for line in lines)
 
 
-def test_changed_parts_are_told_by_their_paths_a_few_of_them():
+def test_a_few_changed_parts_are_listed_by_path():
     parts = tuple(Value(f"xs[{i}]", "1", changed=True, was="0") for i in range(6))
     value = Value("xs", "[…]" * 40, changed=True, was="[.]" * 40, parts=parts, more_parts=3)
 
@@ -315,13 +315,15 @@ def test_changed_parts_are_told_by_their_paths_a_few_of_them():
 
     assert listed == ["xs[0] 1", "xs[1] 1", "xs[2] 1", "xs[3] 1", "xs "]
     assert assigned(changes(value)[-1][1], 80) == "xs: 5 more changes"
+    hidden = Value("xs", "X(…)" * 40, changed=True, was="X(.)" * 40, more_parts=3)
+    assert [assigned(part, 80) for _, part in changes(hidden)] == ["xs: 3 changes inside"]
 
 
-def test_what_is_gone_is_told_with_what_it_was():
+def test_a_value_that_is_gone_is_shown_with_its_old_text():
     assert assigned(Value("x", "", changed=True, was="3", gone=True), 80) == "x is gone (was 3)"
 
 
-def test_an_objects_own_words_do_not_hide_what_changed_in_it():
+def test_the_text_of_an_object_does_not_hide_what_changed_in_it():
     part = Value("o.n", "2", changed=True, was="1")
     value = Value("o", "<thing 2>", changed=True, was="<thing 1>", parts=(part,))
 

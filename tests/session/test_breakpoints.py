@@ -2,9 +2,15 @@ import pytest
 
 from freezeframe.backends.backend import BoundBreakpoint
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import BreakpointState
-from freezeframe.session.breakpoints import Bindings, Book, Wanted, describe, resolve
+from freezeframe.session.breakpoints import (
+    BoundBreakpoints,
+    LogicalBreakpoint,
+    LogicalBreakpoints,
+    describe,
+    resolve,
+)
 
 
 @pytest.fixture
@@ -35,16 +41,16 @@ def test_a_name_that_stands_in_two_places_is_asked_back(project):
         at("part.py:1", project)
 
 
-def made_of(*paths):
+def source_files(*paths):
     return lambda text, project: resolve(
-        Location.parse(text), str(project), str(project), made_of=lambda: paths
+        Location.parse(text), str(project), str(project), source_files=lambda: paths
     )
 
 
 def test_a_file_that_the_program_was_made_of_is_found_by_its_name(project, tmp_path_factory):
     away = tmp_path_factory.mktemp("away") / "far.c"
     away.write_text("one\n")
-    find = made_of("/nowhere/other.c", str(away))
+    find = source_files("/nowhere/other.c", str(away))
 
     assert find("far.c:1", project) == Location(file=str(away), line=1)
     # One that is not here has lines all the same.
@@ -59,7 +65,7 @@ def test_of_two_files_the_one_that_the_program_was_made_of_is_meant(project):
     (project / "other" / "part.py").write_text("one\n")
     path = str(project / "other" / "part.py")
 
-    assert made_of(path)("part.py:1", project).file == path
+    assert source_files(path)("part.py:1", project).file == path
 
 
 def test_a_file_of_another_kind_is_not_offered_for_a_misspelt_one(project):
@@ -105,48 +111,48 @@ def test_a_name_that_is_no_file_may_be_a_function(name, project):
 
 
 def test_ids_are_never_given_twice():
-    book = Book()
-    first = book.add(Wanted(0, Location(function="f")))
-    del book.wanted[first.id]
-    assert book.add(Wanted(0, Location(function="f"))).id == first.id + 1
+    breakpoints = LogicalBreakpoints()
+    first = breakpoints.add(LogicalBreakpoint(0, Location(function="f")))
+    del breakpoints.entries[first.id]
+    assert breakpoints.add(LogicalBreakpoint(0, Location(function="f"))).id == first.id + 1
 
 
 def test_an_unknown_id_names_those_that_there_are():
-    book = Book()
-    book.add(Wanted(0, Location(function="f")))
+    breakpoints = LogicalBreakpoints()
+    breakpoints.add(LogicalBreakpoint(0, Location(function="f")))
     with pytest.raises(NotFound, match="there are 1"):
-        book.get(9)
+        breakpoints.get(9)
 
 
 def test_disabled_breakpoints_are_not_sent():
-    book = Book()
-    book.add(Wanted(0, Location(file="/a.py", line=1)))
-    book.add(Wanted(0, Location(file="/a.py", line=2), enabled=False))
-    assert [w.location.line for w in book.for_file("/a.py")] == [1]
+    breakpoints = LogicalBreakpoints()
+    breakpoints.add(LogicalBreakpoint(0, Location(file="/a.py", line=1)))
+    breakpoints.add(LogicalBreakpoint(0, Location(file="/a.py", line=2), enabled=False))
+    assert [w.location.line for w in breakpoints.for_file("/a.py")] == [1]
 
 
 @pytest.mark.parametrize(
     ("bound", "state"),
     [
-        (None, BreakpointState.WANTED),
+        (None, BreakpointState.REQUESTED),
         (BoundBreakpoint(1, True, "/a.py", 3), BreakpointState.BOUND),
         (BoundBreakpoint(1, False, message="not loaded"), BreakpointState.PENDING),
         (BoundBreakpoint(1, False, message="bad", rejected=True), BreakpointState.REJECTED),
     ],
 )
 def test_a_breakpoint_shows_what_the_debugger_made_of_it(bound, state):
-    entry = Wanted(1, Location(file="/a.py", line=3))
+    entry = LogicalBreakpoint(1, Location(file="/a.py", line=3))
     assert describe(entry, bound).state is state
 
 
 def test_a_moved_breakpoint_says_where_it_was_asked_for():
-    entry = Wanted(1, Location(file="/a.py", line=3))
+    entry = LogicalBreakpoint(1, Location(file="/a.py", line=3))
     shown = describe(entry, BoundBreakpoint(1, True, "/a.py", 5))
     assert (shown.line, shown.moved_from) == (5, 3)
 
 
 def test_bindings_forget_what_was_removed():
-    bindings = Bindings()
+    bindings = BoundBreakpoints()
     bindings.update([BoundBreakpoint(1, True)])
     bindings.forget([1])
     assert bindings.get(1) is None
@@ -179,3 +185,8 @@ def test_a_line_is_found_by_its_text(project):
 )
 def test_the_name_of_a_function_is_no_text_of_a_line(text, function):
     assert Location.parse(text) == Location(function=function)
+
+
+def test_a_file_and_a_word_are_no_function(project):
+    with pytest.raises(UsageError, match="neither FILE:LINE nor a function"):
+        at("FILE:LINE", project)

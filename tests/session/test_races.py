@@ -1,4 +1,4 @@
-"""Several clients at one session, and ends that come at the wrong moment."""
+"""Several clients at one session, and exits at inconvenient times."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from harness.client import Answer, Background, Dbg
-from harness.facts import has_socket, wait_for_exit, wait_for_file, wait_until
 from harness.programs import Program
+from harness.waits import has_socket, wait_for_exit, wait_for_file, wait_until
 
 WriteProgram = Callable[[str, str], Program]
 
@@ -54,21 +54,21 @@ def run_endless(dbg: Dbg, endless: Program) -> int:
     return int(pid)
 
 
-def waiting(dbg: Dbg, *words: str) -> Background:
+def waiting(dbg: Dbg, *args: str) -> Background:
     """Start a client that waits, and return when the daemon has it."""
-    client = dbg.start_background(*words)
+    client = dbg.start_background(*args)
     wait_until(
         lambda: any(call in _wchan(client.pid) for call in ("unix_stream", "recv", "poll")),
-        f"dbg {' '.join(words)} waits for its answer",
+        f"dbg {' '.join(args)} waits for its answer",
     )
     return client
 
 
 def _wchan(pid: int) -> str:
     # 0 where the kernel does not tell: then the client counts as waiting once its link is open.
-    told = Path(f"/proc/{pid}/wchan").read_text()
-    if told not in ("", "0"):
-        return told
+    channel = Path(f"/proc/{pid}/wchan").read_text()
+    if channel not in ("", "0"):
+        return channel
     return "recv" if has_socket(pid) else ""
 
 
@@ -149,7 +149,7 @@ def test_a_command_that_a_stop_cuts_short_says_how_the_program_ended(
     assert "not-running: the program was ended by another command." in answer.err
 
 
-def test_everybody_who_waits_is_told_of_the_end(dbg: Dbg, endless: Program) -> None:
+def test_every_waiting_client_is_notified_of_the_exit(dbg: Dbg, endless: Program) -> None:
     pid = run_endless(dbg, endless)
     clients = [waiting(dbg, "await") for _ in range(3)]
     os.kill(pid, signal.SIGKILL)
@@ -180,7 +180,7 @@ def test_two_continues_at_once_never_tell_the_same_stop_twice(
     assert seen == ([2] if refused else [2, 3]), "\n".join(map(str, answers))
 
 
-def test_the_loss_of_a_session_is_told_when_the_supervisor_was_killed(
+def test_the_loss_of_a_session_is_reported_when_the_supervisor_was_killed(
     dbg: Dbg, write_program: WriteProgram
 ) -> None:
     program = write_program("counter.py", COUNTER)
@@ -206,7 +206,7 @@ def test_what_the_program_did_not_end_with_a_newline_is_seen_at_the_stop(
     assert printed == {"stdout": "half", "stderr": "broken"}
 
 
-def test_bytes_that_are_no_text_and_a_closed_stdout_harm_nobody(
+def test_bytes_that_are_not_text_and_a_closed_stdout_do_no_harm(
     dbg: Dbg, write_program: WriteProgram
 ) -> None:
     text = (

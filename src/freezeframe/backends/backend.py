@@ -1,19 +1,19 @@
-"""What a session needs from a debugger, whatever way it is spoken to.
+"""The interface between a session and a debugger, whatever protocol the debugger uses.
 
-A backend reports everything that happens through one sink, in the order in which it happened,
-and never decides what a session's phase is. Ids of threads, frames and values are the
-debugger's own and live until the program resumes; the session wraps them in handles.
+A backend reports all events through one sink, in the order in which they happened, and never
+decides the phase of a session. Ids of threads, frames and values are the debugger's and are valid
+until the program resumes; the session wraps them in handles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import Protocol
 
-from freezeframe.model.answers import Instruction
-from freezeframe.model.places import Location
-from freezeframe.model.records import dataclass, field
+from freezeframe.model.fast_dataclass import dataclass, field
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import (
     DEFAULT_FILTERS,
     ExceptionFilter,
@@ -24,8 +24,8 @@ from freezeframe.model.stops import (
     WatchHit,
 )
 
-from .builds.recipe import Recipe
-from .forks import Forks
+from .builds.build_plan import BuildPlan
+from .fork_modes import ForkMode
 from .raw_values import RawFrame as RawFrame
 from .raw_values import RawScope as RawScope
 from .raw_values import RawValue as RawValue
@@ -44,43 +44,43 @@ class Launch:
     #: `program` is a module of the language, not a file (`-m pytest`)
     module: bool = False
     stop_on_entry: bool = False
-    #: a file to read standard input from; None: a pipe that `write_stdin` feeds
+    #: a file to read standard input from; None: a pipe that `write_stdin` writes to
     stdin: str | None = None
-    #: its standard streams are a terminal of its own
+    #: the standard streams are a new terminal
     tty: bool = False
     follow_children: bool = True
-    forks: Forks = Forks.PARENT
-    #: stop in the user's code only; frames of libraries are stepped over
+    forks: ForkMode = ForkMode.PARENT
+    #: stop only in the user's code; library frames are stepped over
     just_my_code: bool = False
-    interpreter: str | None = None  # the runtime to run it with, where the user names one
-    interpreter_args: tuple[str, ...] = ()  # that runtime's own: `-O`, `--import tsx`, `-Ilib`
+    interpreter: str | None = None  # the runtime to run the program with, if given
+    interpreter_args: tuple[str, ...] = ()  # options of that runtime: `-O`, `--import tsx`, `-Ilib`
     #: adapter-specific launch arguments, merged last
     options: Mapping[str, object] = field(default_factory=dict)
-    #: `program` as the user wrote it, where that means the same in `cwd`; what it sees as its name
+    #: `program` as the user wrote it, if that is the same file in `cwd`; becomes its argv[0]
     written: str | None = None
-    #: how `program` was made of its source; None: it was there
-    recipe: Recipe | None = None
+    #: how `program` was built from its source; None: it was not built here
+    recipe: BuildPlan | None = None
 
     @property
     def named(self) -> str:
-        """What the user called it: the source, where the program was built."""
+        """The path the user gave: the source, if the program was built from it."""
         return self.recipe.source if self.recipe is not None else self.program
 
 
 @dataclass(frozen=True, slots=True)
 class Attach:
-    """A live program to join: a process here, or a debug server."""
+    """A running program to attach to: a local process, or a debug server."""
 
     pid: int | None = None
     host: str | None = None
     port: int | None = None
     program: str | None = None
-    #: it is to stay where joining stopped it
-    hold: bool = False
+    #: leave the program stopped after attaching
+    stay_stopped: bool = False
     cwd: str = "/"
     env: Mapping[str, str] = field(default_factory=dict)
     follow_children: bool = True
-    forks: Forks = Forks.PARENT
+    forks: ForkMode = ForkMode.PARENT
     just_my_code: bool = False
     interpreter: str | None = None
     options: Mapping[str, object] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Attach:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """A dead program to look at."""
+    """A core file to inspect."""
 
     program: str
     core: str
@@ -99,11 +99,11 @@ class Core:
 Target = Launch | Attach | Core
 
 
-# --- what it can do -----------------------------------------------------------------------------
+# --- capabilities -----------------------------------------------------------------------------
 
 
 class Feature(StrEnum):
-    """What a debugger may lack. What every debugger has is not listed."""
+    """Features that a debugger may lack. Those of every debugger are not listed."""
 
     FUNCTION_BREAKPOINTS = "function breakpoints"
     CONDITIONS = "conditions"
@@ -133,26 +133,52 @@ class Feature(StrEnum):
     RUNNING_STACKS = "stacks of a running program"
 
 
+#: The command that comes closest to a feature, where a debugger has nothing nearer.
+_ALTERNATIVES: Mapping[Feature, str] = MappingProxyType(
+    {
+        Feature.WATCHPOINTS: "dbg break FILE:LINE -c 'EXPR'",
+        Feature.ADDRESS_BREAKPOINTS: "dbg break FILE:LINE",
+        Feature.REGISTERS: "dbg locals",
+        Feature.MEMORY_READ: "dbg print EXPR",
+        Feature.MEMORY_WRITE: "dbg set NAME VALUE",
+        Feature.DISASSEMBLE: "dbg source",
+        Feature.INSTRUCTION_STEP: "dbg step",
+        Feature.STEP_BACK: "dbg restart",
+        Feature.SINGLE_THREAD: "dbg continue",
+        Feature.JUMP: "dbg restart",
+        Feature.DETACH: "dbg continue --no-wait",
+        Feature.RESTART: "dbg restart",
+        Feature.FORCE_RETURN: "dbg finish",
+        Feature.RESTART_FRAME: "dbg restart",
+    }
+)
+
+
+def alternative(feature: Feature, own: Mapping[Feature, str]) -> str:
+    """Return the command that comes closest to a feature the debugger lacks; *own*: its rows."""
+    return own.get(feature) or _ALTERNATIVES.get(feature, "dbg tool")
+
+
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """Who does the work: `via debugpy 1.8.22`."""
+    """The debugger in use: `via debugpy 1.8.22`."""
 
     name: str
     version: str | None
     kind: str  # dap, console, inspector
     command: tuple[str, ...] = ()
     interpreter: str | None = None
-    joint: str = "."  # between a value and a field of it, as its language writes that
+    joint: str = "."  # the language's separator of a value and its field
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name
 
 
-# --- what a session asks ------------------------------------------------------------------------
+# --- requests ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class WantedBreakpoint:
+class BreakpointRequest:
     """One breakpoint to set; `id` is the session's, `location.file` is absolute."""
 
     id: int
@@ -164,7 +190,7 @@ class WantedBreakpoint:
 
 @dataclass(frozen=True, slots=True)
 class BoundBreakpoint:
-    """What the debugger made of it."""
+    """How the debugger bound a requested breakpoint."""
 
     id: int
     verified: bool
@@ -173,20 +199,20 @@ class BoundBreakpoint:
     message: str | None = None
     #: the debugger will never bind it (bad condition, no such line)
     rejected: bool = False
-    #: its file has another text than the one that the program runs; None where nothing tells
+    #: the file differs from the one that the program runs; None if unknown
     edited: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Everything that must be in place before the program's first line runs."""
+    """Everything that must be set before the program's first line runs."""
 
-    breakpoints: Sequence[WantedBreakpoint] = ()
-    #: exception filters; None means the debugger's own defaults
+    breakpoints: Sequence[BreakpointRequest] = ()
+    #: exception filters; None: the debugger's defaults
     filters: Sequence[ExceptionFilter] | None = None
 
     def filters_among(self, offered: Sequence[ExceptionFilter]) -> list[ExceptionFilter]:
-        """Return the filters to set, of those that a debugger offers."""
+        """Return the filters to set, among those that a debugger offers."""
         names = {filter.name for filter in offered}
         chosen = [filter for filter in self.filters or () if filter.name in names]
         if self.filters is None or DEFAULT_FILTERS in self.filters:
@@ -201,12 +227,12 @@ class StepKind(StrEnum):
     OUT = "out"
 
 
-# --- what a debugger reports --------------------------------------------------------------------
+# --- events --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Initialized:
-    """The debugger takes breakpoints now; the program has not run yet."""
+    """The debugger accepts breakpoints; the program has not run yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +240,9 @@ class Stopped:
     reason: StopReason
     thread: int | None
     description: str | None = None
-    #: the debugger's further words (an exception's message)
+    #: additional text of the debugger (an exception's message)
     text: str | None = None
-    #: our ids
+    #: session ids of the breakpoints that were hit
     breakpoints: tuple[int, ...] = ()
     all_threads: bool = True
     watch: WatchHit | None = None
@@ -229,8 +255,8 @@ class Continued:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
-    """`stream`: stdout, stderr, log (a logpoint), console (the debugger's own words)."""
+class OutputEvent:
+    """`stream`: stdout, stderr, log (a logpoint), console (the debugger's output)."""
 
     stream: str
     text: str
@@ -240,7 +266,7 @@ class Printed:
 class ProcessStarted:
     pid: int | None
     name: str | None = None
-    #: its own command line, of a process that nobody here started
+    #: the command line of a process that was not started by us
     command: tuple[str, ...] = ()
 
 
@@ -251,8 +277,8 @@ class ThreadChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class BreakpointMoved:
-    """The debugger bound, moved or lost a breakpoint after it had answered."""
+class BreakpointChanged:
+    """The debugger bound, moved or lost a breakpoint after its answer to the request."""
 
     breakpoint: BoundBreakpoint
 
@@ -264,7 +290,7 @@ class CapabilitiesChanged:
 
 @dataclass(frozen=True, slots=True)
 class ChildStarted:
-    """A child process that waits to be debugged. Whoever takes it calls `backend.start`."""
+    """A child process that waits to be debugged. The receiver calls `backend.start`."""
 
     backend: Backend
     target: Target
@@ -273,8 +299,8 @@ class ChildStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """The debuggee is gone. Nothing follows it."""
+class ExitedEvent:
+    """The debuggee is gone. No event follows this one."""
 
     exit: Exit
 
@@ -283,31 +309,31 @@ Event = (
     Initialized
     | Stopped
     | Continued
-    | Printed
+    | OutputEvent
     | ProcessStarted
     | ThreadChanged
-    | BreakpointMoved
+    | BreakpointChanged
     | CapabilitiesChanged
     | ChildStarted
-    | Ended
+    | ExitedEvent
 )
-Sink = Callable[[Event], None]
+EventSink = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
-    """What a stop at breakpoints comes down to."""
+class HitBreakpoints:
+    """The breakpoints that caused a stop."""
 
     breakpoints: tuple[int, ...]
-    #: by id: why the condition could not be evaluated, in the language's words
+    #: by id: why the condition could not be evaluated, as the language's message
     failures: Mapping[int, str] = field(default_factory=dict)
 
 
 class Backend(Protocol):
-    """One debugger at work on one process.
+    """One debugger debugging one process. Its optional parts are in `capabilities`.
 
-    Every method may raise DebuggerError (in the debugger's words), DebuggerLost or
-    DebuggerTimeout. Every wait is bounded. After `Ended` every method but `dispose` raises
+    Every method may raise DebuggerError (with the debugger's message), DebuggerLost or
+    DebuggerTimeout. Every wait is bounded. After `ExitedEvent` every method except `dispose` raises
     DebuggerLost.
     """
 
@@ -319,74 +345,57 @@ class Backend(Protocol):
 
     @property
     def filters(self) -> tuple[ExceptionFilter, ...]:
-        """The exception filters that it offers."""
+        """The exception filters that the debugger offers."""
 
     @property
     def advertised(self) -> Mapping[str, object]:
-        """What the debugger itself says it can do, for `tool`."""
+        """The capabilities as the debugger sent them, for `tool`."""
 
-    def unsupported_hint(self, feature: Feature) -> str | None:
-        """A command that comes nearest to a feature it lacks."""
+    def unsupported_hint(self, feature: Feature) -> str:
+        """Return the command that comes closest to a feature the debugger lacks."""
 
-    # life
+    # lifecycle
     async def start(
-        self, target: Target, configuration: Configuration, sink: Sink
+        self, target: Target, configuration: Configuration, sink: EventSink
     ) -> Sequence[BoundBreakpoint]:
-        """Start or join the program, everything in *configuration* in place before it runs."""
+        """Launch or attach, with everything in *configuration* set before the program runs."""
 
     async def terminate(self) -> None:
-        """End the program and its debugger; bounded, and forced when it does not go."""
+        """Kill the program and its debugger. Bounded; forced if they do not exit."""
 
     async def detach(self) -> None:
-        """Leave the program running without a debugger."""
+        """Detach and leave the program running."""
 
     async def dispose(self) -> None:
-        """Release everything. Never raises, may be called twice, kills what is left."""
+        """Release all resources and kill remaining processes. Never raises, may be called twice."""
 
     @property
-    def lingering(self) -> bool:
-        """A program that was detached from still writes into pipes of ours."""
+    def has_detached_output(self) -> bool:
+        """Whether a detached program still writes into our pipes."""
 
     # breakpoints
     async def set_breakpoints(
-        self, path: str, wanted: Sequence[WantedBreakpoint]
+        self, path: str, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]:
-        """Make *wanted* the breakpoints of that file, all others of it removed."""
+        """Replace the breakpoints of a file with *requests*."""
 
     async def set_function_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
-    ) -> Sequence[BoundBreakpoint]: ...
-
-    async def set_address_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
+        self, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]: ...
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None: ...
 
-    async def passed(self, breakpoints: Sequence[int]) -> Passed:
-        """Tell which of the breakpoints that a stop names really made the program stop.
-
-        Only asked at that stop. Costs a round trip where one of them has a condition.
-        """
-
-    def check_condition(self, expression: str, path: str | None) -> str | None:
-        """Why *expression* can never be evaluated, or None when nothing speaks against it."""
-
-    def check_log(self, message: str, path: str | None) -> str | None:
-        """Why a logpoint's *message* can never be filled in, or None."""
-
-    # execution: each returns when the debugger took the request; what follows is an event
+    # execution: each returns when the debugger has accepted the request; an event follows
     async def resume(self, thread: int | None, *, only: bool = False) -> None: ...
     async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None: ...
     async def pause(self, thread: int | None) -> None: ...
-    async def jump(self, thread: int, path: str, line: int) -> None: ...
 
-    # seeing
+    # inspection
     async def threads(self) -> Sequence[Thread]: ...
     async def frames(
         self, thread: int, start: int, count: int
     ) -> tuple[Sequence[RawFrame], int | None]:
-        """Return frames and how many there are in all, where the debugger says."""
+        """Return frames and their total number, if known."""
 
     async def scopes(self, frame: int) -> Sequence[RawScope]: ...
     async def children(
@@ -395,66 +404,11 @@ class Backend(Protocol):
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False
     ) -> RawValue:
-        """Return the value of *expression*; with *statement* anything the language runs.
+        """Return the value of *expression*; with *statement*, any statement is allowed.
 
-        Raises EvaluationFailed in the words of the program's language.
+        Raises EvaluationFailed with the message of the program's language.
         """
-
-    async def in_hex(
-        self, expression: str, frame: int | None
-    ) -> tuple[RawValue, Sequence[RawValue]] | None:
-        """Return a value and its children with whole numbers as bits in hexadecimal.
-
-        None where the debugger has no way to show them so.
-        """
-
-    async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
-        """Assign, and return the value read back. Raises EvaluationFailed when it did not take."""
-
-    async def argument_names(self, frame: int) -> Sequence[str] | None:
-        """Return the names of a function's arguments, where scopes do not tell them apart."""
-
-    def slice_expression(self, expression: str, start: int, end: int) -> str | None:
-        """Return an expression for a part of a container; None where the language has none."""
 
     async def exception(self, thread: int) -> ExceptionInfo | None: ...
-    async def source(self, reference: int, path: str | None) -> str: ...
     def drain(self) -> None:
         """Report at once, through the sink, all output that has already arrived."""
-
-    # program input
-    async def write_stdin(self, data: bytes) -> None: ...
-    async def close_stdin(self) -> None: ...
-
-    # machine level
-    async def read_memory(self, address: str, count: int) -> tuple[str, bytes, int]: ...
-    async def write_memory(self, address: str, data: bytes) -> int: ...
-    async def disassemble(
-        self, address: str, count: int, offset: int = 0
-    ) -> Sequence[Instruction]: ...
-    async def watch(
-        self, expression: str, access: str, condition: str | None, frame: int | None
-    ) -> BoundBreakpoint: ...
-    async def unwatch(self, id: int) -> None: ...
-
-    async def save_core(self, path: str) -> None:
-        """Write the memory of the stopped program into a file that `Core` can open."""
-
-    async def raw(self, command: str, frame: int | None) -> str: ...
-
-
-@runtime_checkable
-class Reverses(Protocol):
-    """What a backend with Feature.STEP_BACK can do besides."""
-
-    async def step_back(self, thread: int, kind: StepKind | None = StepKind.OVER) -> None:
-        """Undo a step, or without a kind go back to the breakpoint before. Raises DebuggerError."""
-
-
-@runtime_checkable
-class TellsUnfollowed(Protocol):
-    """What a backend that follows children can tell besides, when the program has ended."""
-
-    @property
-    def unfollowed(self) -> tuple[str, ...]:
-        """Children that ran without the debugger: their command lines, and why."""

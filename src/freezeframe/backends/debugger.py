@@ -1,17 +1,17 @@
-"""A debugger as the selection sees it, whichever room it lives in."""
+"""The description of a debugger for the selection, whatever its protocol."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from freezeframe.config import AdapterConfig, Config
+from freezeframe.model.fast_dataclass import dataclass
 
 from .backend import Backend
-from .forks import STAYS, Ways
+from .fork_modes import PARENT_ONLY, ForkModes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why it cannot be used."""
+    """Why a debugger cannot be used."""
 
     reason: str
 
@@ -35,62 +35,62 @@ Prepare = Callable[[Found, Mapping[str, str], float], Coroutine[Any, Any, str | 
 
 @dataclass(frozen=True, slots=True)
 class Debugger:
-    """What there is to know before a debugger is started."""
+    """A debugger that can be started."""
 
     name: str
-    #: how it is spoken to: dap, console, inspector
+    #: its protocol: dap, console, inspector
     kind: str
     languages: tuple[str, ...]
-    #: file name patterns of programs it debugs, most telling first
+    #: file name patterns of programs it debugs, most specific first
     patterns: tuple[str, ...]
-    #: words in a `#!` line that name its language
+    #: interpreters in a `#!` line that name its language
     shebangs: tuple[str, ...]
     #: kinds of binaries it debugs: `elf`, `mach-o`, `pe`
     binaries: tuple[str, ...]
-    #: commands that install it, to be shown
+    #: commands that install it, for display
     install: tuple[str, ...]
     find: Callable[[Mapping[str, str], AdapterConfig], Found | Missing]
     make: Callable[[Found, Config], Backend]
     #: it starts `-m MODULE` targets
     modules: bool = False
-    #: whether a module of that name is there for it, seen in the caller's directory and environment
+    #: whether it can start a module of that name, in the caller's directory and environment
     has_module: Callable[[str, str, Mapping[str, str]], bool] = lambda name, cwd, env: False
-    #: of several that claim a program the lowest is taken
+    #: of several that claim a program the lowest is chosen
     rank: int = 50
     check_condition: Callable[[str], str | None] = lambda expression: None
     check_log: Callable[[str], str | None] = lambda message: None
-    #: names of debug servers that it joins by host and port
-    servers: tuple[str, ...] = ()
-    #: what it can do about children that a program starts
-    forks: Ways = STAYS
-    #: what its user should know of a program before he trusts what is shown
+    #: names of debug servers that it attaches to by host and port
+    debug_servers: tuple[str, ...] = ()
+    #: how it can handle child processes
+    forks: ForkModes = PARENT_ONLY
+    #: a note for the user about limits of debugging a program
     remark: Callable[[str], str | None] = lambda program: None
     #: suffix and text of a program that `doctor` starts
     probe_program: tuple[str, str] | None = None
-    #: how it is found among Xcode's tools, for programs in simulators; None: it debugs none there
+    #: how to find it among Xcode's tools, for programs in simulators; None: unsupported there
     find_in_xcode: Callable[[Mapping[str, str], AdapterConfig], Found | Missing] | None = None
-    #: a program that it joins stays where that stopped it, when asked to (`Attach.hold`)
-    holds: bool = False
+    #: it can leave a program stopped after attaching (`Attach.stay_stopped`)
+    attach_can_stay_stopped: bool = False
     #: other names that users know it by
     aliases: tuple[str, ...] = ()
-    #: makes what it needs once on a machine, within a limit in seconds; returns what to say of it,
-    #: None where it was there. Raises LaunchFailed
+    #: prepares a machine once, within a limit in seconds; returns a note, or None if nothing was to
+    #: do. Raises LaunchFailed
     prepare: Prepare | None = None
-    #: it was run against the real thing in our tests
+    #: our tests run it against the real debugger
     tested: bool = True
-    #: config.toml describes it
-    yours: bool = False
+    #: it is defined in config.toml
+    user_defined: bool = False
 
 
 def by_name(program: str) -> Callable[[Mapping[str, str], AdapterConfig], Found | Missing]:
-    """Return how a program is found: where the configuration says, or by its name on PATH.
+    """Return a `find` function: by the configured path, or by name on PATH.
 
-    Its version is what it tells when it is started.
+    The version becomes known when the debugger is started.
     """
 
     def find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-        wanted = os.path.expanduser(config.path) if config.path else program
-        path = shutil.which(wanted, path=env.get("PATH", os.defpath))
-        return Found(path, None) if path else Missing(f"no `{wanted}` on PATH")
+        command = os.path.expanduser(config.path) if config.path else program
+        path = shutil.which(command, path=env.get("PATH", os.defpath))
+        return Found(path, None) if path else Missing(f"no `{command}` on PATH")
 
     return find

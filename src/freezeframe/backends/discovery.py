@@ -1,4 +1,7 @@
-"""Finding the debuggers of a room: one file each, and those of other packages."""
+"""Find the debuggers in a package (one module each) and those of other distributions.
+
+`catalogue.py` has the built-in ones as a table.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import importlib
 import logging
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +23,24 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+#: Entry point groups of distributions that provide debuggers.
+ADAPTERS, CONSOLES = "freezeframe.adapters", "freezeframe.consoles"
+
+
+def modules(package: str, path: Iterable[str]) -> list[str]:
+    """Return the modules of *package* that may hold a debugger.
+
+    A file `…agent.py` is not imported by us: it runs inside a program or a debugger. A name that
+    begins with `_` is a shared module.
+    """
+    names = [module.name for module in pkgutil.iter_modules(path)]
+    return [
+        f"{package}.{name}"
+        for name in names
+        if not name.startswith("_") and not name.endswith("agent")
+    ]
+
+
 def discover(
     package: str,
     path: Iterable[str],
@@ -29,23 +50,25 @@ def discover(
     group: str,
     name: Callable[[T], str],
 ) -> dict[str, T]:
-    """Return what every module of *package* holds under *attribute*, by name: ours first, then
-    what installed packages offer as entry points of *group*.
+    """Return the *attribute* of every module of *package*, by name. Imports all of them.
 
-    A file `…_probe.py` is no module of ours: it is text that runs inside a program.
+    Entry points of *group* in installed distributions are added; ours take precedence.
     """
     found: dict[str, T] = {}
-    for module in pkgutil.iter_modules(path):
-        if module.name.endswith("_probe"):
-            continue
-        loaded = importlib.import_module(f"{package}.{module.name}")
-        each = getattr(loaded, attribute, None)
+    for module in modules(package, path):
+        each = getattr(importlib.import_module(module), attribute, None)
         if isinstance(each, kind):
             found[name(each)] = each
-    for entry in _offered(group):
+    return offered(group, kind=kind, name=name) | found
+
+
+def offered(group: str, *, kind: type[T], name: Callable[[T], str]) -> dict[str, T]:
+    """Return the entry points of *group* in installed distributions, by name."""
+    found: dict[str, T] = {}
+    for entry in _entries(group):
         try:
             each = entry.load()
-        except Exception as error:  # someone else's package must not cost us our own debuggers
+        except Exception as error:  # a broken distribution must not disable our debuggers
             log.warning(
                 "the debugger %s of %s cannot be loaded: %r", entry.name, entry.value, error
             )
@@ -55,10 +78,15 @@ def discover(
     return found
 
 
-def _offered(group: str) -> Iterable[EntryPoint]:
-    """Return the entry points of installed packages in *group*.
+def is_offered(group: str) -> bool:
+    """Whether an installed distribution has entry points of *group*."""
+    return bool(_entries(group))
 
-    Their files are looked at first: the first start would else wait 15 ms for `importlib.metadata`.
+
+def _entries(group: str) -> Collection[EntryPoint]:
+    """Return the entry points of *group* in installed distributions.
+
+    Reads the metadata files first: importing `importlib.metadata` costs the first start 15 ms.
     """
     section = f"[{group}]".encode()
     for directory in map(Path, sys.path):

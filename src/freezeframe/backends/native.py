@@ -1,4 +1,4 @@
-"""What native programs have in common, whichever debugger looks at them. Looks at files only."""
+"""Facts about native programs for every debugger, read from files only."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from freezeframe import files
 from freezeframe.backends.backend import Attach, Launch, Target
 from freezeframe.backends.native_tests import is_framework
-from freezeframe.backends.transport import processes
+from freezeframe.backends.transport import process_table
 from freezeframe.errors import LaunchFailed
+from freezeframe.model import late_regex
 from freezeframe.model.stops import ExceptionInfo
 
 _MAGIC = {
@@ -23,8 +24,8 @@ _MAGIC = {
     b"MZ": "pe",
 }
 #: Rust's suffix of a mangled name: `::h0123456789abcdef`
-_HASH = re.compile(r"::h[0-9a-f]{16}$")
-_PANIC = re.compile(
+_HASH = late_regex.compile(r"::h[0-9a-f]{16}$")
+_PANIC = late_regex.compile(
     r"thread '(?P<thread>[^']*)'(?: \(\d+\))? panicked at (?P<rest>.*?)"
     r"(?=\nstack backtrace:|\nnote: |\Z)",
     re.DOTALL,
@@ -32,7 +33,7 @@ _PANIC = re.compile(
 
 
 def binary_kind(path: str) -> str | None:
-    """Return `elf`, `mach-o` or `pe`; None for a file that is no binary."""
+    """Return `elf`, `mach-o` or `pe`; None for a file that is not a binary."""
     try:
         head = files.read_head(path, 4)
     except OSError:
@@ -41,22 +42,22 @@ def binary_kind(path: str) -> str | None:
 
 
 def binary_kinds(path: str) -> tuple[str, ...]:
-    """Return what a binary is, most telling first: `("go", "elf")`; () for any other file."""
+    """Return the kinds of a binary, most specific first: `("go", "elf")`; () for other files."""
     kind = binary_kind(path)
     if kind is None:
         return ()
     if is_swift(path):
-        # gdb knows nothing of Swift: only a debugger that names it claims it.
+        # gdb does not support Swift: only debuggers that list it claim such a program.
         return ("swift",)
     return ("go", kind) if is_go(path) else (kind,)
 
 
-#: what the Go linker writes before the versions of all that is in a program
+#: The Go linker writes this before the versions of a program's modules.
 _GO_BUILD_INFO = b"\xff Go buildinf:"
 
 
-#: where package managers of compiled languages keep sources that are not the user's own
-_DEPENDENCIES = re.compile(
+#: Where package managers of compiled languages keep sources of dependencies.
+_DEPENDENCIES = late_regex.compile(
     r"/\.cargo/(?:registry|git)/|/rustlib/src/|/_deps/|/go/pkg/mod/|/vcpkg(?:_installed)?/|/\.conan2?/"
     r"|/(?:googletest|gtest|gmock|catch2)[-\d.v]*(?:-src)?/",
     re.IGNORECASE,
@@ -64,12 +65,12 @@ _DEPENDENCIES = re.compile(
 
 
 def is_dependency(path: str) -> bool:
-    """Whether a source was fetched by a package manager, or is a test framework's own."""
+    """Whether a source was fetched by a package manager, or belongs to a test framework."""
     return _DEPENDENCIES.search(path) is not None
 
 
 def is_go(path: str) -> bool:
-    """Whether a binary was made by the Go toolchain."""
+    """Whether a binary was built by the Go toolchain."""
     try:
         return _is_go(path, os.stat(path).st_mtime_ns)
     except OSError:
@@ -80,7 +81,7 @@ def is_go(path: str) -> bool:
 def _is_go(path: str, stamp: int) -> bool:
     try:
         with files.mapped(path) as view:
-            # It stands at the beginning of a page of data; programs that read it have it too.
+            # The marker is aligned; programs that read it contain it too, unaligned.
             at = view.find(_GO_BUILD_INFO)
             while at >= 0 and at % 16:
                 at = view.find(_GO_BUILD_INFO, at + 1)
@@ -107,7 +108,7 @@ def _is_swift(path: str, stamp: int) -> bool:
 
 
 def go_flags(path: str) -> str | None:
-    """Return the compiler flags that a Go program was built with; None where it tells nothing."""
+    """Return the compiler flags that a Go program was built with; None if unknown."""
     try:
         with files.mapped(path) as view:
             at = view.find(b"\nbuild\t-compiler=")
@@ -121,7 +122,7 @@ def go_flags(path: str) -> str | None:
 
 
 def is_rust(path: str) -> bool:
-    """Whether a binary was made by rustc."""
+    """Whether a binary was built by rustc."""
     try:
         return _is_rust(path, os.stat(path).st_mtime_ns)
     except OSError:
@@ -138,7 +139,7 @@ def _is_rust(path: str, stamp: int) -> bool:
 
 
 def is_stripped(path: str) -> bool:
-    """Whether an ELF program has no table of its own symbols, so that `main` has no name."""
+    """Whether an ELF program has no symbol table, so that `main` has no name."""
     try:
         return _is_stripped(path, os.stat(path).st_mtime_ns)
     except OSError:
@@ -165,12 +166,12 @@ def _is_stripped(path: str, stamp: int) -> bool:
     return _SYMTAB not in kinds
 
 
-#: the type of the section that holds a program's own symbols
+#: The type of the symbol table's section.
 _SYMTAB = 2
 
 
 def has_debug_info(path: str) -> bool:
-    """Whether a program tells the lines that it was made of."""
+    """Whether a program has line tables."""
     try:
         return _has_debug_info(path, os.stat(path).st_mtime_ns)
     except OSError:
@@ -181,13 +182,13 @@ def has_debug_info(path: str) -> bool:
 def _has_debug_info(path: str, stamp: int) -> bool:
     try:
         with files.mapped(path) as view:
-            # The names of sections stand at the end; compressed ones had a name of their own.
+            # The section names are at the end; compressed sections had a different name.
             return view.rfind(b".debug_line\0") >= 0 or view.rfind(b".zdebug_line\0") >= 0
     except (OSError, ValueError):
         return False
 
 
-#: what a compiler puts into a program that a sanitizer looks after
+#: Symbols in a program that was built with a sanitizer.
 _SANITIZED = (b"__asan_init", b"__ubsan_handle_", b"__tsan_init", b"__lsan_", b"__msan_init")
 
 
@@ -200,20 +201,27 @@ def is_sanitized(path: str) -> bool:
         return False
 
 
-_SANITIZER = re.compile(r"(?:ERROR|WARNING): (?P<name>\w+Sanitizer): (?P<what>[^\n]*)")
-_REGISTERS = re.compile(r" at pc 0x[0-9a-f]+ bp 0x[0-9a-f]+ sp 0x[0-9a-f]+| \(pid=\d+\)")
+_SANITIZER = late_regex.compile(r"(?:ERROR|WARNING): (?P<name>\w+Sanitizer): (?P<what>[^\n]*)")
+_REGISTERS = late_regex.compile(r" at pc 0x[0-9a-f]+ bp 0x[0-9a-f]+ sp 0x[0-9a-f]+| \(pid=\d+\)")
 
 
-def sanitizer_info(words: str) -> ExceptionInfo:
-    """Return what a sanitizer has found, from the report that it has written."""
-    found = list(_SANITIZER.finditer(words))
+#: UBSan's finding at the function it calls before it writes its report
+UNDEFINED_BEHAVIOUR = ExceptionInfo(
+    "UndefinedBehaviorSanitizer",
+    "undefined behaviour; its report is written when the program goes on",
+)
+
+
+def sanitizer_info(text: str) -> ExceptionInfo:
+    """Return a sanitizer's finding, from the report it printed."""
+    found = list(_SANITIZER.finditer(text))
     if not found:
         return ExceptionInfo("sanitizer", "")
     return ExceptionInfo(found[-1]["name"], _REGISTERS.sub("", found[-1]["what"]).strip())
 
 
 def remark(program: str) -> str | None:
-    """Say of a program without debug information what cannot be shown."""
+    """Return a note for a program without debug information."""
     if binary_kind(program) != "elf" or has_debug_info(program):
         return None
     name = os.path.basename(program)
@@ -221,9 +229,9 @@ def remark(program: str) -> str | None:
 
 
 def folds_sourceless(program: str) -> bool:
-    """Whether code without lines in a program's own file is a library's, not the user's.
+    """Whether code without lines in the program's file belongs to a library, not to the user.
 
-    So it is where libraries are linked into programs: in Rust, and in what is linked statically.
+    True where libraries are linked into programs: in Rust, and in statically linked programs.
     """
     if not has_debug_info(program):
         return False
@@ -234,43 +242,32 @@ def folds_sourceless(program: str) -> bool:
         return True
 
 
-#: functions around a program in its own file
+#: Start-up functions in the program's file.
 STARTERS = frozenset(
     {"_start", "__libc_start_main", "__libc_start_call_main", "__libc_csu_init", "??"}
 )
 
 
 def is_own_code(program: str | None, module: str | None, function: str) -> bool:
-    """Whether a function without lines in a file is the user's own: his program's."""
+    """Whether a function without lines is the user's code: in the file of the program."""
     if program is None or module != os.path.basename(program) or function in STARTERS:
         return False
     return not is_framework(function) and not folds_sourceless(program)
 
 
-def can_fork(path: str) -> bool:
-    """Whether a program names the function that makes children of it."""
-    if binary_kind(path) is None:
-        return False
-    try:
-        with files.mapped(path) as view:
-            return view.find(b"\0fork\0") >= 0 or view.find(b"\0_fork\0") >= 0
-    except (OSError, ValueError):
-        return False
-
-
-#: source files, and what makes a program of them
+#: Suffix of a source file → the command that compiles it.
 _COMPILERS = {".c": "gcc -g {0} -o {1}", ".rs": "rustc -g {0}"} | dict.fromkeys(
     (".cc", ".cpp", ".cxx", ".C", ".c++"), "g++ -g {0} -o {1}"
 )
 
 
 def check_program(target: Launch) -> None:
-    """Raise LaunchFailed for a file that cannot be run, with what would make it so."""
+    """Raise LaunchFailed for a file that cannot be run, with a command that would fix that."""
     name = os.path.basename(target.program)
     if binary_kind(target.program) is None:
         stem, suffix = os.path.splitext(name)
         how = _COMPILERS.get(suffix)
-        what = f"{name} is source, not a program" if how else f"{name} is no binary"
+        what = f"{name} is source, not a program" if how else f"{name} is not a binary"
         raise LaunchFailed(f"{what}.", next=how.format(name, stem) if how else "dbg adapters")
     if not os.access(target.program, os.X_OK):
         raise LaunchFailed(
@@ -279,20 +276,20 @@ def check_program(target: Launch) -> None:
 
 
 def explain_failure(target: Target, message: str) -> tuple[str, str | None] | None:
-    """Return why a process could not be joined, where the system tells."""
-    words = message.strip().rstrip(".")
+    """Return why attaching to a process failed, with the system's reason if known."""
+    text = message.strip().rstrip(".")
     if not isinstance(target, Attach):
         return None
     if target.pid is None:
-        return f"{target.host}:{target.port} could not be joined: {words}.", "dbg attach PID"
-    why = processes.hindrance(target.pid)
+        return f"{target.host}:{target.port} could not be attached to: {text}.", "dbg attach PID"
+    why = process_table.hindrance(target.pid)
     if why is None:
-        return f"process {target.pid} could not be joined: {words}.", None
-    return f"process {target.pid} could not be joined: {why[0]}.", why[1]
+        return f"process {target.pid} could not be attached to: {text}.", None
+    return f"process {target.pid} could not be attached to: {why[0]}.", why[1]
 
 
 def rust_main(path: str | None) -> str:
-    """Return the function where the user's program begins."""
+    """Return the main function of the user's program."""
     if path is None or not is_rust(path):
         return "main"
     try:
@@ -301,13 +298,15 @@ def rust_main(path: str | None) -> str:
         return "main"
 
 
-#: `crate::main` as rustc's two ways of mangling have it
-_MAINS = re.compile(rb"_ZN\d{1,3}(\w+?)4main17h[0-9a-f]{16}E|_RNvCs\w+?_\d{1,3}_?(\w+?)4main\b")
+#: `crate::main` in rustc's two mangling schemes.
+_MAINS = late_regex.compile(
+    rb"_ZN\d{1,3}(\w+?)4main17h[0-9a-f]{16}E|_RNvCs\w+?_\d{1,3}_?(\w+?)4main\b"
+)
 
 
 @functools.lru_cache(maxsize=64)
 def _crate(path: str, stamp: int) -> str:
-    """Return the crate that a program's main is in: its symbols tell, else the file's name."""
+    """Return the crate of a program's main, from its symbols or else from the file name."""
     named = re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(path)).replace("-", "_")
     try:
         with files.mapped(path) as view:
@@ -319,15 +318,15 @@ def _crate(path: str, stamp: int) -> str:
     return named if named in found or not found else sorted(found)[0]
 
 
-#: the function that every panic passes through, since rustc 1.90 in a crate of the compiler's
-_PANICS = re.compile(rb"_RNvCs\w{1,40}_7___rustc10rust_panic\b")
+#: The function that every panic calls, since rustc 1.90 in a crate of the compiler.
+_PANICS = late_regex.compile(rb"_RNvCs\w{1,40}_7___rustc10rust_panic\b")
 
 
 @functools.lru_cache(maxsize=64)
 def panic_function(path: str | None) -> str:
-    """Return the symbol of the function that panics pass through.
+    """Return the symbol of the function that every panic calls.
 
-    By its short name debuggers find it in debug information only, which a release has not.
+    Debuggers find its short name only in debug information, which a release build lacks.
     """
     try:
         with files.mapped(path or "") as view:
@@ -337,7 +336,7 @@ def panic_function(path: str | None) -> str:
         return "rust_panic"
 
 
-#: how rustc spells what is not allowed in a name
+#: rustc's escapes of characters that are not allowed in a symbol.
 _ESCAPES = {
     "$LT$": "<",
     "$GT$": ">",
@@ -348,7 +347,7 @@ _ESCAPES = {
     "$RP$": ")",
     "$SP$": "@",
 }
-_UNICODE = re.compile(r"\$u([0-9a-f]{1,6})\$")
+_UNICODE = late_regex.compile(r"\$u([0-9a-f]{1,6})\$")
 
 
 def plain_function(name: str) -> str:
@@ -356,7 +355,7 @@ def plain_function(name: str) -> str:
     name = _HASH.sub("", name)
     if "$" not in name:
         return name
-    # A part that begins with an escape has an underscore before it.
+    # A component that begins with an escape is prefixed with an underscore.
     name = re.sub(r"(^|::)_\$", r"\1$", name)
     for escape, character in _ESCAPES.items():
         name = name.replace(escape, character)
@@ -364,27 +363,27 @@ def plain_function(name: str) -> str:
     return name.replace("..", "::") if "<" in name else name
 
 
-#: a method of an implementation, as rustc mangles it: `<type as trait>` and the method's name
-_METHODS = re.compile(
+#: A method of an implementation as rustc mangles it: `<type as trait>` and the method's name.
+_METHODS = late_regex.compile(
     rb"_ZN\d{1,4}(_\$LT\$[\w.$]{1,400}?\$GT\$)\d{1,3}([A-Za-z_]\w{0,200}?)17h[0-9a-f]{16}E"
 )
-_IMPLEMENTS = re.compile(r"<(?P<type>.+) as (?P<trait>.+)>")
+_IMPLEMENTS = late_regex.compile(r"<(?P<type>.+) as (?P<trait>.+)>")
 
 
 def trait_methods(path: str | None, name: str) -> list[str]:
-    """Return the symbols of the methods that `Trait::method` means, one of each implementation.
+    """Return the symbols of `Trait::method`, one for each implementation.
 
-    Debug information has them as `{impl#1}::method`. So does `Type::method`, and the whole name.
+    Debug information names them `{impl#1}::method`. `Type::method` and the full name work too.
     """
-    owner, joint, method = name.rpartition("::")
-    if not joint or path is None:
+    owner, separator, method = name.rpartition("::")
+    if not separator or path is None:
         return []
-    wanted = method.encode()
+    encoded = method.encode()
     found = set()
     try:
         with files.mapped(path) as view:
             for each in _METHODS.finditer(view):
-                if each[2] == wanted and _implements(each[1].decode("ascii", "replace"), owner):
+                if each[2] == encoded and _implements(each[1].decode("ascii", "replace"), owner):
                     found.add(each[0].decode("ascii", "replace"))
     except (OSError, ValueError):
         return []
@@ -400,36 +399,36 @@ def _implements(mangled: str, owner: str) -> bool:
     return plain == owner or any(each == owner or each.endswith(f"::{owner}") for each in names)
 
 
-def panic_info(words: str) -> ExceptionInfo:
-    """Return a panic from what the program wrote about it before it stopped."""
-    matches = list(_PANIC.finditer(words))
+def panic_info(text: str) -> ExceptionInfo:
+    """Return a panic, from what the program printed before it stopped."""
+    matches = list(_PANIC.finditer(text))
     if not matches:
         return ExceptionInfo("panic", "")
     rest = matches[-1]["rest"].strip()
-    place, newline, message = rest.partition("\n")
+    location, newline, message = rest.partition("\n")
     if not newline:
-        # Before Rust 1.73 the message stood first, in quotes.
-        message, _, place = rest.rpartition(", ")
+        # Before Rust 1.73 the message came first, in quotes.
+        message, _, location = rest.rpartition(", ")
         message = message.strip("'")
-    return ExceptionInfo("panic", message.strip() or place.rstrip(":"))
+    return ExceptionInfo("panic", message.strip() or location.rstrip(":"))
 
 
-_TERMINATE = re.compile(
+_TERMINATE = late_regex.compile(
     r"terminate called after throwing an instance of '(?P<type>.+)'"
     r"(?:\n\s*what\(\): +(?P<what>.*(?:\n(?! ).*)*))?"
 )
-_TERMINATING = re.compile(
+_TERMINATING = late_regex.compile(
     r"libc\+\+abi: terminating.*? exception of type (?P<type>[^:\n]+(?:::[^:\n]+)*)"
     r"(?:: (?P<what>.*))?"
 )
 
 
-def read_last_words(signal_name: str, words: str) -> ExceptionInfo | None:
-    """Return the C++ exception that nobody caught, as the runtime told it before it aborted."""
+def read_uncaught_exception(signal_name: str, text: str) -> ExceptionInfo | None:
+    """Return the uncaught C++ exception that the runtime printed before it aborted."""
     if signal_name != "SIGABRT":
         return None
     for pattern in (_TERMINATE, _TERMINATING):
-        found = list(pattern.finditer(words))
+        found = list(pattern.finditer(text))
         if found:
             return ExceptionInfo(
                 found[-1]["type"], (found[-1]["what"] or "").strip(), mode="unhandled"
@@ -437,17 +436,17 @@ def read_last_words(signal_name: str, words: str) -> ExceptionInfo | None:
     return None
 
 
-def is_of_type(types: Sequence[str], wanted: str) -> bool:
-    """Whether an exception of these types, its own and those that it inherits from, is wanted.
+def is_of_type(types: Sequence[str], requested: str) -> bool:
+    """Whether an exception with *types*, its type and its bases, matches one of *requested*.
 
-    *wanted* is a list with commas; a type may be named without what it is in.
+    *requested* is separated by commas; a type may be named without its namespace.
     """
-    each_wanted = [each.strip() for each in wanted.split(",") if each.strip()]
-    return any(name == each or name.endswith(f"::{each}") for name in types for each in each_wanted)
+    names = [each.strip() for each in requested.split(",") if each.strip()]
+    return any(name == each or name.endswith(f"::{each}") for name in types for each in names)
 
 
 def without_parameters(name: str) -> str:
-    """Return a C++ function's name without the types of its parameters."""
+    """Return a C++ function's name without its parameter list."""
     plain = re.sub(r"( const| volatile| &+)*$", "", name)
     inside = in_last_parentheses(plain)
     if inside is None or plain.endswith(("operator()", "(anonymous namespace)")):
@@ -456,7 +455,7 @@ def without_parameters(name: str) -> str:
 
 
 def in_last_parentheses(text: str) -> str | None:
-    """Return what stands in the parentheses that end a text; None where none do."""
+    """Return the content of the parentheses that end a text; None if there are none."""
     text = text.rstrip()
     if not text.endswith(")"):
         return None
@@ -468,7 +467,7 @@ def in_last_parentheses(text: str) -> str | None:
     return None
 
 
-#: what a fault's code means, by the signal's name
+#: Meaning of `si_code`, by signal.
 _FAULTS = {
     ("SIGSEGV", 1): "no memory",
     ("SIGSEGV", 2): "no permission",
@@ -477,12 +476,12 @@ _FAULTS = {
     ("SIGFPE", 1): "integer divide by zero",
     ("SIGFPE", 2): "integer overflow",
 }
-#: the kernel's own code: the processor does not tell the address
+#: SI_KERNEL: the processor does not report the address.
 _BY_KERNEL = 0x80
 
 
-def fault_words(signal: str, code: int, address: int) -> str | None:
-    """Return what the system says about a signal: `no memory at address 0x10`."""
+def describe_fault(signal: str, code: int, address: int) -> str | None:
+    """Return the meaning of a signal's code: `no memory at address 0x10`."""
     if code == _BY_KERNEL and signal == "SIGSEGV":
         return "no valid address"
     meaning = _FAULTS.get((signal, code))

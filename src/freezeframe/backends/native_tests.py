@@ -1,6 +1,6 @@
-"""Failing assertions of GoogleTest and Catch2: the one function that all of them come to.
+"""Failing assertions of GoogleTest and Catch2: the function that each of them calls.
 
-The frameworks only count a failure and go on, so that nothing about it is an exception or a signal.
+The frameworks only count a failure and continue, so it causes no exception and no signal.
 Measured with GoogleTest 1.12 and Catch2 2.13.
 """
 
@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 
 from freezeframe import files
+from freezeframe.model import late_regex
 from freezeframe.model.stops import ExceptionFilter
 
 NAME = "failure"
 FILTER = ExceptionFilter(NAME, "Failing Tests", default=True)
 
-#: the name that a filter's breakpoint has before the program is known
+#: Placeholder name of the filter's breakpoint before the program is known.
 FUNCTION = "freezeframe::failing_assertion"
-#: what is in a program of each framework, and the function that every failing assertion comes to
+#: A symbol of each framework, and the function that every failing assertion calls.
 _GOOGLE = (b"_ZN7testing8internal12AssertHelper", "testing::UnitTest::AddTestPartResult")
 _CATCH = (b"_ZN5Catch10RunContext16populateReaction", "Catch::RunContext::populateReaction")
 
-#: a template's name has what it returns before it
-_FRAMEWORK = re.compile(r"(?:\w+ )?(?:testing|Catch)::")
-#: of its arguments, from 0: the kind of result, and the text
+#: The name of a template is preceded by its return type.
+_FRAMEWORK = late_regex.compile(r"(?:\w+ )?(?:testing|Catch)::")
+#: Indexes of its arguments: the kind of result, and the text.
 KIND, TEXT = 1, 4
-#: kinds of results that are failures: a success and a skip come here too
+#: Kinds of results that are failures: successes and skips call it too.
 _FAILURES = (1, 2)
-#: registers of a function's first arguments, in gdb's words
+#: Registers of a function's first arguments, in gdb's syntax.
 _REGISTERS = {
     "x86-64": ("$rdi", "$rsi", "$rdx", "$rcx", "$r8"),
     "aarch64": ("$x0", "$x1", "$x2", "$x3", "$x4"),
@@ -36,7 +36,7 @@ _REGISTERS = {
 
 
 def function_of(program: str | None) -> str | None:
-    """Return the function that a program's failing assertions come to; None where it has none."""
+    """Return the function that a program's failing assertions call; None if it has none."""
     if program is None:
         return None
     try:
@@ -49,8 +49,8 @@ def function_of(program: str | None) -> str | None:
 def _function_of(path: str, stamp: int) -> str | None:
     try:
         with files.mapped(path) as view:
-            for mark, function in (_GOOGLE, _CATCH):
-                if view.find(mark) >= 0:
+            for symbol, function in (_GOOGLE, _CATCH):
+                if view.find(symbol) >= 0:
                     return function
     except (OSError, ValueError):
         pass
@@ -63,12 +63,12 @@ def filters_of(program: str | None) -> tuple[ExceptionFilter, ...]:
 
 
 def is_framework(function: str) -> bool:
-    """Whether a function is one of a framework's own, linked into the program."""
+    """Whether a function belongs to a test framework linked into the program."""
     return _FRAMEWORK.match(function) is not None
 
 
-def tells_results(function: str) -> bool:
-    """Whether the function is told what kind of result it is, and its text."""
+def has_result_arguments(function: str) -> bool:
+    """Whether the arguments of the function hold the kind of result and its text."""
     return function.startswith(_GOOGLE[1])
 
 
@@ -78,5 +78,5 @@ def is_failure(kind: int) -> bool:
 
 
 def registers(architecture: str) -> tuple[str, ...]:
-    known = (them for name, them in _REGISTERS.items() if name in architecture)
+    known = (each for name, each in _REGISTERS.items() if name in architecture)
     return next(known, _REGISTERS["x86-64"])

@@ -1,8 +1,8 @@
-"""Which parts of a native program a compiler has optimised, by its own debug information (DWARF).
+"""Which parts of a native program were optimised, from its debug information (DWARF).
 
-gcc says with which options it compiled. clang and rustc do not; but optimised code of theirs keeps
-variables in several places, one after the other (location lists). rustc writes some such lists for
-what it inlines without optimisation too: where there are any, it takes a look at the function.
+gcc records its options. clang and rustc do not, but their optimised code has location lists for
+variables. rustc also writes some such lists for inlined code without optimisation: if there are
+any, the function has to be examined.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ GONE = "<optimized out>"
 _COMPILE_UNIT, _VARIABLE, _PARAMETER = 0x11, 0x34, 0x05
 _NAME, _DIRECTORY, _PRODUCER, _LOCATION, _STR_OFFSETS = 0x03, 0x1B, 0x25, 0x02, 0x72
 _IMPLICIT = 0x21
-#: forms of a location that is a list
+#: Forms of a location list.
 _LISTS = (0x06, 0x07, 0x17, 0x22)
-#: kinds of units before whose first entry more stands in the header (DWARF 5): its bytes
+#: Kind of unit → size of additional header fields (DWARF 5).
 _MORE_HEADER = {0x02: 24, 0x06: 24, 0x04: 8, 0x05: 8}
 _FIXED = {
     **dict.fromkeys((0x0B, 0x0C, 0x11, 0x25, 0x29), 1),
@@ -43,21 +43,21 @@ _OFFSETS = (0x0E, 0x10, 0x17, 0x1F, 0x1D, 0x1F20, 0x1F21)
 _LEBS = (0x0D, 0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23)
 _INDEXES = {0x1A: 0, 0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4}
 _GCC = re.compile(r"GNU [A-Z].* (-O(?!0\b)\S*)")
-#: units that are looked into; of very large programs the rest is not told
+#: Most units that are read; the rest of a very large program is ignored.
 _MOST = 20_000
-#: code that comes with the toolchain is always optimised, and nobody's question
+#: Code of the toolchain, which is always optimised, is ignored.
 _TOOLCHAIN = ("/rustc/", "/rust/deps/", "/build/", "/usr/src/")
 
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """What of a program was optimised, as far as its compilers tell."""
+    """Which parts of a program were optimised, as far as its compilers record that."""
 
     #: compile units that gcc optimised
     units: frozenset[str] = frozenset()
-    #: an option with which it did
+    #: the optimisation option of one of them
     option: str | None = None
-    #: units of other compilers may be optimised: those have location lists
+    #: units of other compilers may be optimised: they have location lists
     perhaps: bool = False
 
     def __bool__(self) -> bool:
@@ -66,22 +66,37 @@ class Optimized:
 
 @dataclass(frozen=True, slots=True)
 class FrameCode:
-    """How the code of a frame was made."""
+    """How the code of a frame was compiled."""
 
     optimized: bool = False
-    #: paths of members that are nowhere any more: `a.n`
+    #: paths of values that are optimised out: `a.n`
     gone: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class FrameNames:
+    """Names of a frame whose values the debugger shows wrongly."""
+
+    #: variables that have no value yet
+    unset: frozenset[str] = frozenset()
+    #: variables that may have no value yet
+    perhaps: frozenset[str] = frozenset()
+    #: variables that are listed twice, once in parentheses
+    twice: frozenset[str] = frozenset()
+
+
+UNKNOWN_NAMES = FrameNames()
+
+
 def without(value: RawValue, gone: frozenset[str]) -> RawValue:
-    """Return a value, or that it is gone."""
+    """Return *value*, marked as optimised out if it is in *gone*."""
     if (value.expression or value.name) not in gone:
         return value
     return replace(value, text=GONE, ref=0, opaque=False, failed=False, count=None)
 
 
 def optimized(program: str) -> Optimized:
-    """Return what of *program* was optimised; nothing of what is not ELF or tells nothing."""
+    """Return which parts of *program* were optimised; none if it is not ELF or that is unknown."""
     try:
         return _optimized(program, os.stat(program).st_mtime_ns)
     except OSError:
@@ -90,12 +105,12 @@ def optimized(program: str) -> Optimized:
 
 @functools.lru_cache(maxsize=8)
 def _optimized(program: str, stamp: int) -> Optimized:
-    wanted = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str", ".debug_str_offsets")
+    names = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str", ".debug_str_offsets")
     try:
         with files.mapped(program) as view:
             if not is_elf(view):
                 return Optimized()
-            found = dict(_Units(elf_sections(view, *wanted), byte_order(view)).optimized())
+            found = dict(_Units(elf_sections(view, *names), byte_order(view)).optimized())
     except (OSError, ValueError, IndexError, KeyError, struct.error, zlib.error):
         return Optimized()
     units = {path: option for path, option in found.items() if option is not None}
@@ -104,7 +119,7 @@ def _optimized(program: str, stamp: int) -> Optimized:
 
 
 class _Units:
-    """The first entry of each compile unit, which tells its name and compiler."""
+    """The first entry of each compile unit, with its name and compiler."""
 
     def __init__(self, parts: dict[str, bytes], order: str) -> None:
         self._info = parts.get(".debug_info", b"")
@@ -118,7 +133,7 @@ class _Units:
         self._lists: dict[int, bool] = {}
 
     def optimized(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the path of each unit that was, or may be, and gcc's option where it was."""
+        """Yield the path of each unit that was or may be optimised, and gcc's option if known."""
         at = 0
         for _ in range(_MOST):
             if at >= len(self._info):
@@ -129,11 +144,11 @@ class _Units:
                 length, wide = self._number(at, 8), 8
                 at += 8
             end = at + length
-            told = self._first(at, wide)
+            first = self._first(at, wide)
             at = end
-            if told is None:
+            if first is None:
                 continue
-            table, entry = told
+            table, entry = first
             producer = str(entry.get(_PRODUCER, ""))
             name = str(entry.get(_NAME, ""))
             path = os.path.normpath(os.path.join(str(entry.get(_DIRECTORY, "")), name))
@@ -212,7 +227,7 @@ class _Units:
         return self._lists[table]
 
     def _value(self, form: int, at: int, wide: int, size: int) -> tuple[int | str, int, bool]:
-        """Return an attribute's value, the place behind it, and whether it is a string's index."""
+        """Return an attribute's value, the offset behind it, and whether it is a string index."""
         if form in self._strings:
             return self._string(form, self._number(at, wide)), at + wide, False
         if form == 0x08:

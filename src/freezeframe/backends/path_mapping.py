@@ -1,7 +1,7 @@
-"""Paths of a program that runs elsewhere: in a container, on another machine.
+"""Path mapping for a program that runs elsewhere: in a container, on another machine.
 
-A `PathMapping` pairs folders there with folders here. `mapped` puts it around a backend, so that
-the session and everything above it know paths of this machine only, the debugger those of its own.
+A `PathMapping` pairs remote folders with local ones. `mapped` wraps a backend, so that the session
+and everything above it see only local paths, and the debugger only remote ones.
 """
 
 from __future__ import annotations
@@ -12,28 +12,30 @@ from dataclasses import replace
 from typing import Any, cast
 
 from freezeframe.errors import UsageError
-from freezeframe.model.places import Location
-from freezeframe.model.records import dataclass
+from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import ExceptionInfo, WatchHit
 
+from . import capabilities
 from .backend import (
     Backend,
     BoundBreakpoint,
-    BreakpointMoved,
+    BreakpointChanged,
+    BreakpointRequest,
     ChildStarted,
     Configuration,
     Event,
+    EventSink,
     RawFrame,
-    Sink,
     Stopped,
     Target,
-    WantedBreakpoint,
 )
+from .capabilities import DebuggerSources, Jumps
 
 
 @dataclass(frozen=True, slots=True)
 class PathMapping:
-    """Pairs of folders: where the program runs, and here. The first that contains a path counts."""
+    """Pairs of remote and local folders. The first pair that contains a path applies."""
 
     pairs: tuple[tuple[str, str], ...]
 
@@ -48,24 +50,24 @@ class PathMapping:
                     f"{text!r} does not map a folder there to one here.",
                     next="dbg attach HOST:PORT --map /app=.",
                 )
-            here = os.path.abspath(os.path.join(cwd, os.path.expanduser(local or ".")))
-            if not os.path.isdir(here):
+            folder = os.path.abspath(os.path.join(cwd, os.path.expanduser(local or ".")))
+            if not os.path.isdir(folder):
                 raise UsageError(
                     f"there is no folder {local} here.", next="dbg attach HOST:PORT --map /app=."
                 )
-            pairs.append((remote.rstrip("/\\") or "/", here))
+            pairs.append((remote.rstrip("/\\") or "/", folder))
         return cls(tuple(pairs))
 
     def here(self, path: str | None) -> str | None:
-        """Return a path of the program's as it is called here."""
-        return _moved(path, self.pairs)
+        """Return the local path of a remote one."""
+        return _replace_prefix(path, self.pairs)
 
     def there(self, path: str | None) -> str | None:
-        """Return a path of ours as the program's machine calls it."""
-        return _moved(path, [(local, remote) for remote, local in self.pairs])
+        """Return the remote path of a local one."""
+        return _replace_prefix(path, [(local, remote) for remote, local in self.pairs])
 
 
-def _moved(path: str | None, pairs: Sequence[tuple[str, str]]) -> str | None:
+def _replace_prefix(path: str | None, pairs: Sequence[tuple[str, str]]) -> str | None:
     for before, after in pairs:
         if path is not None and (path == before or path.startswith(before.rstrip("/") + "/")):
             return after.rstrip("/") + path[len(before.rstrip("/")) :]
@@ -73,14 +75,25 @@ def _moved(path: str | None, pairs: Sequence[tuple[str, str]]) -> str | None:
 
 
 def mapped(make: Callable[[], Backend], mapping: PathMapping | None) -> Callable[[], Backend]:
-    """Return what makes a backend whose paths are those of this machine."""
+    """Return a factory of backends with local paths."""
     if mapping is None or not mapping.pairs:
         return make
-    return lambda: cast(Backend, _Mapped(make(), mapping))
+    return lambda: _map(make(), mapping)
+
+
+def _map(backend: Backend, mapping: PathMapping) -> Backend:
+    """Return a backend with local paths that has the optional parts of *backend*."""
+    names = {name for each in capabilities.ALL for name in vars(each) if hasattr(backend, name)}
+    parts = {name: _forwarded(name) for name in names if not hasattr(_Mapped, name)}
+    return cast(Backend, type("MappedBackend", (_Mapped,), parts)(backend, mapping))
+
+
+def _forwarded(name: str) -> property:
+    return property(lambda self: getattr(self._inner, name))
 
 
 class _Mapped:
-    """A backend with every path translated on its way in or out."""
+    """A backend with all paths mapped in both directions."""
 
     def __init__(self, inner: Backend, mapping: PathMapping) -> None:
         self._inner = inner
@@ -90,31 +103,34 @@ class _Mapped:
         return getattr(self._inner, name)
 
     async def start(
-        self, target: Target, configuration: Configuration, sink: Sink
+        self, target: Target, configuration: Configuration, sink: EventSink
     ) -> Sequence[BoundBreakpoint]:
-        wanted = [self._wanted(each) for each in configuration.breakpoints]
+        requests = [self._to_remote(each) for each in configuration.breakpoints]
         return [
             self._bound(each)
             for each in await self._inner.start(
                 target,
-                replace(configuration, breakpoints=wanted),
+                replace(configuration, breakpoints=requests),
                 lambda event: sink(self._event(event)),
             )
         ]
 
     async def set_breakpoints(
-        self, path: str, wanted: Sequence[WantedBreakpoint]
+        self, path: str, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]:
-        there = self._mapping.there(path) or path
-        bound = await self._inner.set_breakpoints(there, [self._wanted(each) for each in wanted])
+        remote = self._mapping.there(path) or path
+        bound = await self._inner.set_breakpoints(
+            remote, [self._to_remote(each) for each in requests]
+        )
         return [self._bound(each) for each in bound]
 
     async def set_function_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
+        self, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]:
-        return [self._bound(each) for each in await self._inner.set_function_breakpoints(wanted)]
+        return [self._bound(each) for each in await self._inner.set_function_breakpoints(requests)]
 
     async def jump(self, thread: int, path: str, line: int) -> None:
+        assert isinstance(self._inner, Jumps)
         await self._inner.jump(thread, self._mapping.there(path) or path, line)
 
     async def frames(
@@ -134,12 +150,13 @@ class _Mapped:
         return replace(found, traceback=tuple(lines))
 
     async def source(self, reference: int, path: str | None) -> str:
+        assert isinstance(self._inner, DebuggerSources)
         return await self._inner.source(reference, self._mapping.there(path))
 
-    def _wanted(self, wanted: WantedBreakpoint) -> WantedBreakpoint:
-        location: Location = wanted.location
-        there = replace(location, file=self._mapping.there(location.file))
-        return replace(wanted, location=there)
+    def _to_remote(self, request: BreakpointRequest) -> BreakpointRequest:
+        location: Location = request.location
+        remote = replace(location, file=self._mapping.there(location.file))
+        return replace(request, location=remote)
 
     def _bound(self, bound: BoundBreakpoint) -> BoundBreakpoint:
         return replace(bound, path=self._mapping.here(bound.path))
@@ -148,10 +165,10 @@ class _Mapped:
         return replace(hit, path=self._mapping.here(hit.path))
 
     def _event(self, event: Event) -> Event:
-        if isinstance(event, BreakpointMoved):
-            return BreakpointMoved(self._bound(event.breakpoint))
+        if isinstance(event, BreakpointChanged):
+            return BreakpointChanged(self._bound(event.breakpoint))
         if isinstance(event, Stopped) and event.watch is not None:
             return replace(event, watch=self._watch(event.watch))
         if isinstance(event, ChildStarted):
-            return replace(event, backend=cast(Backend, _Mapped(event.backend, self._mapping)))
+            return replace(event, backend=_map(event.backend, self._mapping))
         return event

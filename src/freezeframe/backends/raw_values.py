@@ -1,14 +1,14 @@
-"""Frames, scopes and values as a debugger gives them, with references of its own."""
+"""Frames, scopes and values as a debugger sends them, with its references."""
 
 from __future__ import annotations
 
-from freezeframe.model.records import dataclass
+from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.values import ScopeKind
 
 
 @dataclass(frozen=True, slots=True)
 class RawFrame:
-    """A frame with the debugger's own id."""
+    """A frame with the debugger's id."""
 
     id: int
     function: str
@@ -21,7 +21,7 @@ class RawFrame:
     source_reference: int = 0
     arguments: str | None = None
     waits: str | None = None
-    #: the compiler has optimised it: lines and variables need not be what the source says
+    #: its code is optimised: lines and variables may differ from the source
     optimized: bool = False
     task: str | None = None
     suspended: bool = False
@@ -38,7 +38,7 @@ class RawScope:
 
 @dataclass(frozen=True, slots=True)
 class RawValue:
-    """A value with the debugger's own reference; `ref` 0 means that it has no children."""
+    """A value with the debugger's reference; `ref` 0 means that it has no children."""
 
     name: str
     text: str
@@ -48,21 +48,23 @@ class RawValue:
     expression: str | None = None
     address: str | None = None
     opaque: bool = False
-    #: its text shows all there is (a string in an array of characters)
+    #: its text is complete (a string in an array of characters)
     whole: bool = False
     failed: bool = False
-    #: this is what a function returned with, not a variable
+    #: a function's return value, not a variable
     returned: bool = False
     #: a function, class or module under its own name
     definition: bool = False
     #: differs from the last stop in the same frame; None where the debugger does not compare
     changed: bool | None = None
-    #: its text then; None for what is new
+    #: its text at the last stop; None for a new value
     was: str | None = None
-    #: what changed inside, named by path, and how many more there are
+    #: changed members, named by path, and how many more there are
     parts: tuple[RawValue, ...] = ()
     more_parts: int = 0
-    #: a variable, or part, that is not there any more
+    #: the variable that reports this change: it leads to the same object
+    same_change_as: str | None = None
+    #: a variable, or member, that no longer exists
     gone: bool = False
-    #: the line that declares it: it tells variables of one name apart
+    #: the line that declares it: it distinguishes variables of the same name
     declared: int | None = None

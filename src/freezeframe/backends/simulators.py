@@ -1,4 +1,4 @@
-"""Which simulator is meant, and which process of it. Raises what lists the candidates."""
+"""Resolve the simulator and the process the user names. Errors list the candidates."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from freezeframe.errors import DebuggerTimeout, NotFound, UsageError
 from .transport import xcrun
 from .transport.xcrun import Device, Service
 
-#: candidates that are named in a message
+#: Most candidates listed in a message.
 _SHOWN = 8
-#: what `simctl` itself calls the one that runs
+#: `simctl`'s name of the running simulator.
 _BOOTED = "booted"
 
 
-async def find(wanted: str | None, env: Mapping[str, str]) -> Device:
+async def find(name: str | None, env: Mapping[str, str]) -> Device:
     """Return the booted simulator of a name or UDID; without one, the only one that is booted.
 
     Raises NotFound or UsageError with the candidates, DebuggerMissing where there is no Xcode.
     """
-    device = meant(await xcrun.devices(env), wanted)
+    device = resolve(await xcrun.devices(env), name)
     if not device.booted:
         raise NotFound(
             f"{device} is not booted, so nothing runs in it.",
@@ -30,27 +30,27 @@ async def find(wanted: str | None, env: Mapping[str, str]) -> Device:
     return device
 
 
-def meant(devices: Sequence[Device], wanted: str | None) -> Device:
-    """Return the one of *devices* that a user means, booted or not."""
-    if wanted is None or wanted.lower() == _BOOTED:
+def resolve(devices: Sequence[Device], name: str | None) -> Device:
+    """Return the device of *devices* that the user names, booted or not."""
+    if name is None or name.lower() == _BOOTED:
         return _only([each for each in devices if each.booted], devices, "simulators are booted")
     for same in (_is, _is_loosely):
-        if found := [each for each in devices if same(each, wanted)]:
-            return _only(found, devices, f"simulators are called {wanted}")
-    near = _near(devices, wanted)
+        if found := [each for each in devices if same(each, name)]:
+            return _only(found, devices, f"simulators are called {name}")
+    near = _near(devices, name)
     what = "the nearest are" if near else "there are" if devices else "there are none"
     raise NotFound(
-        f"there is no simulator {wanted}; {what}{_listed(near or devices)}.",
+        f"there is no simulator {name}; {what}{_listed(near or devices)}.",
         next=_attach(near) if near else "xcrun simctl list devices available",
     )
 
 
-def _is(device: Device, wanted: str) -> bool:
-    return wanted == device.name or wanted.upper() == device.udid.upper()
+def _is(device: Device, name: str) -> bool:
+    return name == device.name or name.upper() == device.udid.upper()
 
 
-def _is_loosely(device: Device, wanted: str) -> bool:
-    return wanted.casefold() == device.name.casefold()
+def _is_loosely(device: Device, name: str) -> bool:
+    return name.casefold() == device.name.casefold()
 
 
 def _only(found: Sequence[Device], devices: Sequence[Device], what: str) -> Device:
@@ -66,16 +66,16 @@ def _only(found: Sequence[Device], devices: Sequence[Device], what: str) -> Devi
     raise UsageError(f"{len(found)} {what}:{_listed(found)}.", next=_attach(found))
 
 
-def _near(devices: Sequence[Device], wanted: str) -> list[Device]:
-    word = wanted.casefold()
+def _near(devices: Sequence[Device], name: str) -> list[Device]:
+    word = name.casefold()
     holding = [each for each in devices if word in each.name.casefold()]
     names = {each.name for each in devices}
-    close = difflib.get_close_matches(wanted, names, 3, 0.6)
-    return holding or [each for name in close for each in devices if each.name == name]
+    close = difflib.get_close_matches(name, names, 3, 0.6)
+    return holding or [each for near in close for each in devices if each.name == near]
 
 
 def _listed(devices: Sequence[Device]) -> str:
-    # Those that run first: they are what is meant most often.
+    # Booted ones first: the user most often means one of them.
     ordered = sorted(devices, key=lambda each: not each.booted)
     shown = "; ".join(map(str, ordered[:_SHOWN]))
     more = len(ordered) - _SHOWN
@@ -83,12 +83,12 @@ def _listed(devices: Sequence[Device]) -> str:
 
 
 def _attach(devices: Sequence[Device]) -> str:
-    # By what no other has; one that runs, where there is one.
+    # By the UDID, which is unique; a booted one if there is one.
     device = next((each for each in devices if each.booted), devices[0])
     return f"dbg attach --simulator {device.udid} --bundle-id ID"
 
 
-# --- its processes ------------------------------------------------------------------------------
+# --- processes ------------------------------------------------------------------------------
 
 
 async def process(
@@ -96,7 +96,7 @@ async def process(
 ) -> int:
     """Return the process of an app in a simulator; with *wait_s*, of the next one that starts.
 
-    Raises NotFound, UsageError or DebuggerTimeout with what helps.
+    Raises NotFound, UsageError or DebuggerTimeout with a next step.
     """
     if wait_s is None:
         return running(await xcrun.services(device.udid, env), bundle_id, device)
@@ -110,7 +110,7 @@ async def process(
 
 
 def running(services: Sequence[Service], bundle_id: str, device: Device) -> int:
-    """Return the one process of an app, of what a simulator's `launchctl` lists."""
+    """Return the only process of an app among the services that `launchctl` lists."""
     pids = sorted(each.pid for each in services if each.bundle_id == bundle_id and each.pid)
     if len(pids) == 1:
         return pids[0]
@@ -125,6 +125,6 @@ def running(services: Sequence[Service], bundle_id: str, device: Device) -> int:
         next = f"dbg attach --simulator {device.udid} --bundle-id {close[0]}"
     else:
         next = f"xcrun simctl launch {device.udid} {bundle_id}"
-    own = [app for app in apps if not app.startswith("com.apple.")] or apps
-    there = f"apps that run: {', '.join(own[:_SHOWN])}" if own else "no app runs there"
+    shown = [app for app in apps if not app.startswith("com.apple.")] or apps
+    there = f"apps that run: {', '.join(shown[:_SHOWN])}" if shown else "no app runs there"
     raise NotFound(f"{bundle_id} does not run on {device.name}; {there}.", next=next)

@@ -1,4 +1,4 @@
-"""What can be seen of a program without stopping it: stacks of its threads, and its tasks."""
+"""Stacks and tasks of a program, read without a reported stop."""
 
 from __future__ import annotations
 
@@ -6,39 +6,47 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
 from freezeframe.model.answers import Stack
-from freezeframe.model.records import dataclass
+from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.stops import Task
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Threads, each with the variables of its own frames, and tasks of event loops."""
+    """Threads, each with the variables of its frames, and tasks of event loops."""
 
     stacks: tuple[Stack, ...] = ()
     tasks: tuple[Task, ...] = ()
-    #: what it means
+    #: explanations for the user
     notes: tuple[str, ...] = ()
 
 
 @runtime_checkable
 class TakesSnapshots(Protocol):
-    """A backend that sees a running program."""
+    """A backend that can read the stacks of a running program."""
 
     async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
-        """Return what is seen; without *stacks*, tasks alone. None where nothing can be.
+        """Return a snapshot; without *stacks*, only tasks. None if nothing can be read.
 
-        Bounded: a program that does not answer in time is not waited for.
+        Bounded, also if the program does not answer.
         """
 
 
 @runtime_checkable
 class HaltsBriefly(Protocol):
-    """A backend that sees a program only while that stands."""
+    """A backend that can read stacks only while the program is stopped."""
 
     def halt_briefly(self) -> AbstractAsyncContextManager[bool | None]:
-        """Halt a running program and let it go on afterwards, without a stop being reported.
+        """Halt a running program and resume it afterwards, without reporting a stop.
 
-        The program is left alone where that cannot be (None), or where a step is under way that
-        would end with it (False). A stop of the program's own that comes at the same time is
-        reported as always.
+        The program is not halted if that is impossible (None), or if a step is in progress, which
+        would be lost (False). Another stop that happens at the same time is reported as always.
         """
+
+
+@runtime_checkable
+class ExplainsBlindness(Protocol):
+    """A backend that knows why the stacks of a running program cannot be read."""
+
+    @property
+    def blind_because(self) -> str | None:
+        """The reason, for a note; None if the stacks can be read."""

@@ -1,1 +1,1 @@
-"""The process that holds the sessions: how it starts, serves, and ends without leaving anything."""
+"""The process that owns the sessions: startup, serving, and shutdown without leftover processes."""

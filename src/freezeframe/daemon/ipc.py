@@ -1,49 +1,51 @@
-"""The bytes between client and daemon. No I/O.
+"""The wire format between client and daemon. No I/O.
 
-A connection whose first byte is `{` carries JSON lines (see server.py). Any other is one command:
+A connection whose first byte is `{` carries JSON lines (see json_connection.py). Any other
+connection is one command:
 
     request   F · protocol (1 byte) · length (4) · body
               body: fields joined by NUL: package version, terminal facts ("110 80": is 0, 1, 2 a
-              terminal, columns of 1), directory, number of words, the words, the environment
+              terminal, columns of 1), directory, number of arguments, the arguments, the
+              environment
     answer    frames of kind (1) · length (4) · body
               o, e  bytes for the client's stdout, stderr
               i     send your standard input, in pieces of length (4) · bytes; length 0 is its end
-              k     nothing: the daemon is at work and alive, sent every second
-              x     leave with the status that is in the body's only byte
-              r     this daemon is of another version and leaving: start one and ask it
+              k     keep-alive without a body, sent every second while the request runs
+              x     exit with the status in the body's only byte
+              r     this daemon has another version and is shutting down: start another one
 
 Numbers are big-endian. The request's first six bytes and the frames `e`, `x` and `r` are the same
-in every protocol version, so that two versions can always part with a clear word.
+in every protocol version, so that a client of any version gets a readable error.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from freezeframe.model.fast_dataclass import dataclass
 
 PROTOCOL = 1
 MAGIC = b"F"
 HEAD_BYTES = 6
 FRAME_HEAD_BYTES = 5
-#: far above what an operating system passes to a program as words and environment
+#: far above what an operating system passes to a program as arguments and environment
 MAX_REQUEST_BYTES = 64 * 1024 * 1024
 #: output is cut into frames of this size, so that the client copies little and often
 MAX_FRAME_BYTES = 60 * 1024
 
 OUT = b"o"
 ERR = b"e"
-ASK_INPUT = b"i"
+REQUEST_INPUT = b"i"
 KEEP_ALIVE = b"k"
 EXIT = b"x"
 REPLACE = b"r"
 
 
 class Malformed(Exception):
-    """The other side does not speak this protocol."""
+    """The peer does not speak this protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """One command, with everything about the terminal it was typed in.
+    """One command, with the directory, environment and terminal of its client.
 
     Bytes that are not UTF-8 are kept as surrogates, as `os.fsdecode` does.
     """
@@ -52,7 +54,7 @@ class ClientRequest:
     #: empty when the client's directory was removed
     cwd: str
     env: dict[str, str]
-    #: are the client's standard input, output and error output a terminal?
+    #: whether the client's standard input, output and error output are terminals
     stdin_tty: bool = False
     stdout_tty: bool = False
     stderr_tty: bool = False
@@ -76,15 +78,15 @@ def decode_request(body: bytes) -> ClientRequest:
     """Return the request that *body* holds. Raises Malformed."""
     try:
         version, facts, cwd, count, *rest = body.split(b"\0")
-        words = int(count)
+        arg_count = int(count)
         terminals, columns = facts.split(b" ")
         stdin_tty, stdout_tty, stderr_tty = (flag == ord("1") for flag in terminals)
-        if not 0 <= words <= len(rest):
-            raise Malformed(f"{words} words announced, {len(rest)} fields there")
+        if not 0 <= arg_count <= len(rest):
+            raise Malformed(f"{arg_count} arguments announced, {len(rest)} fields received")
         return ClientRequest(
-            argv=tuple(map(_text, rest[:words])),
+            argv=tuple(map(_text, rest[:arg_count])),
             cwd=_text(cwd),
-            env=dict(_variable(field) for field in rest[words:]),
+            env=dict(_variable(field) for field in rest[arg_count:]),
             stdin_tty=stdin_tty,
             stdout_tty=stdout_tty,
             stderr_tty=stderr_tty,
@@ -92,7 +94,7 @@ def decode_request(body: bytes) -> ClientRequest:
             version=version.decode("ascii"),
         )
     except ValueError as error:
-        raise Malformed(f"a request that cannot be read: {error}") from error
+        raise Malformed(f"a request that cannot be decoded: {error}") from error
 
 
 def encode_request(request: ClientRequest, protocol: int = PROTOCOL) -> bytes:
@@ -124,14 +126,14 @@ def frame(kind: bytes, body: bytes = b"") -> bytes:
 
 
 def output_frames(kind: bytes, data: bytes) -> list[bytes]:
-    """Return *data* as frames that a client copies out one by one."""
+    """Return *data* as frames of at most MAX_FRAME_BYTES."""
     return [
         frame(kind, data[at : at + MAX_FRAME_BYTES]) for at in range(0, len(data), MAX_FRAME_BYTES)
     ]
 
 
 def text_bytes(text: str) -> bytes:
-    """Return *text* as UTF-8; the bytes of a name that was not UTF-8 come out as they were."""
+    """Return *text* as UTF-8; surrogates become the bytes that they were decoded from."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -1,13 +1,14 @@
-"""How a daemon comes to be: one for each user, however many first commands race.
+"""Find or start the daemon: one per user, however many first commands race.
 
-Two locks decide, and no process number does, so stale and reused ones harm nobody:
+Two locks decide. Process ids do not, so stale and reused ids do no harm:
 
-- `start.lock` is held by a client while it looks for a daemon and starts one;
-- `daemon.lock` is held by the daemon and its supervisor, which inherit the locked descriptor. It
-  is free exactly when both are gone and everything they started is dead.
+- a client holds `start.lock` while it looks for a daemon and starts one;
+- the daemon and its supervisor hold `daemon.lock`: they inherit the locked descriptor. The lock is
+  free exactly when both have exited and every process they started is dead.
 
-The client binds and listens itself and hands the socket over: whoever connects from then on waits
-in the socket's queue, and nothing polls. Imported by a client that finds no daemon; kept light.
+The client itself binds the socket, listens, and passes the socket to the daemon: clients that
+connect from then on wait in the socket's queue, and nothing polls. Imported by a client that finds
+no daemon, so imports are few.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ if sys.platform != "win32":
 SOCKET = paths.SOCKET
 START_LOCK = "start.lock"
 DAEMON_LOCK = "daemon.lock"
-#: a daemon that leaves ends its sessions first; twice its own bound
+#: a daemon that exits ends its sessions first; more than twice the time it allows itself
 LOCK_S = 15.0
-#: the longest pause between two marks of a daemon that starts (`timeouts.daemon_ready_s`)
+#: the longest time between two progress bytes of a starting daemon (`timeouts.daemon_ready_s`)
 READY_S = 20.0
-#: for the whole start, however many marks there are
+#: for the whole start, however many progress bytes arrive
 START_S = 60.0
-#: what a starting daemon writes to its ready pipe: it has got further; it serves
+#: what a starting daemon writes to its ready pipe: it made progress; it serves requests
 PROGRESS = b"."
 READY = b"1"
 BACKLOG = 512
-#: what a log may hold when a daemon starts; it is bounded while one runs, too
+#: a larger log is rotated when a daemon starts; log.py limits it while the daemon runs
 MAX_LOG_BYTES = 1_000_000
 
 
 class NoDaemon(DaemonError):
-    """Nobody serves the socket."""
+    """No daemon serves the socket."""
 
 
 # Not dataclasses: importing those would be a fifth of a cold start.
@@ -58,26 +59,25 @@ class Claim(NamedTuple):
     socket_fd: int
     lock_fd: int
 
-    def let_go(self) -> None:
-        """Close our copies; the daemon has its own."""
+    def close(self) -> None:
+        """Close this process's copies of the descriptors; the daemon has inherited its own."""
         os.close(self.socket_fd)
         os.close(self.lock_fd)
 
 
 def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> sockets.socket:
-    """Return a connection to the user's daemon, started now if there is none.
+    """Return a connection to the user's daemon; start the daemon if there is none.
 
-    *handler* is for tests: what a daemon that is started here serves requests with. Blocks until
-    the daemon is ready: while it makes progress, for START_S at most. Raises DaemonError and
-    Insecure.
+    *handler* is for tests: the request handler of a daemon that is started here. Blocks while a
+    starting daemon makes progress, for START_S at most. Raises DaemonError and Insecure.
     """
     if sys.platform == "win32":
-        from freezeframe.daemon import pipe_windows
+        from freezeframe.daemon import named_pipe_windows
 
-        return pipe_windows.connect(env, handler)
+        return named_pipe_windows.connect(env, handler)
     directory = paths.secure(paths.runtime_dir(env))
     if env.get("FREEZEFRAME_HOME"):
-        env = {**env, "FREEZEFRAME_HOME": directory}  # it may have been relative
+        env = {**env, "FREEZEFRAME_HOME": directory}  # the caller's value may be relative
     with _usable(directory), inside(directory):
         starting = _lock(START_LOCK)
         try:
@@ -88,7 +88,7 @@ def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> 
                 log = _open_log(env)
                 ready = _spawn(found, log, env, handler)
             finally:
-                found.let_go()
+                found.close()
         finally:
             os.close(starting)
         _await_ready(ready, log, env)
@@ -96,7 +96,7 @@ def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> 
 
 
 def claim(env: Mapping[str, str] = os.environ) -> Claim:
-    """Return the right to be the daemon in this process. Raises DaemonError if there is one."""
+    """Claim the daemon's role for this process. Raises DaemonError if a daemon runs already."""
     directory = paths.secure(paths.runtime_dir(env))
     with _usable(directory), inside(directory):
         starting = _lock(START_LOCK)
@@ -111,19 +111,19 @@ def claim(env: Mapping[str, str] = os.environ) -> Claim:
 
 
 def bind() -> sockets.socket:
-    """Return a new socket that listens in the current directory, for us alone.
+    """Return a new socket that listens in the current directory, accessible to the user only.
 
-    A socket that was left behind is replaced: whoever holds `daemon.lock` may. Raises Insecure
-    when what is there is not a socket of ours.
+    A leftover socket is replaced; the caller holds `daemon.lock`. Raises Insecure when the path is
+    not a socket of this user.
     """
     with suppress(FileNotFoundError):
         facts = os.lstat(SOCKET)
         if facts.st_uid != os.geteuid() or not stat.S_ISSOCK(facts.st_mode):
-            where = os.path.join(os.getcwd(), SOCKET)
+            path = os.path.join(os.getcwd(), SOCKET)
             kind = "socket" if stat.S_ISSOCK(facts.st_mode) else "file"
             raise Insecure(
-                f"{where} is a {kind} of user {facts.st_uid} that no daemon of yours made.",
-                next=f"rm {where}",
+                f"{path} is a {kind} of user {facts.st_uid} that no daemon of yours made.",
+                next=f"rm {path}",
             )
         os.unlink(SOCKET)
     listener = _unix_socket()
@@ -157,7 +157,7 @@ def _no_sockets(error: OSError) -> DaemonError:
 
 @contextmanager
 def inside(directory: str) -> Iterator[None]:
-    """Work in *directory* for a moment: a socket's address has room for about a hundred bytes."""
+    """Change to *directory* temporarily: a socket's address holds only about a hundred bytes."""
     try:
         before = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -173,7 +173,7 @@ def inside(directory: str) -> Iterator[None]:
 
 @contextmanager
 def _usable(directory: str) -> Iterator[None]:
-    """Tell what the system refuses there (a read-only or full disk) as an error of the user's."""
+    """Convert OSError (a read-only or full disk, no descriptors left) to DaemonError."""
     try:
         yield
     except OSError as error:
@@ -191,7 +191,7 @@ def _usable(directory: str) -> Iterator[None]:
 
 
 def _lock(name: str) -> int:
-    """Return a descriptor that holds the lock *name*, waited for."""
+    """Wait for the lock *name* and return the descriptor that holds it."""
     handle = _open_lock(name)
     deadline = time.monotonic() + LOCK_S
     while not _try_lock(handle):
@@ -220,7 +220,7 @@ def _try_lock(handle: int) -> bool:
 
 
 def _find_or_claim(directory: str) -> sockets.socket | Claim:
-    """Return a connection, or the claim when there is no daemon. Under `start.lock`."""
+    """Return a connection, or a claim when there is no daemon. The caller holds `start.lock`."""
     handle = _open_lock(DAEMON_LOCK)
     deadline = time.monotonic() + LOCK_S
     nudged = False
@@ -230,48 +230,48 @@ def _find_or_claim(directory: str) -> sockets.socket | Claim:
                 connection = _dial()
             except NoDaemon:
                 pass
-            except BlockingIOError:  # it lives, and its queue is full
-                _pause_or_raise(handle, directory, deadline)
+            except BlockingIOError:  # the daemon is alive, and its queue is full
+                _pause_or_raise(directory, deadline)
                 continue
             else:
                 os.close(handle)
                 return connection
             if _try_lock(handle):
-                # Whose number it holds is gone; the new owner will write its own.
+                # The process whose pid is in the file has exited; the new owner writes its own.
                 os.ftruncate(handle, 0)
                 listener = bind()
                 return Claim(socket_fd=listener.detach(), lock_fd=handle)
-            # It is on its way out, or someone took its socket away: it can make that again.
+            # The daemon is exiting, or somebody removed its socket, which it can create again.
             owner = _owner(handle)
             if not nudged and owner and not os.path.lexists(SOCKET):
                 nudged = True
                 with suppress(ProcessLookupError):
                     os.kill(owner, signal.SIGHUP)
-            _pause_or_raise(handle, directory, deadline)
+            _pause_or_raise(directory, deadline)
     except BaseException:
         os.close(handle)
         raise
 
 
-def _pause_or_raise(handle: int, directory: str, deadline: float) -> None:
-    """Wait a little for the holder of `daemon.lock`; raise DaemonError when that took too long."""
+def _pause_or_raise(directory: str, deadline: float) -> None:
+    """Sleep briefly while `daemon.lock` is taken; raise DaemonError past *deadline*."""
     if time.monotonic() <= deadline:
         time.sleep(0.01)
         return
-    from freezeframe.daemon import silence
+    from freezeframe.daemon import unresponsive
 
     lock = os.path.join(directory, DAEMON_LOCK)
-    found = silence.processes(lock)
-    if error := silence.stopped(found):
+    found = unresponsive.processes(lock)
+    if error := unresponsive.stopped(found):
         raise error
     raise DaemonError(
-        f"the daemon of {directory} lives but has not answered for {LOCK_S:g} s.",
-        next=silence.kill_command(found, lock),
+        f"the daemon of {directory} is alive but has not answered for {LOCK_S:g} s.",
+        next=unresponsive.kill_command(found, lock),
     )
 
 
 def _owner(handle: int) -> int | None:
-    """Return the supervisor's pid. Only true while its lock cannot be taken."""
+    """Return the supervisor's pid, which is valid only while the lock cannot be taken."""
     text = os.pread(handle, 20, 0)
     return int(text) if text.isdigit() else None
 
@@ -281,8 +281,8 @@ def _dial() -> sockets.socket:
     connection = _unix_socket()
     try:
         if os.lstat(SOCKET).st_uid != os.geteuid():
-            raise NoDaemon("the socket is not ours")  # bind() says so if nobody holds the lock
-        connection.settimeout(LOCK_S)  # so that a full queue is an error, and is not waited for
+            raise NoDaemon("the socket is not ours")  # bind() reports it if the lock is free
+        connection.settimeout(LOCK_S)  # so that a full queue raises instead of blocking
         connection.connect(SOCKET)
         connection.settimeout(None)
     except (FileNotFoundError, ConnectionRefusedError) as error:
@@ -297,12 +297,12 @@ def _dial() -> sockets.socket:
 class _Log(NamedTuple):
     fd: int
     path: str
-    #: its size before the daemon wrote anything
+    #: size of the file before the daemon wrote anything
     start: int
 
 
 def _open_log(env: Mapping[str, str]) -> _Log:
-    """Return the log, opened for what a daemon says before it can log; a big one is set aside."""
+    """Open the log as the starting daemon's stderr; rotate it first if it is too large."""
     path = paths.log_path(env)
     paths.secure(os.path.dirname(path))
     with suppress(FileNotFoundError):
@@ -314,12 +314,12 @@ def _open_log(env: Mapping[str, str]) -> _Log:
 
 
 def _spawn(claim: Claim, log: _Log, env: Mapping[str, str], handler: str | None) -> int:
-    """Start the daemon, detached, and return the pipe on which it says that it is ready."""
+    """Start the daemon, detached, and return the pipe on which it reports that it is ready."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [
         sys.executable,
         # The caller's PYTHON… variables are for the caller's programs, and the directories that
-        # Python would add to its path hold modules that are not ours.
+        # Python would add to its path hold unrelated modules.
         *("-E", "-P", "-X", "utf8", *(["-B"] if sys.dont_write_bytecode else [])),
         os.path.join(package, "__main__.py"),
         *("daemon", "--socket-fd", "3", "--lock-fd", "4", "--ready-fd", "5"),
@@ -330,7 +330,7 @@ def _spawn(claim: Claim, log: _Log, env: Mapping[str, str], handler: str | None)
     if child == 0:
         try:
             os.setsid()
-            if os.fork() == 0:  # not the leader of its session, so never with a terminal
+            if os.fork() == 0:  # not a session leader, so it never gets a terminal
                 _become(command, env, (claim.socket_fd, claim.lock_fd, writer), log.fd)
         finally:
             os._exit(0)
@@ -343,16 +343,16 @@ def _spawn(claim: Claim, log: _Log, env: Mapping[str, str], handler: str | None)
 def _become(
     command: list[str], env: Mapping[str, str], inherit: tuple[int, ...], log_fd: int
 ) -> NoReturn:
-    """Replace this process by *command*, with *inherit* as descriptors 3, 4, … and no other."""
+    """Exec *command* with *inherit* as descriptors 3, 4, … and no others."""
     try:
-        os.chdir("/")  # hold no directory
-        # High first, so that none is overwritten while they take their places.
+        os.chdir("/")  # keep no directory busy
+        # Duplicated above the targets first, so that dup2 overwrites none of them.
         null = os.open(os.devnull, os.O_RDWR)
         given = (null, log_fd, log_fd, *inherit)
         fds = [fcntl.fcntl(fd, fcntl.F_DUPFD, len(given)) for fd in given]
         for target, fd in enumerate(fds):
             os.dup2(fd, target)
-        # The caller's pipes among them: `x=$(dbg …)` ends when the last holder lets go.
+        # The caller's pipes among them: `x=$(dbg …)` ends when the last copy is closed.
         os.closerange(len(fds), min(os.sysconf("SC_OPEN_MAX"), 1 << 20))
         os.execve(command[0], command, dict(env))
     except OSError as error:
@@ -361,14 +361,14 @@ def _become(
 
 
 def _await_ready(ready: int, log: _Log, env: Mapping[str, str]) -> None:
-    """Return when the daemon has said that it serves. Raises DaemonError with its last words."""
+    """Return when the daemon serves requests. Raises DaemonError with the last line of its log."""
     limit_s = READY_S
     if os.path.exists(paths.config_path(env)):
         from pathlib import Path
 
         from freezeframe import config
 
-        with suppress(FreezeframeError):  # the daemon itself tells what is wrong with it
+        with suppress(FreezeframeError):  # the daemon reports what is wrong with the file
             limit_s = config.load(Path(paths.config_path(env)), env).timeouts.daemon_ready_s
     began = time.monotonic()
     try:
@@ -377,15 +377,15 @@ def _await_ready(ready: int, log: _Log, env: Mapping[str, str]) -> None:
         while True:
             waited_s = time.monotonic() - began
             if waited_s > START_S or not poll.poll(min(limit_s, START_S - waited_s) * 1000):
-                # It is not ended: whoever calls next waits in its socket's queue.
+                # The daemon is not killed: the next client waits in its socket's queue.
                 raise DaemonError(
                     f"the daemon is still starting after {time.monotonic() - began:.1f} s.",
                     next="dbg status",
                 )
-            marks = os.read(ready, 64)
-            if READY in marks:
+            received = os.read(ready, 64)
+            if READY in received:
                 return
-            if not marks:
+            if not received:
                 break
     finally:
         os.close(ready)
@@ -393,5 +393,5 @@ def _await_ready(ready: int, log: _Log, env: Mapping[str, str]) -> None:
     with open(log.path, "rb") as file:
         file.seek(log.start)
         lines = file.read(MAX_LOG_BYTES).decode(errors="replace").strip().splitlines()
-    words = f"; its last words: {lines[-1].strip()}" if lines else ""
-    raise DaemonError(f"{what}{words}.", next=f"tail -n 40 {log.path}")
+    reason = f"; its last output: {lines[-1].strip()}" if lines else ""
+    raise DaemonError(f"{what}{reason}.", next=f"tail -n 40 {log.path}")

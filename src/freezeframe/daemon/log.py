@@ -1,4 +1,4 @@
-"""The daemon's log: one file, closed to others, bounded, with a traceback for every bug."""
+"""The daemon's log: one bounded file, private to its owner, with a traceback for every bug."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def configure(path: str, max_bytes: int = MAX_BYTES) -> None:
-    """Send everything that this process logs to *path*, which keeps one predecessor (`.1`)."""
+    """Log to *path*; a full file is renamed to `.1`, replacing the one before."""
     handler = _BoundedFile(path, max_bytes)
     handler.setFormatter(logging.Formatter(FORMAT))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
-    # It reports each selector it makes, and slow callbacks are its debug mode's business.
+    # asyncio logs each selector that it creates.
     logging.getLogger("asyncio").setLevel(logging.WARNING)
 
 
 class _BoundedFile(logging.FileHandler):
-    """A log that is set aside when it is full.
+    """A log file that is rotated when it is full.
 
-    logging.handlers has one as well; importing it costs a daemon's start 10 ms. Descriptors 1 and
-    2 follow, because whoever writes there (the interpreter, when it crashes) means the log.
+    logging.handlers has one as well, but importing it adds 10 ms to the daemon's start.
+    Descriptors 1 and 2 follow the rotation: the interpreter writes there when it crashes.
     """
 
     def __init__(self, path: str, max_bytes: int) -> None:
@@ -45,23 +45,23 @@ class _BoundedFile(logging.FileHandler):
 
     def emit(self, record: logging.LogRecord) -> None:
         super().emit(record)
-        # Not `tell`, which would write what a full disk has just refused.
+        # Not stream.tell(), which would flush what a full disk has just refused.
         with contextlib.suppress(OSError):
             if self.stream is not None and os.fstat(self.stream.fileno()).st_size > self._max_bytes:
-                self._set_aside()
+                self._rotate()
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Lose the line when the disk is full; the daemon and its sessions are worth more."""
+        """Drop the record when the disk is full; the daemon and its sessions go on."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handleError(record)
             return
-        # What is buffered would be refused again with every line that follows.
+        # The old stream would try to write its buffer again with every later record.
         with contextlib.suppress(OSError):
             refused, self.stream = self.stream, self._open()
             if refused is not None:
                 refused.close()
 
-    def _set_aside(self) -> None:
+    def _rotate(self) -> None:
         if self.stream is not None:
             self.stream.close()
         os.replace(self.baseFilename, f"{self.baseFilename}.1")

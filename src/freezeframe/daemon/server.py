@@ -1,8 +1,8 @@
-"""The daemon's door: accepts the owner, hands each request to the handler, leaves when idle.
+"""The daemon's server: accept the owner, pass requests to the handler, shut down when idle.
 
-The server knows nothing of operations. It decides who may come in, tells commands from programs
-by their first byte, and ends in order: the socket disappears first, so that the next command
-starts a new daemon, which waits for `daemon.lock` until this one is gone.
+The server knows no operations. It admits the owner only, distinguishes the command line from JSON
+clients by the first byte, and shuts down in order: it removes the socket first, so that the next
+command starts a new daemon, which waits for `daemon.lock` until this one has exited.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 from freezeframe import __version__
 from freezeframe.daemon import ipc
-from freezeframe.daemon.command import Reply, carry_out
-from freezeframe.daemon.door import Door
+from freezeframe.daemon.cli_connection import Reply, run_request
 from freezeframe.daemon.handler import Handler
-from freezeframe.daemon.lines import MAX_LINE_BYTES, LineConnection
+from freezeframe.daemon.json_connection import MAX_LINE_BYTES, JsonConnection
+from freezeframe.daemon.listener import DaemonListener
 
 __all__ = ["Handler", "Reply", "Server"]
 
@@ -26,43 +26,43 @@ logger = logging.getLogger(__name__)
 
 #: for the handler to end all sessions
 CLOSE_S = 5.0
-#: for answers that are on their way when the daemon leaves
+#: for answers that are being sent when the daemon shuts down
 LAST_ANSWERS_S = 1.0
 
 
 class Server:
-    """Serves one door until it is told, or has reason, to leave."""
+    """Serves one listener until `shut_down` is called or the idle timeout ends."""
 
-    def __init__(self, handler: Handler, door: Door, idle_timeout_s: float) -> None:
+    def __init__(self, handler: Handler, listener: DaemonListener, idle_timeout_s: float) -> None:
         self._handler = handler
-        self._door = door
+        self._listener = listener
         self._idle_timeout_s = idle_timeout_s
         self._connections: set[asyncio.Task[None]] = set()
         self._commands: set[asyncio.Task[None]] = set()
-        self._leaving = asyncio.Event()
+        self._shutting_down = asyncio.Event()
         self._active = time.monotonic()
 
-    def leave(self) -> None:
-        """Stop serving soon: requests that are being answered are answered first."""
-        self._leaving.set()
+    def shut_down(self) -> None:
+        """Start the shutdown; pending answers are still sent."""
+        self._shutting_down.set()
 
-    def open_again(self) -> None:
-        """Make the address anew if someone took it away."""
-        if not self._leaving.is_set():
-            opening = asyncio.create_task(self._door.open_again())
+    def rebind(self) -> None:
+        """Create the listener's address again if somebody removed it."""
+        if not self._shutting_down.is_set():
+            opening = asyncio.create_task(self._listener.open_again())
             opening.add_done_callback(lambda task: task.result())
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Serve until the daemon has to leave, and leave in order.
+        """Serve requests until shutdown, then shut down in order.
 
         Calls *ready* when requests are being served. Returns when all sessions are closed.
         """
-        await self._door.open(self._connected, MAX_LINE_BYTES)
-        idle = asyncio.create_task(self._leave_when_idle())
+        await self._listener.open(self._connected, MAX_LINE_BYTES)
+        idle = asyncio.create_task(self._shut_down_when_idle())
         ready()
-        await self._leaving.wait()
+        await self._shutting_down.wait()
         idle.cancel()
-        await self._wind_down()
+        await self._close()
 
     # --- connections ---
 
@@ -71,21 +71,21 @@ class Server:
         assert task is not None
         self._connections.add(task)
         try:
-            if not self._door.admits(writer):
+            if not self._listener.admits(writer):
                 logger.warning("a connection of another user was refused")
                 return
             first = await reader.readexactly(1)
             if first == b"{":
-                await LineConnection(self._handler, reader, writer).serve(first)
+                await JsonConnection(self._handler, reader, writer).serve(first)
             else:
                 await self._command(first, reader, writer)
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # gone before it had asked
+            pass  # disconnected before it sent a request
         except ipc.Malformed as error:
             logger.warning("a connection was closed: %s", error)
         except asyncio.CancelledError:
-            pass  # the daemon leaves; nobody waits for this task's outcome
+            pass  # the daemon shuts down; nothing awaits this task's result
         except Exception:
             logger.exception("a connection ended in a bug")
         finally:
@@ -101,14 +101,14 @@ class Server:
         body = await reader.readexactly(length)
         reply = Reply(reader, writer)
         request = ipc.decode_request(body) if protocol == ipc.PROTOCOL else None
-        if self._leaving.is_set():
+        if self._shutting_down.is_set():
             await reply.replace()
             return
         if request is None or request.version != __version__:
             if len(self._connections) == 1 and not self._handler.busy():
                 logger.info("a client of another version replaces this daemon")
                 await reply.replace()
-                self.leave()
+                self.shut_down()
                 return
             if request is None:
                 await reply.err(
@@ -122,16 +122,16 @@ class Server:
                 f"note: the daemon is version {__version__} and has live sessions, this dbg is "
                 f"{request.version}; `dbg daemon stop` ends them and makes room for the new one.\n"
             )
-        command = asyncio.create_task(carry_out(self._handler, request, reply))
+        command = asyncio.create_task(run_request(self._handler, request, reply))
         self._commands.add(command)
         command.add_done_callback(self._commands.discard)
         await command
 
-    # --- the end ---
+    # --- shutdown ---
 
-    async def _leave_when_idle(self) -> None:
-        """Leave after *idle_timeout_s* without a session and without a connection."""
-        # Sessions end without telling the server, so it looks four times in that span.
+    async def _shut_down_when_idle(self) -> None:
+        """Shut down after *idle_timeout_s* without a session and without a connection."""
+        # Nothing notifies the server when a session ends, so it polls four times per timeout.
         while True:
             await asyncio.sleep(self._idle_timeout_s / 4)
             now = time.monotonic()
@@ -139,11 +139,11 @@ class Server:
                 self._active = now
             elif now - self._active >= self._idle_timeout_s:
                 logger.info("idle for %g s, leaving", now - self._active)
-                self.leave()
+                self.shut_down()
                 return
 
-    async def _wind_down(self) -> None:
-        await self._door.close()
+    async def _close(self) -> None:
+        await self._listener.close()
         try:
             async with asyncio.timeout(CLOSE_S):
                 await self._handler.close()

@@ -1,8 +1,8 @@
 """Signals to the daemon and its supervisor, with their senders.
 
-A debuggee is a child of the daemon, or of the supervisor when its own parent has ended. A program
+A debuggee is a child of the daemon, or of the supervisor when its own parent has exited. A program
 that signals its parent must not end every session of every workspace, so a signal from a descendant
-is ignored. Linux only: elsewhere the sender of a signal is not known to us.
+is ignored. Linux only: elsewhere the sender of a signal is not known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Collection
 
-#: whose default is to end or stop the process; those of faults in our own code stay as they are
+#: signals whose default ends or stops the process, without those of faults in the daemon's code
 _NAMES = (
     *("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM"),
     *("SIGPROF", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXCPU"),
@@ -29,12 +29,12 @@ def knows_senders() -> bool:
 
 
 def hold_back() -> None:
-    """Keep all of HANDLED pending until `receive` takes them; a child must undo this itself."""
+    """Block all of HANDLED until `receive` takes them; a child process must unblock them."""
     signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
 
 
 def receive(on_signal: OnSignal) -> None:
-    """Call *on_signal* for each signal of HANDLED, in a thread of its own, from now on."""
+    """Start a thread that calls *on_signal* for each signal of HANDLED."""
 
     def loop() -> None:
         assert sys.platform == "linux"
@@ -46,7 +46,7 @@ def receive(on_signal: OnSignal) -> None:
 
 
 def is_descendant(pid: int, ancestors: Collection[int]) -> bool:
-    """Was *pid* started by one of *ancestors*, directly or not? False when it is gone already."""
+    """Return whether one of *ancestors* started *pid*, directly or not; False if it has exited."""
     while pid > 1:
         pid = _parent(pid)
         if pid in ancestors:

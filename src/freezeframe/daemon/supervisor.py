@@ -1,18 +1,18 @@
-"""The process above the daemon: when the daemon is gone, nothing that it started stays.
+"""The parent process of the daemon: when the daemon has exited, it kills what the daemon started.
 
 The supervisor forks the daemon before anything heavy is imported and then only waits. On Linux it
-is a child subreaper: whatever the daemon and its descendants leave behind becomes its child, so
-that it can end all of it, even after `kill -9` of the daemon. Elsewhere it ends the process groups
-that it was told of. It holds `daemon.lock` until that is done; the next daemon finds a clean field.
+is a child subreaper: orphaned descendants of the daemon become its children, so it can kill all of
+them, even after `kill -9` of the daemon. Elsewhere it kills the process groups that the daemon
+named. It holds `daemon.lock` until then, so the next daemon starts without leftover processes.
 
-The daemon talks to it over a socket pair, one line each:
+The daemon sends it lines over a socket pair:
 
-    release PID     a program that was let go: it and its process group stay
-    keep PGID       end this group with the daemon
-    drop PGID       … no longer
+    release PID     a detached program: do not kill it or its process group
+    keep PGID       kill this group when the daemon ends
+    drop PGID       no longer
 
-Either side sees the end of the other as the end of that socket: a daemon without its supervisor
-closes its sessions and leaves.
+Either side sees the other's exit as the end of that socket: a daemon without its supervisor
+closes its sessions and exits.
 """
 
 from __future__ import annotations
@@ -29,59 +29,59 @@ from freezeframe.daemon import signals
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-class Watch:
-    """The daemon's end: tell the supervisor what must stay and what must go."""
+class SupervisorLink:
+    """The daemon's connection to its supervisor."""
 
     def __init__(self, link: sockets.socket) -> None:
         self._link = link
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when the supervisor is gone."""
+        """Return the descriptor that becomes readable when the supervisor exits."""
         return self._link.fileno()
 
     def release(self, pid: int) -> None:
-        """Let the process *pid* and its subtree live on when the daemon ends."""
-        self._say(f"release {pid}")
+        """Keep the process *pid* and its subtree alive when the daemon ends."""
+        self._send(f"release {pid}")
 
     def track(self, pgid: int) -> None:
         """End the process group *pgid* with the daemon, where descendants cannot be found."""
-        self._say(f"keep {pgid}")
+        self._send(f"keep {pgid}")
 
     def untrack(self, pgid: int) -> None:
-        self._say(f"drop {pgid}")
+        self._send(f"drop {pgid}")
 
-    def _say(self, line: str) -> None:
-        with suppress(OSError):  # a supervisor that is gone ends the daemon by that fact
+    def _send(self, line: str) -> None:
+        with suppress(OSError):  # the exit of the supervisor shuts the daemon down anyway
             self._link.sendall(line.encode() + b"\n")
 
 
-def fork(lock_fd: int, socket_path: str, also_close: tuple[int, ...] = ()) -> Watch:
-    """Split this process: return in the daemon, and never in the supervisor.
+def fork(lock_fd: int, socket_path: str, also_close: tuple[int, ...] = ()) -> SupervisorLink:
+    """Fork: return in the daemon, and never in the supervisor.
 
     The supervisor removes *socket_path* if the daemon could not. *also_close* are descriptors
     that only the daemon needs.
     """
-    _forget_family()
-    ours, theirs = sockets.socketpair()
-    # A client that misses the socket sends SIGHUP as soon as it can know our pid.
+    _clear_process_tree_mark()
+    daemon_end, supervisor_end = sockets.socketpair()
+    # A client that does not find the socket sends SIGHUP as soon as the pid is in the lock file.
     if signals.knows_senders():
         signals.hold_back()
     else:
         signal.signal(signal.SIGHUP, lambda *_: None)  # exec undoes this
-    # Written by the holder of the lock, so it is true for as long as the lock is held.
+    # Written by the holder of the lock, so the pid is valid for as long as the lock is held.
     os.pwrite(lock_fd, str(os.getpid()).encode(), 0)
     daemon = os.fork()
     if daemon == 0:
-        theirs.close()
-        return Watch(ours)
+        supervisor_end.close()
+        return SupervisorLink(daemon_end)
     status = 1
     try:
-        ours.close()
+        daemon_end.close()
         for fd in also_close:
             os.close(fd)
-        status = _Supervisor(daemon, theirs).run()
+        status = _Supervisor(daemon, supervisor_end).run()
         with suppress(FileNotFoundError):
-            os.unlink(socket_path)  # nobody else's: the lock is still ours
+            os.unlink(socket_path)  # no other daemon's: this process still holds the lock
     finally:
         os._exit(status)
 
@@ -97,14 +97,14 @@ class _Supervisor:
         self._groups: set[int] = set()
 
     def run(self) -> int:
-        """Wait for the daemon's end, then end what it left. Returns its status for our own exit."""
+        """Wait for the daemon to exit, then kill its descendants. Return the exit status to use."""
         if signals.knows_senders():
             signals.receive(self._on_signal)
         else:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 signal.signal(number, lambda number, _: self._pass_on(number))
         status = self._wait()
-        self._read()  # what it said last
+        self._read()  # lines sent just before the daemon exited
         if self._finds_descendants:
             _end_children(self._released, self._released_groups)
         else:
@@ -114,7 +114,7 @@ class _Supervisor:
         if status < 0:
             name = signal.Signals(-status).name
             sys.stderr.write(f"the daemon {self._daemon} was ended by {name}\n")
-        elif status > 1:  # with 1 it has told the reason itself
+        elif status > 1:  # with 1, the daemon has logged the reason
             sys.stderr.write(f"the daemon {self._daemon} ended with status {status}\n")
         return 1 if status else 0
 
@@ -136,10 +136,10 @@ class _Supervisor:
                     with suppress(BlockingIOError):
                         wake_reader.recv(4096)
                 elif not self._read():
-                    links = [wake_reader]  # closed; its death is announced by SIGCHLD
+                    links = [wake_reader]  # closed; SIGCHLD reports the daemon's exit
 
     def _reap(self) -> int | None:
-        """Collect whoever died; the daemon's status if it was among them."""
+        """Reap all dead children; return the daemon's status if it was among them."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -151,7 +151,7 @@ class _Supervisor:
                 return None
 
     def _read(self) -> bool:
-        """Take in what the daemon said; False when it will say no more."""
+        """Process the lines that the daemon sent; return False when the socket is closed."""
         while True:
             try:
                 data = self._link.recv(65536)
@@ -164,9 +164,9 @@ class _Supervisor:
             *lines, self._tail = (self._tail + data).split(b"\n")
             for line in lines:
                 verb, _, number = line.decode().partition(" ")
-                self._note(verb, int(number))
+                self._on_line(verb, int(number))
 
-    def _note(self, verb: str, number: int) -> None:
+    def _on_line(self, verb: str, number: int) -> None:
         if verb == "keep":
             self._groups.add(number)
         elif verb == "drop":
@@ -174,12 +174,12 @@ class _Supervisor:
         elif verb == "release":
             self._released.add(number)
             with suppress(ProcessLookupError):
-                # Its children come to us when it dies; they are told by their group.
+                # Its children become ours when it dies; they are recognised by their group.
                 if (group := os.getpgid(number)) != os.getpgid(self._daemon):
                     self._released_groups.add(group)
 
     def _on_signal(self, number: int, sender: int) -> None:
-        """Pass a signal on, unless a program that was started here sent it."""
+        """Forward a signal to the daemon, unless a debuggee sent it."""
         if sender != self._daemon and signals.is_descendant(
             sender, {os.getpid(), self._daemon} - {1}
         ):
@@ -192,10 +192,10 @@ class _Supervisor:
             os.kill(self._daemon, number)
 
 
-def _forget_family() -> None:
-    """Be no descendant of a program that somebody debugs and that ran `dbg`: others need us too.
+def _clear_process_tree_mark() -> None:
+    """Leave the process tree of a debuggee that ran `dbg`, so the daemon is not killed with it.
 
-    The transport knows descendants by the soft limit of file locks, which has no other use.
+    The transport marks descendants by the soft limit of file locks, which has no other use.
     """
     if sys.platform == "linux":
         import resource
@@ -206,7 +206,7 @@ def _forget_family() -> None:
 
 
 def _become_subreaper() -> bool:
-    """Have orphaned descendants become our children; False where that cannot be."""
+    """Make orphaned descendants children of this process; return False where that is impossible."""
     if sys.platform != "linux" or not os.path.isdir("/proc/self"):
         return False
     try:
@@ -218,7 +218,7 @@ def _become_subreaper() -> bool:
 
 
 def _end_children(released: set[int], released_groups: set[int]) -> None:
-    """Kill every child but the released, and theirs as they become ours, until none is left."""
+    """Kill all children except the released, then their orphans, until none is left."""
     spared = set(released)
     while True:
         doomed = {
@@ -229,7 +229,7 @@ def _end_children(released: set[int], released_groups: set[int]) -> None:
         for pid in doomed:
             try:
                 os.kill(pid, signal.SIGKILL)
-            except PermissionError:  # it became another user; waiting for it would be for ever
+            except PermissionError:  # another user's by now; waiting for it would never end
                 spared.add(pid)
             except ProcessLookupError:
                 pass
@@ -239,18 +239,18 @@ def _end_children(released: set[int], released_groups: set[int]) -> None:
 
 
 def _children() -> list[tuple[int, int]]:
-    """Return pid and process group of our children, dead ones included."""
-    ourselves = os.getpid()
+    """Return pid and process group of this process's children, including zombies."""
+    parent_pid = os.getpid()
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
-                # After the command, which may hold anything, come state, parent and group.
+                # After the command, which may contain any character: state, parent and group.
                 _, parent, group = file.read().rpartition(b")")[2].split()[:3]
         except (OSError, ValueError):
             continue
-        if int(parent) == ourselves:
+        if int(parent) == parent_pid:
             found.append((int(name), int(group)))
     return found

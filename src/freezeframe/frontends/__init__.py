@@ -1,1 +1,1 @@
-"""Ways to speak to Freezeframe: each one a loop over the table of operations."""
+"""Front ends of Freezeframe: each one a loop over the table of operations."""

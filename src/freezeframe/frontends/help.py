@@ -1,6 +1,6 @@
-"""Help in layers: one screen to begin with, a page per group, a page per command.
+"""Help: an overview of one screen, a page per group, a page per command.
 
-All of it is made from the table. `overview` is written for an agent that reads it once.
+All pages are generated from the registry. `overview` is written for an agent that reads it once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from freezeframe.ops._registry import GLOBALS, OPS, Needs, OpSpec, ParamSpec, Re
 
 WIDTH = 100
 
-#: what nine sessions of ten are made of, in the spelling to type
+#: the most common commands, as typed
 COMMON = (
     "start",
     "break",
@@ -46,16 +46,16 @@ def overview(ops: Registry = OPS) -> str:
     """Return the first page: at most 40 lines of 100 columns."""
     lines = [
         "dbg runs a program under a debugger, one command per call. What resumes the program waits",
-        "for the next stop and shows all of it: place, source, variables, what changed, output.",
+        "for the next stop and shows it: location, source, variables, what changed, output.",
         "The session lives in the background between calls, until `dbg stop`.",
         "",
         "begin   dbg start app.py -b app.py:42        run to a line; uncaught errors stop too",
         "        dbg start -m pytest tests/test_a.py  run a module; its arguments follow its name",
         "",
     ]
-    common = [(spelling, *ops.lookup([spelling])) for spelling in COMMON if ops.extends([spelling])]
+    common = [(name, *ops.lookup([name])) for name in COMMON if ops.extends([name])]
     lines += _columns(
-        [(_usage(spec, spelling, options=False), spec.summary) for spelling, spec, _ in common],
+        [(_usage(spec, name, options=False), spec.summary) for name, spec, _ in common],
         indent="  ",
         left_limit=26,
         one_line=True,
@@ -66,29 +66,29 @@ def overview(ops: Registry = OPS) -> str:
     return "\n".join([*lines, _globals_line()]) + "\n"
 
 
-def page(words: Sequence[str], ops: Registry = OPS) -> str:
-    """Return what there is to read about *words*: a command, the first word of several, a group.
+def page(topic: Sequence[str], ops: Registry = OPS) -> str:
+    """Return the page about *topic*: a command, the first word of several commands, or a group.
 
-    Raises UsageError with the nearest command where they are none of these.
+    Raises UsageError with the nearest command otherwise.
     """
-    if not words:
+    if not topic:
         return overview(ops)
-    found = ops.matches(words)
-    exact = [spec for spec, used in found if used == len(words)]
-    # `run` alone has one meaning here, and another with words after it: both are told.
-    both = [spec for spec, used in ops.matches([*words, "…"]) if used == len(words)]
+    found = ops.matches(topic)
+    exact = [spec for spec, used in found if used == len(topic)]
+    # `run` alone and `run PROGRAM` are two operations: show both.
+    both = [spec for spec, used in ops.matches([*topic, "…"]) if used == len(topic)]
     specs = list(dict.fromkeys(spec.name for spec in [*exact, *both]))
     parts = [command_page(ops[name]) for name in specs]
-    members = _beginning_with(words, ops, leave_out=specs)
+    members = _beginning_with(topic, ops, leave_out=specs)
     if members:
-        parts.append(_list("subcommands" if parts else f"dbg {' '.join(words)} …", members))
-    group = ops.groups().get(" ".join(words))
+        parts.append(_list("subcommands" if parts else f"dbg {' '.join(topic)} …", members))
+    group = ops.groups().get(" ".join(topic))
     if group:
         others = [spec for spec in group if spec.name not in specs]
         if others:
-            parts.append(_list(f"group {' '.join(words)}", others))
+            parts.append(_list(f"group {' '.join(topic)}", others))
     if not parts:
-        raise _no_page(words, ops)
+        raise _no_page(topic, ops)
     return "\n".join(parts)
 
 
@@ -112,12 +112,12 @@ def command_page(spec: OpSpec) -> str:
 
 
 def usage(spec: OpSpec) -> str:
-    """Return the usage line of a command, without `dbg`, every option spelled out."""
-    return _usage(spec, spec.name, options=True, spell_out=True)
+    """Return the usage line of a command, without `dbg`, with all options."""
+    return _usage(spec, spec.name, options=True, all_options=True)
 
 
 def requirement(spec: OpSpec) -> str | None:
-    """Return what a command needs, as a line; None where it needs nothing."""
+    """Return what a command needs, as a line; None if it needs nothing."""
     needs = _NEEDS[spec.needs]
     parts = [f"needs: {needs}"] if needs else []
     if spec.feature:
@@ -126,8 +126,8 @@ def requirement(spec: OpSpec) -> str | None:
 
 
 def param_text(param: ParamSpec) -> str:
-    """Return the help of an argument, with its choices and its default where they add something."""
-    # A flag that is on by default is declared for what it does, and typed to have it not done.
+    """Return the help of an argument, with its choices and default if they add information."""
+    # The help of a flag that is on by default says what it does; its `--no-` form turns it off.
     text = f"do not {param.help}" if param.is_flag and param.default is True else param.help
     if param.type.choices and param.meta != "|".join(param.type.choices):
         text += f": {', '.join(param.type.choices)}"
@@ -139,15 +139,15 @@ def param_text(param: ParamSpec) -> str:
     return text
 
 
-def spelled(param: ParamSpec) -> str:
-    """Return an argument as the left column shows it: `-c, --condition EXPR`."""
+def param_label(param: ParamSpec) -> str:
+    """Return an argument as shown in the left column: `-c, --condition EXPR`."""
     if param.rest:
         return f"-- {param.meta}…"
     if param.positional:
         return param.meta + ("…" if param.many else "")
     long = param.long
     if param.is_flag and param.type.optional:
-        long = f"--[no-]{param.spelling}"
+        long = f"--[no-]{param.cli_name}"
     meta = param.meta if param.alone is None else f"[{param.meta}]"
     value = "" if param.is_flag else f" {meta}"
     return f"{param.short}, {long}{value}" if param.short else f"{long}{value}"
@@ -155,36 +155,36 @@ def spelled(param: ParamSpec) -> str:
 
 def _param_left(param: ParamSpec) -> str:
     named = not (param.positional or param.rest or param.short)
-    return f"    {spelled(param)}" if named else spelled(param)
+    return f"    {param_label(param)}" if named else param_label(param)
 
 
 def _shown(spec: OpSpec) -> list[ParamSpec]:
-    """Return the arguments to list: positionals, words for the program, then options."""
+    """Return the arguments to list: positionals, program arguments, then options."""
     shown = [param for param in spec.params if not param.hidden]
     return sorted(shown, key=lambda param: 0 if param.positional else 1 if param.rest else 2)
 
 
-def _usage(spec: OpSpec, spelling: str, *, options: bool = True, spell_out: bool = False) -> str:
-    words = [spelling]
-    if spell_out:
+def _usage(spec: OpSpec, name: str, *, options: bool = True, all_options: bool = False) -> str:
+    parts = [name]
+    if all_options:
         for param in spec.params:
             if param.hidden or param.positional or param.rest:
                 continue
             flag = param.short or param.long
-            words.append(f"[{flag}]" if param.is_flag else f"[{flag} {param.meta}]")
+            parts.append(f"[{flag}]" if param.is_flag else f"[{flag} {param.meta}]")
     for param in spec.positionals:
         if not param.hidden:
-            meta = spelled(param)
-            words.append(meta if param.required else f"[{meta}]")
-    if options and not spell_out and any(not (p.positional or p.rest) for p in _shown(spec)):
-        words.append("[options]")
+            meta = param_label(param)
+            parts.append(meta if param.required else f"[{meta}]")
+    if options and not all_options and any(not (p.positional or p.rest) for p in _shown(spec)):
+        parts.append("[options]")
     if spec.rest is not None and not spec.rest.hidden:
-        words.append(f"[-- {spec.rest.meta}…]")
-    return " ".join(words)
+        parts.append(f"[-- {spec.rest.meta}…]")
+    return " ".join(parts)
 
 
 def _compact(specs: Iterable[OpSpec]) -> list[str]:
-    """Return the names, with those that share their first word as one: `watch list|remove`."""
+    """Return the names, grouped by their first word: `watch list|remove`."""
     names: dict[str, list[str]] = {}
     for spec in specs:
         first, _, second = spec.name.partition(" ")
@@ -197,8 +197,8 @@ def _compact(specs: Iterable[OpSpec]) -> list[str]:
     return found
 
 
-def _beginning_with(words: Sequence[str], ops: Registry, leave_out: list[str]) -> list[OpSpec]:
-    begin = " ".join(words) + " "
+def _beginning_with(topic: Sequence[str], ops: Registry, leave_out: list[str]) -> list[OpSpec]:
+    begin = " ".join(topic) + " "
     return [
         spec
         for spec in ops
@@ -211,18 +211,18 @@ def _list(title: str, specs: Sequence[OpSpec]) -> str:
     return "\n".join([title, *_columns(rows, indent="  ", left_limit=34)]) + "\n"
 
 
-def _no_page(words: Sequence[str], ops: Registry) -> UsageError:
-    typed = " ".join(words)
-    wanted = ops.suggest(words)
+def _no_page(topic: Sequence[str], ops: Registry) -> UsageError:
+    typed = " ".join(topic)
+    suggestion = ops.suggest(topic)
     return UsageError(
         f"there is no command or group `{typed}`.",
-        next=f"dbg help {ops.lookup(wanted.split())[0].name}" if wanted else "dbg help",
+        next=f"dbg help {ops.lookup(suggestion.split())[0].name}" if suggestion else "dbg help",
     )
 
 
 def _globals_line() -> str:
     return "every command: " + " · ".join(
-        spelled(param).replace(", ", "/") for param in GLOBALS if not param.hidden
+        param_label(param).replace(", ", "/") for param in GLOBALS if not param.hidden
     )
 
 
@@ -232,7 +232,7 @@ def _globals_line() -> str:
 def _columns(
     rows: Sequence[tuple[str, str]], *, indent: str, left_limit: int, one_line: bool = False
 ) -> list[str]:
-    """Return two aligned columns; a left side beyond the limit stands on a line of its own."""
+    """Return two aligned columns; a left side beyond the limit gets its own line."""
     width = min(max((len(left) for left, _ in rows), default=0), left_limit)
     lines = []
     for left, right in rows:
@@ -248,7 +248,7 @@ def _columns(
 
 
 def _shortened(text: str, width: int) -> str:
-    """Return as much of *text* as fits, cut after a clause where there is one."""
+    """Return as much of *text* as fits, cut after a clause if possible."""
     if len(text) <= width:
         return text
     ends = [
@@ -269,7 +269,7 @@ def _wrapped(text: str, *, first: str = "", rest: str = "") -> list[str]:
 
 
 def _paragraph(text: str) -> list[str]:
-    """Wrap a paragraph of a docstring, but leave lists and examples (indented or `-`) alone."""
+    """Wrap a paragraph of a docstring, but not lists and examples (indented or `-`)."""
     lines = text.strip("\n").split("\n")
     if any(line.startswith((" ", "- ")) for line in lines):
         return [line.rstrip() for line in lines]

@@ -1,4 +1,4 @@
-"""Commands that need no daemon, answered in this process: help, version, skill."""
+"""Commands that run in the client's process without a daemon: help, version, skill."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import NoReturn
 
 from freezeframe import __version__
 from freezeframe.errors import FreezeframeError
-from freezeframe.frontends import commands, help
+from freezeframe.frontends import cli_ops, help
 from freezeframe.frontends.parser import parse
 from freezeframe.frontends.skill import skill_text
-from freezeframe.ops import table
 from freezeframe.render import PLAIN, render_error
 
-assert table.OPS, commands  # the whole vocabulary
+assert cli_ops  # declares operations
 
 
 def main(argv: list[str]) -> NoReturn:
@@ -35,11 +34,11 @@ def answer(argv: list[str]) -> str:
     """Return the answer to a command of client.LOCAL. Raises FreezeframeError."""
     parsed = parse(argv)
     if parsed.globals.help or parsed.op is None:
-        words = list(parsed.words)
-        return help.page(words) if words else help.overview()
+        topic = list(parsed.name_tokens)
+        return help.page(topic) if topic else help.overview()
     if parsed.op.id == "version":
         return f"freezeframe {__version__}\n"
     if parsed.op.id == "skill":
         return skill_text()
-    words = list(parsed.kwargs.get("words", ()))
-    return help.page(words) if words else help.overview()
+    topic = list(parsed.kwargs.get("command", ()))
+    return help.page(topic) if topic else help.overview()

@@ -1,37 +1,41 @@
-"""The command line: words in, one operation and its arguments out.
+"""Parse a command line into one operation and its arguments.
 
-GNU conventions, driven by the table of operations: options anywhere before `--`, `--opt value`
-and `--opt=value`, `-o value` and `-ovalue`, short flags together. Where they leave room:
+GNU conventions, driven by the registry of operations: options anywhere before `--`, `--opt value`
+and `--opt=value`, `-o value` and `-ovalue`, short flags together. Where these leave a choice:
 
-- An abbreviated option is refused, and the whole one is named.
+- An abbreviated option is refused, and the error names the full one.
 - An option that takes one value is refused the second time: the first would be lost.
 - `-1` is a word, never an option.
 - Greedy arguments (`print a - b`) take whatever is not exactly one of the command's options.
-- Behind the program's name (`start pytest -q tests -b app.py:3`) the operation's own long options
-  and `-b` are its own, whatever else there is belongs to the program; behind `--` everything does.
-  Other short ones are the operation's behind the name of a file (`start app.py -e`) and the
-  command's behind the name of a command (`start tox -e py`), which has letters of its own.
+- After the program's name (`start pytest -q tests -b app.py:3`) the operation's long options and
+  `-b` belong to the operation, all other options to the program; after `--` everything belongs to
+  the program. Other short options belong to the operation after the name of a file
+  (`start app.py -e`) and to the command after the name of a command (`start tox -e py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from freezeframe.errors import UsageError
-from freezeframe.model.places import Location
-from freezeframe.ops._guesses import guess, nearest, quoted
+from freezeframe.model import late_regex
+from freezeframe.model.fast_dataclass import dataclass, field
+from freezeframe.model.locations import Location
 from freezeframe.ops._registry import GLOBAL_OPTIONS, OPS, OpSpec, ParamSpec, Registry
+from freezeframe.ops._suggestions import guess, nearest, quoted
 
-from .lines import as_written
-from .program_options import belongs_to_command, keeps_separator
+from .program_options import belongs_to_command, keeps_separator, precedes_separator
+from .tokenizer import as_written
 
-_NUMBER = re.compile(r"-\.?\d")
-_LONG = re.compile(r"--[a-z][a-z-]*")
-_SHORT = re.compile(r"-[a-z]")
+_NUMBER = late_regex.compile(r"-\.?\d")
+_LONG = late_regex.compile(r"--[a-z][a-z-]*")
+_SHORT = late_regex.compile(r"-[a-z]")
 
+#: options that users of other tools put before a condition
+_CONDITIONS = ("--if", "--when", "--condition")
+#: options whose value is a location to stop at
+_BREAKS = ("-b", "--break")
 #: a corrected command line longer than this is not worth showing
 _LONGEST_NEXT = 200
 
@@ -49,51 +53,51 @@ class Globals:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a command line asks for.
+    """A parsed command line.
 
-    With `globals.help` set nothing is to be run: the reader wants the page about `words`, and
+    With `globals.help` set, nothing is run: the help page about `name_tokens` is requested, and
     `kwargs` is empty. Only then may `op` be None.
     """
 
     op: OpSpec | None
     kwargs: dict[str, Any]
     globals: Globals
-    #: the words of the command's name, as typed
-    words: tuple[str, ...] = ()
+    #: the command's name as typed, split at spaces
+    name_tokens: tuple[str, ...] = ()
 
 
 def parse(argv: Sequence[str], ops: Registry = OPS) -> Parsed:
-    """Return the operation that *argv* (the program's name left off) names, with its arguments.
+    """Return the operation that *argv* (without the program's name) names, with its arguments.
 
-    `kwargs` holds what was given; defaults stay with the operation. Raises UsageError with the
-    nearest command line that makes sense.
+    `kwargs` holds only the given arguments, no defaults. Raises UsageError with the nearest valid
+    command line.
     """
     common = _Common()
     try:
-        words, at = _read_name(argv, ops, common)
+        name_tokens, at = _read_name(argv, ops, common)
     except UsageError as wrong:
         wrong.next = wrong.next or "dbg help"
         raise
     following = list(argv[at:])
-    if not words and following and following[0].startswith("-"):
+    if not name_tokens and following and following[0].startswith("-"):
         raise _unknown_global(following[0])
-    found = ops.matches([*words, *following])
-    if common.values.help or not (words or following):
+    found = ops.matches([*name_tokens, *following])
+    if common.values.help or not (name_tokens or following):
         common.values.help = True
         if following and not found:
-            raise ops.unknown([*words, *following])
-        return Parsed(found[0][0] if found else None, {}, common.values, tuple(words))
+            raise ops.unknown([*name_tokens, *following])
+        return Parsed(found[0][0] if found else None, {}, common.values, tuple(name_tokens))
     if not found:
-        raise ops.unknown([*words, *following])
-    # `run` alone and `run PROGRAM` are two operations: the one that can take the words is meant.
+        raise ops.unknown([*name_tokens, *following])
+    # `run` alone and `run PROGRAM` are two operations: take the one that accepts the arguments.
     *others, (last, used) = found
     for spec, length in others:
         attempt = _Common(_copy(common.values), set(common.given))
         try:
-            return _read(spec, words, length, following, attempt, argv, ops)
+            return _read(spec, name_tokens, length, following, attempt, argv, ops)
         except UsageError:
             continue
-    return _read(last, words, used, following, common, argv, ops)
+    return _read(last, name_tokens, used, following, common, argv, ops)
 
 
 # --- options of every command -------------------------------------------------------------------
@@ -114,7 +118,7 @@ class _Common:
 
 
 def _split_global(token: str) -> tuple[str, str, str]:
-    """Return the name, `=` where a value is attached, and the value: `--budget=9`, `-sweb`."""
+    """Return the name, `=` if a value is attached, and the value: `--budget=9`, `-sweb`."""
     if len(token) > 2 and token[:2] in GLOBAL_OPTIONS:
         return token[:2], "=", token[2:].removeprefix("=")
     return token.partition("=")
@@ -125,16 +129,16 @@ def _copy(values: Globals) -> Globals:
 
 
 def _read_name(argv: Sequence[str], ops: Registry, common: _Common) -> tuple[list[str], int]:
-    """Return the words that begin a command's name, and where the rest of *argv* begins.
+    """Return the tokens that begin a command's name, and where the rest of *argv* begins.
 
-    Options of every command may stand before and between them.
+    Global options may come before and between them.
     """
-    words: list[str] = []
+    name_tokens: list[str] = []
     at = 0
     while at < len(argv):
         token = argv[at]
-        # After a command's name `-sum(x)` may be an expression: only `-s` is taken there.
-        name, equals, value = token.partition("=") if words else _split_global(token)
+        # After a command's name `-sum(x)` may be an expression: only `-s` is an option there.
+        name, equals, value = token.partition("=") if name_tokens else _split_global(token)
         if name in GLOBAL_OPTIONS:
             param, flag = GLOBAL_OPTIONS[name]
             at += 1
@@ -149,43 +153,45 @@ def _read_name(argv: Sequence[str], ops: Registry, common: _Common) -> tuple[lis
                 at += 1
             common.take(param, _value(param, name, value))
             continue
-        if (token.startswith("-") and words) or not ops.extends([*words, token]):
+        if (token.startswith("-") and name_tokens) or not ops.extends([*name_tokens, token]):
             break
-        words.append(token)
+        name_tokens.append(token)
         at += 1
-    return words, at
+    return name_tokens, at
 
 
-# --- options and words of one command -----------------------------------------------------------
+# --- options and arguments of one command -------------------------------------------------------
 
 
 def _read(
     spec: OpSpec,
-    words: list[str],
+    name_tokens: list[str],
     used: int,
     following: list[str],
     common: _Common,
     argv: Sequence[str],
     ops: Registry,
 ) -> Parsed:
-    # Words of a longer name that did not come to be are arguments: `watch remove` is a name,
+    # Words that do not complete a longer name are arguments: `watch remove` is a name,
     # `watch removed` is not, and its second word is an expression.
-    tokens = [*words[used:], *following]
+    tokens = [*name_tokens[used:], *following]
     reader = _Arguments(spec, tokens, common, list(argv))
     try:
         kwargs = reader.read()
     except UsageError as wrong:
-        wrong.next = _meant(words[:used], tokens, ops) or wrong.next or f"dbg help {spec.name}"
+        wrong.next = (
+            _correction(name_tokens[:used], tokens, ops) or wrong.next or f"dbg help {spec.name}"
+        )
         raise
-    return Parsed(spec, kwargs, common.values, tuple(words[:used]))
+    return Parsed(spec, kwargs, common.values, tuple(name_tokens[:used]))
 
 
-def _meant(name: list[str], tokens: list[str], ops: Registry) -> str | None:
-    """Return the command line that was meant by one that is refused, where it can be told."""
-    meant = guess([*name, *tokens])
-    if meant and meant.split() != [*name, *tokens] and _makes_sense(meant, ops):
-        return f"dbg {meant}"
-    # `watch remov 3`: the second word is read as an expression, and was meant as part of the name.
+def _correction(name: list[str], tokens: list[str], ops: Registry) -> str | None:
+    """Return the probable correction of a refused command line; None if there is none."""
+    corrected = guess([*name, *tokens])
+    if corrected and corrected.split() != [*name, *tokens] and _makes_sense(corrected, ops):
+        return f"dbg {corrected}"
+    # `watch remov 3`: the second word parses as an expression, and is a misspelt part of the name.
     close = nearest(tokens[0], ops.subcommands(name)) if tokens else []
     if close and close[0] != tokens[0]:
         return f"dbg {quoted(*name, close[0], *tokens[1:])}"
@@ -193,12 +199,12 @@ def _meant(name: list[str], tokens: list[str], ops: Registry) -> str | None:
 
 
 def _makes_sense(line: str, ops: Registry) -> bool:
-    import shlex  # a mistake pays for it
+    import shlex  # imported here: only a mistake needs it
 
-    words = shlex.split(line)
-    for spec, used in ops.matches(words):
+    tokens = shlex.split(line)
+    for spec, used in ops.matches(tokens):
         try:
-            _Arguments(spec, words[used:], _Common(), words).read()
+            _Arguments(spec, tokens[used:], _Common(), tokens).read()
         except UsageError:
             continue
         return True
@@ -206,7 +212,7 @@ def _makes_sense(line: str, ops: Registry) -> bool:
 
 
 class _Arguments:
-    """Reads the tokens after a command's name, once."""
+    """Parser of the tokens after a command's name; used once."""
 
     def __init__(self, spec: OpSpec, tokens: list[str], common: _Common, argv: list[str]) -> None:
         self.spec = spec
@@ -215,7 +221,7 @@ class _Arguments:
         self.argv = argv
         self.at = 0
         self.positionals = spec.positionals
-        self.filled = 0  # positionals that have all their words
+        self.filled = 0  # positionals that have all their tokens
         self.single: dict[str, Any] = {}
         self.several: dict[str, list[Any]] = {}
         self.options_end = False
@@ -243,7 +249,7 @@ class _Arguments:
         return self._finish()
 
     def _is_word(self, token: str) -> bool:
-        """Whether *token* is no option: plain, a number, or part of a greedy argument."""
+        """Whether *token* is not an option: plain, a number, or part of a greedy argument."""
         if not token.startswith("-") or token == "-" or _NUMBER.match(token):
             return True
         if self.filled >= len(self.positionals) or not self.positionals[self.filled].greedy:
@@ -251,44 +257,53 @@ class _Arguments:
         name = token.partition("=")[0]
         if name in self.spec.options or name in GLOBAL_OPTIONS:
             return False
-        # What looks like one of our options is a slip (`--dpeth`, `-f` for `--format`); others
-        # are text. What was meant as text can be quoted together, or stand after `--`.
+        # A token like one of the operation's options is a typo (`--dpeth`, `-f` for `--format`);
+        # other tokens are text. Text can be quoted as one word, or put after `--`.
         return not self._near(name)
 
     def _near(self, name: str) -> list[str]:
-        """Return the one option that an unknown *name* was probably meant to be, or nothing."""
+        """Return the one option that *name* is probably a misspelling of, or nothing."""
         own = [each for each, (param, _) in self.spec.options.items() if not param.hidden]
         if _LONG.fullmatch(name):
-            # Dashes are alike in all: with them any two short words would be near.
-            words = [each[2:] for each in (*own, *GLOBAL_OPTIONS) if len(each) > 2]
-            return [f"--{each}" for each in nearest(name[2:], words)]
-        # The `n` of `--no-wait` is not what it is about.
+            # Without the dashes: with them any two short names would be similar.
+            names = [each[2:] for each in (*own, *GLOBAL_OPTIONS) if len(each) > 2]
+            return [f"--{each}" for each in nearest(name[2:], names)]
+        # `-n` is not a short form of `--no-wait`.
         begins = [each for each in own if each.startswith(f"-{name}") and each[:5] != "--no-"]
         return begins if _SHORT.fullmatch(name) and len(begins) == 1 else []
 
     # --- the command line of a program ----------------------------------------------------------
 
     def _program(self) -> str | None:
-        """Return the program whose command line is being read, once its name was."""
+        """Return the program whose command line is being parsed, once its name has been read."""
         rest = self.spec.rest
         if rest is None or not rest.command or self.filled < len(self.positionals):
             return None
         return str(self.single[self.positionals[-1].name])
 
     def _is_commands(self, token: str) -> bool:
-        """Whether an option behind a program's name is the program's own."""
-        program = self._program()
+        """Whether an option after a program's name belongs to the program."""
+        program, rest = self._program(), self.tokens[self.at - 1 :]
         if program is None:
             return False
-        following = self.tokens[self.at] if self.at < len(self.tokens) else ""
+        following = rest[1] if len(rest) > 1 else ""
+        if token == "--hit-count" and token not in self.spec.options:
+            before = self.tokens[max(self.at - 3, 0) : self.at - 1]
+            if len(before) == 2 and before[0] in _BREAKS:
+                line = quoted("break", before[1], token, following)
+                raise UsageError(f"`-b` takes no `{token}`; `break` does.", next=f"dbg {line}")
+        if not self._arguments() and precedes_separator(program, rest, self.spec):
+            return False
         module = self.single.get("module") is True
         return belongs_to_command(token, following, program, self.spec, module=module)
 
+    def _arguments(self) -> list[Any]:
+        return self.several.get(self.spec.rest.name, []) if self.spec.rest is not None else []
+
     def _is_commands_separator(self) -> bool:
-        """Whether a `--` is the command's own: `cargo run --bin x -- a`, `npm test -- -t x`."""
-        program, rest = self._program(), self.spec.rest
-        begun = self.several.get(rest.name) if rest is not None else None
-        return program is not None and bool(begun) and keeps_separator((program, *(begun or ())))
+        """Whether a `--` belongs to the command: `cargo run --bin x -- a`, `npm test -- -t x`."""
+        program, begun = self._program(), self._arguments()
+        return program is not None and bool(begun) and keeps_separator((program, *begun))
 
     # --- options --------------------------------------------------------------------------------
 
@@ -324,7 +339,7 @@ class _Arguments:
         return self.spec.options.get(name) or GLOBAL_OPTIONS.get(name)
 
     def _next(self, name: str, param: ParamSpec) -> str:
-        """Take the next token as the value of an option, which some can do without."""
+        """Take the next token as the value of an option; some options have a default value."""
         following = self.tokens[self.at] if self.at < len(self.tokens) else "--"
         if param.alone is not None and following.startswith("-"):
             return param.alone
@@ -332,13 +347,21 @@ class _Arguments:
             raise _needs_value(name, param, self.spec)
         token = self.tokens[self.at]
         if token.startswith("--") and self._option(token.partition("=")[0]):
-            # As a value it can be given with `=`; far more often the value was forgotten.
+            # Such a value can be given with `=`; far more often the value was forgotten.
             raise _needs_value(name, param, self.spec)
         self.at += 1
-        return token
+        return self._with_condition(token) if name in _BREAKS else token
+
+    def _with_condition(self, location: str) -> str:
+        """Return the value of `-b` with the condition behind it: `-b app.py:3 -c 'n > 3'`."""
+        option, *rest = self.tokens[self.at : self.at + 2] or [""]
+        if option not in ("-c", *_CONDITIONS) or option in self.spec.options or not rest:
+            return location
+        self.at += 2
+        return f"{location} if {rest[0]}"
 
     def _take(self, param: ParamSpec, value: Any) -> None:
-        if GLOBAL_OPTIONS.get(f"--{param.spelling}", (None,))[0] is param:
+        if GLOBAL_OPTIONS.get(f"--{param.cli_name}", (None,))[0] is param:
             self.common.take(param, value)
             return
         if param.many:
@@ -357,11 +380,11 @@ class _Arguments:
 
     def _end_options(self) -> None:
         self.options_end = True
-        # `-m pytest -- tests` spells the separator that is not needed there.
+        # The separator of `-m pytest -- tests` is redundant.
         if self.at < len(self.tokens) and self.tokens[self.at] == "--":
             self.at += 1
 
-    # --- words ----------------------------------------------------------------------------------
+    # --- arguments ------------------------------------------------------------------------------
 
     def _word(self, text: str) -> None:
         rest = self.spec.rest
@@ -418,7 +441,7 @@ class _Arguments:
         for_program = spec.rest is not None and self.filled > 0
         close = [] if for_program and _SHORT.fullmatch(name) else self._near(name)
         if len(name) == 2 and typed != name:
-            close = []  # one of several flags in a word: a correction would have to take it apart
+            close = []  # one of several flags in a token: a correction would have to split it
         if close:
             fact += f"; the nearest is `{close[0]}`"
             better = [close[0] + typed[len(name) :]]
@@ -428,7 +451,7 @@ class _Arguments:
             return UsageError(f"{fact}.", next=f"dbg help {spec.name}")
         if for_program:
             fact += "; options of the program go after `--`"
-        # The token's place in argv: what follows it has the same length in both.
+        # The token's index in argv: the rest after it has the same length in both.
         at = len(self.argv) - (len(self.tokens) - self.at) - 1
         after = [word for word in self.argv[at + 1 :] if close or word != "--"]
         line = f"dbg {quoted(*self.argv[:at], *better, *after)}"
@@ -438,7 +461,7 @@ class _Arguments:
 
 
 def _value(param: ParamSpec, label: str, text: str) -> Any:
-    """Return the value that *text* spells for *param*."""
+    """Return the value of *text* for *param*. Raises UsageError."""
     try:
         return param.type.read(text)
     except ValueError:
@@ -446,7 +469,7 @@ def _value(param: ParamSpec, label: str, text: str) -> Any:
     if param.type.base is Location:
         fact = f"`{text}` is not a location: file:line, function, module!function or *address."
         raise UsageError(fact)
-    fact = f"`{label}` takes {param.type.wants}, not `{text}`"
+    fact = f"`{label}` takes {param.type.expected}, not `{text}`"
     close = nearest(text, param.type.choices) if param.type.choices else []
     raise UsageError(fact + (f"; the nearest is `{close[0]}`." if close else "."))
 

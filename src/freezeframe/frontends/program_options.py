@@ -1,4 +1,4 @@
-"""Whose an option behind a program's name is: the operation's, or the program's own."""
+"""Decide whether an option after a program's name belongs to the operation or the program."""
 
 from __future__ import annotations
 
@@ -6,49 +6,53 @@ import os
 import re
 from collections.abc import Sequence
 
-from freezeframe.ops._guesses import nearest
+from freezeframe.model import late_regex
 from freezeframe.ops._registry import GLOBAL_OPTIONS, OpSpec, ParamSpec
+from freezeframe.ops._suggestions import nearest
 
-#: how alike an option must be to one of ours to be taken for a misspelling of it
+#: similarity above which an option counts as a misspelling of one of the operation's
 _ALIKE = 0.85
-#: what `-b` behind a command's name takes: a line of a file, or the name of a function; and a
-#: condition, as gdb writes it
-_LOCATION = re.compile(r"(?:.*:\d+|[A-Za-z_~][\w.:~<>$!*]*)(?:\s+if\s.+)?", re.DOTALL)
-_LINE = re.compile(r".+:\d+(?:\s+if\s.+)?", re.DOTALL)
-#: what `-b` of a server takes: an address to listen at
-_ADDRESS = re.compile(r"(?:[\d.]+|localhost|\[.*\]|\*)?:\d+")
+#: the value of `-b` after a command's name: a line of a file (also by its text), or the name of a
+#: function (`Cart#empty?`, `Shop\\Cart::add`), and optionally a condition in gdb's syntax
+_LOCATION = late_regex.compile(
+    r"(?:.*:\d+|.*\.\w+:[A-Za-z_\"'].*|[A-Za-z_~(\\][\w.:~<>$!*()\[\]#\\?=-]*)(?:\s+if\s.+)?",
+    re.DOTALL,
+)
+_LINE = late_regex.compile(r".+:\d+(?:\s+if\s.+)?", re.DOTALL)
+#: the value of a server's `-b`: an address to listen on
+_ADDRESS = late_regex.compile(r"(?:[\d.]+|localhost|\[.*\]|\*)?:\d+")
 #: a command with its version: `python3.12`
-_VERSIONED = re.compile(r"[a-z]+[\d.]+")
+_VERSIONED = late_regex.compile(r"[a-z]+[\d.]+")
 
-#: folders whose programs are commands with options of their own: `node_modules/.bin/jest -t x`
+#: directories whose programs are commands with their own options: `node_modules/.bin/jest -t x`
 _BIN = ("bin", ".bin", "Scripts")
-#: wrappers that lie in a project's own folder
+#: wrapper scripts in a project's directory
 _WRAPPERS = ("gradlew", "mvnw")
-#: commands that hand what stands behind a `--` of theirs to what they run
+#: commands that pass the arguments after `--` to the program they run
 _SEPARATING = frozenset(
     (
         *("cargo", "npm", "npx", "pnpm", "yarn", "tox", "nox", "dotnet"),
         *("uv", "poetry", "pdm", "hatch", "rye", "pipenv", "conda", "bun", "bunx"),
     )
 )
-#: commands that only stand before another one
+#: commands that prefix another one
 _BEFORE = frozenset(("env", "time", "exec", "command", "nohup", "sudo", "nice", "cross-env"))
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNMENT = late_regex.compile(r"[A-Za-z_]\w*=")
 
 
 def is_command(program: str) -> bool:
-    """Whether a word names a command, which has options of its own, rather than a file."""
+    """Whether *program* names a command, which has its own options, rather than a file."""
     if _ASSIGNMENT.match(program):
-        return True  # and a command behind it
+        return True  # followed by a command
     folder, name = os.path.split(program)
     if not folder:
         return "." not in name or _VERSIONED.fullmatch(name) is not None
     return os.path.basename(folder) in _BIN or name in _WRAPPERS
 
 
-def keeps_separator(words: Sequence[str]) -> bool:
-    """Whether a `--` behind these words of a command is its own."""
-    for word in words:
+def keeps_separator(tokens: Sequence[str]) -> bool:
+    """Whether a `--` after these arguments of a command belongs to the command."""
+    for word in tokens:
         name = os.path.basename(word)
         if name in _SEPARATING:
             return True
@@ -57,15 +61,31 @@ def keeps_separator(words: Sequence[str]) -> bool:
     return False
 
 
+def precedes_separator(program: str, tokens: Sequence[str], spec: OpSpec) -> bool:
+    """Whether *tokens* begin with short options of the operation and a `--`, before a command's
+    subcommand: `cargo -t 60 -- test x`."""
+    if os.path.basename(program) not in _SEPARATING:
+        return False
+    waiting = list(tokens)
+    while waiting and waiting[0] != "--":
+        token = waiting.pop(0)
+        found = _option(spec, token[:2])
+        if found is None or not _is_cluster(spec, token):
+            return False
+        if not found[0].is_flag and len(token) == 2 and waiting:
+            waiting.pop(0)
+    return bool(waiting)
+
+
 def belongs_to_command(
     token: str, following: str, program: str, spec: OpSpec, *, module: bool
 ) -> bool:
-    """Whether an option that stands behind *program* is the program's own, not the operation's."""
+    """Whether an option after *program* belongs to the program, not to the operation."""
     loose = module or is_command(program)
     if token.startswith("--"):
         name = token.partition("=")[0]
         if _option(spec, name) is None:
-            # A misspelt one is pointed out: the program would get what was meant for us.
+            # Report a misspelling instead of passing it to the program.
             return not _is_misspelt(spec, name)
         return (loose and name == "--help") or name == "--module"
     if token.startswith("-b") and "-b" in spec.options:
@@ -87,7 +107,7 @@ def _is_misspelt(spec: OpSpec, name: str) -> bool:
 
 
 def _is_cluster(spec: OpSpec, token: str) -> bool:
-    """Whether *token* is short options of the operation's: `-e`, `-t5`."""
+    """Whether *token* consists of short options of the operation: `-e`, `-t5`."""
     for letter in token[1:]:
         found = _option(spec, f"-{letter}")
         if found is None:

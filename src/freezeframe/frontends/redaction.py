@@ -1,7 +1,6 @@
-"""Answers without secrets: what is secret by its name or its shape is not shown unless asked for.
+"""Redact answers: values that look secret by name or shape are hidden unless revealed.
 
-Applied to every answer on its way out, whatever its form. The program's own output is left alone:
-it was printed for everybody.
+Applied to every answer, text or JSON. The program's output is not redacted.
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ import functools
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from freezeframe.history.secrets import Secrets
+from freezeframe.history.redaction import Secrets
 from freezeframe.model.answers import Chunk
-from freezeframe.model.places import Source
+from freezeframe.model.locations import Source
 from freezeframe.model.stops import ExceptionInfo, Frame, WatchHit
 from freezeframe.model.values import Value
 
-#: in the place of a secret inside a longer text
+#: replaces a secret inside a longer text
 WORD = "<hidden>"
 
 #: fields whose text quotes values of the program
@@ -29,12 +28,12 @@ _AS_THEY_ARE = (Chunk, Source)
 
 @functools.lru_cache(maxsize=4)
 def secrets_of(patterns: tuple[str, ...]) -> Secrets:
-    """Return what hides in answers the names that history does not keep."""
+    """Return the redaction rules for answers, which hide the names that history does not keep."""
     return Secrets(patterns, WORD)
 
 
 def redact(answer: Any, secrets: Secrets) -> Any:
-    """Return *answer*, or an equal one in which secrets are hidden."""
+    """Return *answer*, or a copy in which secrets are hidden."""
     kind = type(answer)
     if kind is Value:
         return _value(answer, secrets)
@@ -63,7 +62,7 @@ def _fields(kind: type) -> tuple[str, ...]:
 
 def _text(found: Any, secrets: Secrets) -> Any:
     if isinstance(found, str):
-        cleared = secrets.cleared(found)
+        cleared = secrets.redact(found)
         return found if cleared == found else cleared
     if isinstance(found, tuple):
         return tuple(_text(each, secrets) for each in found)
@@ -84,7 +83,7 @@ def _value(value: Value, secrets: Secrets) -> Value:
             opaque=False,
         )
     changes: dict[str, Any] = {}
-    if (text := secrets.cleared(value.text)) != value.text:
+    if (text := secrets.redact(value.text)) != value.text:
         changes["text"] = text
     if value.was is not None and (was := _was(value, secrets)) != value.was:
         changes["was"] = was
@@ -97,7 +96,7 @@ def _value(value: Value, secrets: Secrets) -> Value:
 
 def _was(value: Value, secrets: Secrets) -> str:
     assert value.was is not None
-    return WORD if secrets.hides(value.name, value.was) else secrets.cleared(value.was)
+    return WORD if secrets.hides(value.name, value.was) else secrets.redact(value.was)
 
 
 def _watch(hit: WatchHit, secrets: Secrets) -> WatchHit:
@@ -106,7 +105,7 @@ def _watch(hit: WatchHit, secrets: Secrets) -> WatchHit:
         text = getattr(hit, name)
         if text is None:
             continue
-        shown = WORD if secrets.hides(hit.expression, text) else secrets.cleared(text)
+        shown = WORD if secrets.hides(hit.expression, text) else secrets.redact(text)
         if shown != text:
             changes[name] = shown
     return replace(hit, **changes) if changes else hit

@@ -1,4 +1,4 @@
-"""The command reference page, generated from the table of operations."""
+"""The command reference page, generated from the registry of operations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from freezeframe.ops._registry import GLOBALS, OPS, OpSpec, ParamSpec, Registry
 
-from .help import param_text, requirement, spelled, usage
+from .help import param_label, param_text, requirement, usage
 
 
 def reference(ops: Registry = OPS) -> str:
@@ -14,7 +14,7 @@ def reference(ops: Registry = OPS) -> str:
     parts = [
         "# Commands",
         "Generated from the operations' declarations; `make regen` rewrites it.",
-        "Options stand anywhere before `--`. Every command takes:",
+        "Options may be anywhere before `--`. Every command takes:",
         _table(GLOBALS),
         "| group | commands |\n| --- | --- |\n"
         + "\n".join(
@@ -49,7 +49,7 @@ def _section(spec: OpSpec) -> list[str]:
 
 
 def _table(params: tuple[ParamSpec, ...] | list[ParamSpec]) -> str:
-    rows = [f"| `{_cell(spelled(param))}` | {_cell(param_text(param))} |" for param in params]
+    rows = [f"| `{_cell(param_label(param))}` | {_cell(param_text(param))} |" for param in params]
     return "\n".join(["| argument | meaning |", "| --- | --- |", *rows])
 
 
@@ -62,7 +62,7 @@ def _links(specs: list[OpSpec]) -> str:
 
 
 def _title(spec: OpSpec) -> str:
-    # With `dbg`, so that the command `sessions` and the group of that name are two anchors.
+    # With `dbg`, so that the command `sessions` and the group of that name get different anchors.
     return f"dbg {spec.name}"
 
 

@@ -1,4 +1,4 @@
-"""The history as operations see it: one object that joins recorder and store."""
+"""The history as operations use it: recorder and store in one object."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     import sqlite3
 
     from freezeframe.model.history import Recording
-    from freezeframe.model.places import Location
+    from freezeframe.model.locations import Location
     from freezeframe.model.runs import Run
 
     from . import divergence
-    from .reading import Found, HitRow
+    from .queries import FoundRun, HitRow
 
 T = TypeVar("T")
 
 
 class Archive:
-    """What was recorded, in this daemon and before. Raises HistoryError where it cannot be read."""
+    """All recorded runs, of this daemon and earlier ones. Raises HistoryError if unreadable."""
 
     def __init__(self, path: str, workspace_of: Callable[[Session], str]) -> None:
         self._notes: list[str] = []
@@ -33,7 +33,7 @@ class Archive:
         self.recorder = Recorder(self.store, workspace_of)
 
     def take_notes(self) -> tuple[str, ...]:
-        """Return what went wrong with recording and was not told yet."""
+        """Return the recording problems that were not reported yet."""
         if not self._notes:
             return ()
         notes, self._notes[:] = tuple(self._notes), []
@@ -42,72 +42,80 @@ class Archive:
     async def close(self) -> None:
         await self.store.close()
 
-    async def _ask(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        self.recorder.settle()
-        return await self.store.ask(work)
+    async def _query(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        self.recorder.flush()
+        return await self.store.query(work)
 
     # --- runs
 
     async def runs(self, workspace: str | None) -> list[Run]:
         """Return the runs of a workspace (or of all), oldest first."""
-        from . import reading
+        from . import queries
 
         if not os.path.exists(self.store.path):
             return []
         live = self.recorder.live_runs
-        found = await self._ask(lambda c: reading.runs(c, workspace, live()))
+        found = await self._query(lambda c: queries.runs(c, workspace, live()))
         return [each.run for each in found]
 
-    async def find(self, workspace: str, name: str | None, session: Session | None = None) -> Found:
-        """Return the run of that name; without one that of *session*, else the last there was."""
-        from . import reading
+    async def find(
+        self, workspace: str, name: str | None, session: Session | None = None
+    ) -> FoundRun:
+        """Return the run called *name*; without a name that of *session*, else the last run."""
+        from . import queries
 
+        self.recorder.save_messages()
         row = self.recorder.run_of(session) if session is not None and name is None else None
 
-        def work(connection: sqlite3.Connection) -> Found:
+        def work(connection: sqlite3.Connection) -> FoundRun:
             chosen = name
             if row is not None and row.number is not None:
                 chosen = f"#{row.number}"
-            return reading.find_run(connection, workspace, chosen, self.recorder.live_runs())
+            return queries.find_run(connection, workspace, chosen, self.recorder.live_runs())
 
-        return await self._ask(work)
+        return await self._query(work)
 
-    async def hits(self, found: Found, location: Location, directory: str) -> list[HitRow]:
-        from . import reading
+    async def hits(self, found: FoundRun, location: Location, directory: str) -> list[HitRow]:
+        from . import queries
 
-        return await self._ask(lambda c: reading.hits(c, found, location, directory))
+        return await self._query(lambda c: queries.hits(c, found, location, directory))
 
-    async def recording(self, found: Found, workspace: str) -> Recording:
-        from . import reading
+    async def hit_locations(self, found: FoundRun) -> list[tuple[str, int]]:
+        from . import queries
 
-        return await self._ask(lambda c: reading.recording(c, found, workspace))
+        return await self._query(lambda c: queries.hit_locations(c, found))
 
-    async def side(self, found: Found) -> divergence.Side:
-        """Return a run as it is compared."""
-        from . import divergence, reading
+    async def recording(self, found: FoundRun, workspace: str) -> Recording:
+        from . import queries
 
-        def work(connection: sqlite3.Connection) -> divergence.Side:
-            return divergence.Side(
+        return await self._query(lambda c: queries.recording(c, found, workspace))
+
+    async def compared_run(self, found: FoundRun) -> divergence.ComparedRun:
+        """Return a run with what a comparison needs."""
+        from . import divergence, queries
+
+        def work(connection: sqlite3.Connection) -> divergence.ComparedRun:
+            return divergence.ComparedRun(
                 found.run,
-                reading.every_stop(connection, found),
-                reading.sources_of(connection, found),
-                reading.output_of(connection, found),
+                queries.every_stop(connection, found),
+                queries.sources_of(connection, found),
+                queries.output_of(connection, found),
             )
 
-        return await self._ask(work)
+        return await self._query(work)
 
-    # --- keeping
+    # --- retention
 
-    async def save(self, found: Found, workspace: str, label: str) -> str | None:
-        from . import keeping
+    async def save(self, found: FoundRun, workspace: str, label: str) -> str | None:
+        from . import retention
 
-        return await self._ask(lambda c: keeping.save(c, found, workspace, label))
+        return await self._query(lambda c: retention.save(c, found, workspace, label))
 
-    async def outdated(self, max_age_days: float, max_mb: float) -> list[Found]:
-        from . import keeping
+    async def outdated(self, max_age_days: float, max_mb: float) -> list[FoundRun]:
+        from . import retention
 
-        return await self._ask(
-            lambda c: keeping.outdated(
+        return await self._query(
+            lambda c: retention.outdated(
                 c,
                 max_age_days=max_age_days,
                 max_bytes=max_mb * 1_000_000,
@@ -115,17 +123,17 @@ class Archive:
             )
         )
 
-    async def remove(self, found: list[Found]) -> None:
-        from . import keeping
+    async def remove(self, found: list[FoundRun]) -> None:
+        from . import retention
 
-        await self._ask(lambda c: keeping.remove(c, [each.id for each in found]))
+        await self._query(lambda c: retention.remove(c, [each.id for each in found]))
 
     def size(self) -> int:
-        from . import keeping
+        from . import retention
 
-        return keeping.file_size(self.store.path)
+        return retention.file_size(self.store.path)
 
-    async def enter(self, recording: Recording, workspace: str) -> int:
-        from . import exchange
+    async def add_recording(self, recording: Recording, workspace: str) -> int:
+        from . import import_export
 
-        return await self._ask(lambda c: exchange.enter(c, recording, workspace))
+        return await self._query(lambda c: import_export.insert(c, recording, workspace))

@@ -1,8 +1,8 @@
-"""How values and frames are written down: short JSON, whatever wrote it can read it.
+"""Compact JSON encoding of values and frames for the database.
 
-A value is `[name, text, type, count, flags, children]`, trailing defaults left off; a scope is
-`[kind, name, more, values]`; a frame `[function, file, line, library, module, arguments]`. Nothing
-here knows a database.
+A value is `[name, text, type, count, flags, children]` without trailing defaults; a scope is
+`[kind, name, more, values]`; a frame `[function, file, line, library, module, arguments]`. This
+module does not access the database.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any
 from freezeframe.model.stops import Frame
 from freezeframe.model.values import Scope, ScopeKind, Value
 
-from .secrets import Secrets
+from .redaction import Secrets
 
 RawValue = list[Any]
 RawScope = list[Any]
 
-#: Characters of one value's text.
-_TEXT = 2_000
-#: Children kept of one value, and levels of them below a variable.
-_CHILDREN = 50
-_LEVELS = 2
-#: Bytes of all variables of one stop; beyond them children go first, then long texts.
-_STOP_BYTES = 64_000
-#: Above this a text is compressed.
-_PLAIN = 600
+#: Characters kept of one value's text.
+_MAX_TEXT = 2_000
+#: Children kept of one value, and levels of children kept below a variable.
+_MAX_CHILDREN = 50
+_MAX_LEVELS = 2
+#: Bytes of all variables of one stop; beyond them children are dropped first, then long texts.
+_MAX_STOP_BYTES = 64_000
+#: Bytes above which a text is compressed.
+_MAX_PLAIN_BYTES = 600
 
-#: short JSON
+#: Compact JSON.
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 _OPAQUE, _FAILED, _PARENT, _CUT = 1, 2, 4, 8
@@ -40,25 +40,27 @@ _OPAQUE, _FAILED, _PARENT, _CUT = 1, 2, 4, 8
 
 
 def scopes_bytes(scopes: Iterable[Scope], secrets: Secrets) -> bytes | str:
-    """Return scopes as they are stored, within the cap of one stop."""
+    """Return scopes as they are stored, within the size limit of one stop."""
     scopes = list(scopes)
-    for levels, text in ((_LEVELS, _TEXT), (1, 500), (0, 200), (0, 60)):
+    for levels, text in ((_MAX_LEVELS, _MAX_TEXT), (1, 500), (0, 200), (0, 60)):
         raw = [raw_scope(scope, secrets, levels, text) for scope in scopes]
         packed = encode(raw)
-        if len(packed) <= _STOP_BYTES:
+        if len(packed) <= _MAX_STOP_BYTES:
             break
     return pack(packed)
 
 
-def raw_scope(scope: Scope, secrets: Secrets, levels: int = _LEVELS, text: int = _TEXT) -> RawScope:
+def raw_scope(
+    scope: Scope, secrets: Secrets, levels: int = _MAX_LEVELS, text: int = _MAX_TEXT
+) -> RawScope:
     values = [raw_value(value, secrets, levels, text) for value in scope.values]
     return [scope.kind.value, scope.name, scope.more, values]
 
 
 def raw_value(value: Value, secrets: Secrets, levels: int, limit: int) -> RawValue:
     if secrets.hides(value.name, value.text):
-        return [value.name, secrets.word, value.type]
-    text = secrets.cleared(value.text)
+        return [value.name, secrets.placeholder, value.type]
+    text = secrets.redact(value.text)
     if not value.has_children and not value.children and len(text) <= limit and not value.failed:
         short = [value.name, text, value.type]
         return short if value.count is None else [*short, value.count]
@@ -70,7 +72,9 @@ def raw_value(value: Value, secrets: Secrets, levels: int, limit: int) -> RawVal
     )
     children = []
     if levels:
-        children = [raw_value(c, secrets, levels - 1, limit) for c in value.children[:_CHILDREN]]
+        children = [
+            raw_value(c, secrets, levels - 1, limit) for c in value.children[:_MAX_CHILDREN]
+        ]
     raw: RawValue = [value.name, text[:limit], value.type, value.count, flags, children]
     while raw[-1] in (None, 0, []) and len(raw) > 2:
         raw.pop()
@@ -78,7 +82,7 @@ def raw_value(value: Value, secrets: Secrets, levels: int, limit: int) -> RawVal
 
 
 def raw_frame(frame: Frame, file: str | None, secrets: Secrets) -> list[Any]:
-    arguments = secrets.cleared(frame.arguments) if frame.arguments is not None else None
+    arguments = secrets.redact(frame.arguments) if frame.arguments is not None else None
     raw = [frame.function, file, frame.line, int(frame.library), frame.module, arguments]
     while raw[-1] in (None, 0) and len(raw) > 1:
         raw.pop()
@@ -86,9 +90,9 @@ def raw_frame(frame: Frame, file: str | None, secrets: Secrets) -> list[Any]:
 
 
 def pack(text: str) -> bytes | str:
-    """Return *text* as it is, or compressed where that is worth it."""
+    """Return *text*, compressed if it is long."""
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) <= _PLAIN:
+    if len(data) <= _MAX_PLAIN_BYTES:
         return text if text.isascii() else data.decode("utf-8", "replace")
     return zlib.compress(data, 1)
 
@@ -114,7 +118,7 @@ def scopes(raw: Iterable[RawScope]) -> tuple[Scope, ...]:
 
 
 def value(raw: RawValue) -> Value:
-    name, text, kind, count, flags, children = _filled(raw)
+    name, text, kind, count, flags, children = _padded(raw)
     flags = flags or 0
     return Value(
         name,
@@ -129,13 +133,13 @@ def value(raw: RawValue) -> Value:
 
 
 def frame(index: int, raw: Sequence[Any]) -> Frame:
-    function, path, line, library, module, arguments = _filled(raw)
+    function, path, line, library, module, arguments = _padded(raw)
     return Frame(
         index, function, path, line, module=module, library=bool(library), arguments=arguments
     )
 
 
-def _filled(raw: Sequence[Any]) -> list[Any]:
+def _padded(raw: Sequence[Any]) -> list[Any]:
     return [*raw, *[None] * (6 - len(raw))]
 
 

@@ -1,7 +1,7 @@
-"""Where two runs of a program part. Pure.
+"""Find where two runs of a program diverge. Pure.
 
-Stops are matched by place and by which hit of the place they are. Where the source was edited
-between the runs, the lines of the first are carried over to the second by what they say.
+Stops are matched by location and by hit number at that location. If the source was edited between
+the runs, lines of the first run are mapped to the second by their text.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from dataclasses import dataclass, field
 
 from freezeframe.model.history import Difference, Divergence
 from freezeframe.model.runs import Run
-from freezeframe.model.stops import Exit
 
-from . import places
-from .compare_values import differences
-from .reading import HitRow
+from . import location_keys
+from .event_log import describe_exit
+from .queries import HitRow
+from .value_diff import differences
 
 Key = tuple[str, int]
-#: Reasons that are nobody's doing but the program's.
-_BREAKS = frozenset({"exception", "signal"})
+#: Stop reasons that the program causes, whatever breakpoints are set.
+_PROGRAM_REASONS = frozenset({"exception", "signal"})
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One run, as it is compared."""
+class ComparedRun:
+    """One run with what a comparison needs."""
 
     run: Run
     stops: Sequence[HitRow]
     sources: Mapping[str, str]
-    #: what it printed, by stream
+    #: the output of the run, by stream
     output: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Comparison:
     divergences: list[Divergence]
     equal_stops: int
     last_equal: str | None
@@ -45,8 +45,8 @@ class Found:
     only_b: tuple[str, ...]
 
 
-class Lines:
-    """Carries places of one version of the source over to another."""
+class LineMap:
+    """Maps lines of one version of the sources to another."""
 
     def __init__(self, old: Mapping[str, str], new: Mapping[str, str]) -> None:
         self._maps: dict[str, dict[int, int]] = {}
@@ -58,15 +58,15 @@ class Lines:
     def edited(self) -> tuple[str, ...]:
         return tuple(sorted(self._maps))
 
-    def carried(self, file: str | None, line: int | None) -> int | None:
-        """Return the line in the new text; the negative of it where it is there no more."""
+    def translate(self, file: str | None, line: int | None) -> int | None:
+        """Return the line in the new text; the negated old line if it was removed."""
         if file is None or line is None or file not in self._maps:
             return line
         return self._maps[file].get(line, -line)
 
 
 def _line_map(old: list[str], new: list[str]) -> dict[int, int]:
-    """Return where each line went: unchanged ones, and those that were edited in place."""
+    """Return the new number of each line that is unchanged or was edited in place."""
     found: dict[int, int] = {}
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for tag, first, last, begin, end in matcher.get_opcodes():
@@ -81,133 +81,153 @@ def _line_map(old: list[str], new: list[str]) -> dict[int, int]:
 def _similar(
     old: list[str], new: list[str], first: int, last: int, begin: int, end: int
 ) -> dict[int, int]:
-    """Match the lines of a block that grew or shrank by likeness, in order."""
+    """Match the lines of a block that grew or shrank by similarity, in order."""
     found: dict[int, int] = {}
     at = begin
     for number in range(first, last):
-        best, likeness = -1, 0.6
+        best, best_ratio = -1, 0.6
         for candidate in range(at, end):
             ratio = difflib.SequenceMatcher(
                 None, old[number].strip(), new[candidate].strip(), autojunk=False
             ).ratio()
-            if ratio > likeness:
-                best, likeness = candidate, ratio
+            if ratio > best_ratio:
+                best, best_ratio = candidate, ratio
         if best >= 0:
             found[number + 1] = best + 1
             at = best + 1
     return found
 
 
-def compare(a: Side, b: Side) -> Found:
-    """Return every divergence of two runs, first one first."""
-    lines = Lines(a.sources, b.sources)
-    keys_a = _keys(a.stops, lines)
-    keys_b = _keys(b.stops, None)
-    at_a, at_b = dict(zip(keys_a, a.stops, strict=True)), dict(zip(keys_b, b.stops, strict=True))
-    watched_a = {place for place, _ in keys_a} | _breakpoints(a.run, lines)
-    watched_b = {place for place, _ in keys_b} | _breakpoints(b.run, None)
+class _Cursor:
+    """Walks through the stops of one run, past those that were compared already."""
+
+    def __init__(self, side: ComparedRun, lines: LineMap | None) -> None:
+        self.side = side
+        self._keys = _keys(side.stops, lines)
+        self.rows = dict(zip(self._keys, side.stops, strict=True))
+        self._watched = {location for location, _ in self._keys} | _breakpoints(side.run, lines)
+        self._compared: set[Key] = set()
+        self._at = 0
+        #: locations that the other run did not watch
+        self.unwatched: dict[str, None] = {}
+
+    def key(self) -> Key | None:
+        """Return the next stop; None at the end."""
+        while self._at < len(self._keys) and self._keys[self._at] in self._compared:
+            self._at += 1
+        return self._keys[self._at] if self._at < len(self._keys) else None
+
+    def alone(self, other: _Cursor) -> Key | None:
+        """Return the next stop if the other run never reaches it.
+
+        Passes over those at which the other run could not have stopped.
+        """
+        while (key := self.key()) is not None and key not in other.rows:
+            if _counts(self.rows[key], key, other._watched):
+                return key
+            self.unwatched[self.rows[key].location] = None
+            self.take(key)
+        return None
+
+    def take(self, key: Key) -> HitRow:
+        self._compared.add(key)
+        return self.rows[key]
+
+
+def compare(one: ComparedRun, other: ComparedRun) -> Comparison:
+    """Return every divergence of two runs, in order."""
+    lines = LineMap(one.sources, other.sources)
+    a, b = _Cursor(one, lines), _Cursor(other, None)
     found: list[Divergence] = []
-    unwatched_a: dict[str, None] = {}
-    unwatched_b: dict[str, None] = {}
     equal, last_equal = 0, None
-    i = j = 0
-    done_a: set[Key] = set()
-    done_b: set[Key] = set()
-    while i < len(keys_a) or j < len(keys_b):
-        while i < len(keys_a) and keys_a[i] in done_a:
-            i += 1
-        while j < len(keys_b) and keys_b[j] in done_b:
-            j += 1
-        key_a = keys_a[i] if i < len(keys_a) else None
-        key_b = keys_b[j] if j < len(keys_b) else None
-        if key_a is None and key_b is None:
+    while True:
+        alone_a, alone_b = a.alone(b), b.alone(a)
+        key = a.key()
+        if key is None and b.key() is None:
             break
-        if key_a is not None and key_a == key_b:
-            values = _compared(at_a[key_a], at_b[key_a], key_a)
-            if values is not None:
-                found.append(values)
-            elif not found:
-                equal, last_equal = equal + 1, f"{at_a[key_a].place}, hit {key_a[1]}"
-            i, j = i + 1, j + 1
+        if key is None or key != b.key():
+            found += _apart(a, b, alone_a, alone_b)
             continue
-        # One of them is where the other never came, or comes later.
-        extra_a = key_a is not None and key_a not in at_b
-        extra_b = key_b is not None and key_b not in at_a
-        if extra_a and key_a is not None and not _counts(at_a[key_a], key_a, watched_b):
-            unwatched_a[at_a[key_a].place] = None
-            i += 1
-        elif extra_b and key_b is not None and not _counts(at_b[key_b], key_b, watched_a):
-            unwatched_b[at_b[key_b].place] = None
-            j += 1
-        elif extra_a or extra_b:
-            row_a = at_a[key_a] if key_a is not None else None
-            row_b = at_b[key_b] if key_b is not None else None
-            if extra_a and extra_b and row_a is not None and row_b is not None:
-                found.append(_parted(row_a, row_b, key_a, a, b))
-                i, j = i + 1, j + 1
-            elif extra_a and row_a is not None:
-                found.append(_missing(row_a, key_a, a, b, first=True))
-                i += 1
-            elif row_b is not None:
-                found.append(_missing(row_b, key_b, b, a, first=False))
-                j += 1
-        else:
-            # Both come there, in another order: matched all the same.
-            assert key_a is not None
-            assert key_b is not None
-            found.append(_parted(at_a[key_a], at_b[key_b], key_a, a, b))
-            for key in (key_a, key_b):
-                values = _compared(at_a[key], at_b[key], key)
-                if values is not None:
-                    found.append(values)
-                done_a.add(key)
-                done_b.add(key)
-    found.extend(_ends(a, b))
-    return Found(found, equal, last_equal, lines.edited, tuple(unwatched_a), tuple(unwatched_b))
+        row_a, row_b = a.take(key), b.take(key)
+        values = _value_divergence(row_a, row_b, key)
+        if values is not None:
+            found.append(values)
+        elif not found:
+            equal, last_equal = equal + 1, f"{row_a.location}, hit {key[1]}"
+    found.extend(_ends(one, other))
+    return Comparison(
+        found, equal, last_equal, lines.edited, tuple(a.unwatched), tuple(b.unwatched)
+    )
 
 
-def _keys(stops: Sequence[HitRow], lines: Lines | None) -> list[Key]:
+def _apart(a: _Cursor, b: _Cursor, alone_a: Key | None, alone_b: Key | None) -> list[Divergence]:
+    """Return the divergences of two runs that are at different stops, and advance them.
+
+    A stop is *alone* if the other run never reaches it.
+    """
+    if alone_a and alone_b:
+        rows = a.take(alone_a), b.take(alone_b)
+        return [_path_divergence(*rows, alone_a, a.side, b.side)]
+    if alone_a:
+        return [_missing_stop(a.take(alone_a), alone_a, a.side, first=True)]
+    if alone_b:
+        return [_missing_stop(b.take(alone_b), alone_b, b.side, first=False)]
+    # Both runs reach both stops, in another order: compare them all the same.
+    key_a, key_b = a.key(), b.key()
+    assert key_a is not None
+    assert key_b is not None
+    found = [_path_divergence(a.rows[key_a], b.rows[key_b], key_a, a.side, b.side)]
+    for key in (key_a, key_b):
+        values = _value_divergence(a.take(key), b.take(key), key)
+        if values is not None:
+            found.append(values)
+    return found
+
+
+def _keys(stops: Sequence[HitRow], lines: LineMap | None) -> list[Key]:
     counts: Counter[str] = Counter()
-    made = []
+    keys = []
     for row in stops:
-        line = lines.carried(row.file, row.line) if lines is not None else row.line
-        place = places.place(row.file, line, places.function_key(row.function))
-        # An exception where a breakpoint stands is another thing than the breakpoint's hit.
-        if row.reason in _BREAKS:
-            place = f"{place} {row.reason}"
-        counts[place] += 1
-        made.append((place, counts[place]))
-    return made
+        line = lines.translate(row.file, row.line) if lines is not None else row.line
+        location = location_keys.format_location(
+            row.file, line, location_keys.function_key(row.function)
+        )
+        # An exception at the line of a breakpoint is not a hit of the breakpoint.
+        if row.reason in _PROGRAM_REASONS:
+            location = f"{location} {row.reason}"
+        counts[location] += 1
+        keys.append((location, counts[location]))
+    return keys
 
 
-def _breakpoints(run: Run, lines: Lines | None) -> set[str]:
+def _breakpoints(run: Run, lines: LineMap | None) -> set[str]:
     found = set()
     for text in run.breakpoints:
         file, colon, line = text.rpartition(":")
         if colon and line.isdecimal():
-            carried = lines.carried(file, int(line)) if lines is not None else int(line)
-            found.add(places.place(file, carried))
+            number = lines.translate(file, int(line)) if lines is not None else int(line)
+            found.add(location_keys.format_location(file, number))
         else:
             found.add(text)
     return found
 
 
 def _counts(row: HitRow, key: Key, watched: set[str]) -> bool:
-    """Whether it means something that only one run has this stop."""
-    if row.reason in _BREAKS:
+    """Whether the other run could have had this stop, so that its absence is a divergence."""
+    if row.reason in _PROGRAM_REASONS:
         return True
     return key[0] in watched or row.function in watched
 
 
-def _compared(a: HitRow, b: HitRow, key: Key) -> Divergence | None:
+def _value_divergence(a: HitRow, b: HitRow, key: Key) -> Divergence | None:
     if a.scopes == b.scopes:
-        return None  # the same to the byte: most are
+        return None  # identical bytes: the usual case
     differ, equal = differences(a.values, b.values)
     if not differ:
         return None
     return Divergence(
         "values",
-        b.place,
+        b.location,
         b.function,
         key[1],
         a.stop,
@@ -217,31 +237,33 @@ def _compared(a: HitRow, b: HitRow, key: Key) -> Divergence | None:
     )
 
 
-def _text(side: Side, row: HitRow) -> str:
+def _text(side: ComparedRun, row: HitRow) -> str:
     text = side.sources.get(row.file or "")
     lines = text.split("\n") if text is not None else []
     return lines[row.line - 1].strip() if row.line and 0 < row.line <= len(lines) else ""
 
 
-def _parted(a: HitRow, b: HitRow, key: Key | None, one: Side, other: Side) -> Divergence:
+def _path_divergence(
+    a: HitRow, b: HitRow, key: Key, one: ComparedRun, other: ComparedRun
+) -> Divergence:
     differ, equal = differences(a.values, b.values)
-    same = places.function_key(a.function) == places.function_key(b.function)
+    same = location_keys.function_key(a.function) == location_keys.function_key(b.function)
     return Divergence(
         "path",
-        a.place,
+        a.location,
         a.function,
-        key[1] if key else 0,
+        key[1],
         a.stop,
         b.stop,
         tuple(differ) if same else (),
         tuple(equal) if same else (),
-        b.place,
+        b.location,
         _text(one, a),
         _text(other, b),
     )
 
 
-def _missing(row: HitRow, key: Key | None, side: Side, other: Side, *, first: bool) -> Divergence:
+def _missing_stop(row: HitRow, key: Key, side: ComparedRun, *, first: bool) -> Divergence:
     values = tuple(
         Difference(name, str(raw[1]) if first else None, None if first else str(raw[1]))
         for name, raw in row.values.items()
@@ -249,9 +271,9 @@ def _missing(row: HitRow, key: Key | None, side: Side, other: Side, *, first: bo
     text = _text(side, row)
     return Divergence(
         "missing",
-        row.place,
+        row.location,
         row.function,
-        key[1] if key else 0,
+        key[1],
         row.stop if first else None,
         None if first else row.stop,
         values,
@@ -260,17 +282,17 @@ def _missing(row: HitRow, key: Key | None, side: Side, other: Side, *, first: bo
     )
 
 
-def _ends(a: Side, b: Side) -> list[Divergence]:
+def _ends(a: ComparedRun, b: ComparedRun) -> list[Divergence]:
     found: list[Divergence] = []
     if a.run.exit is None or b.run.exit is None:
         return found
     if "ended" not in (a.run.exit.how, b.run.exit.how) or a.run.exit.how != b.run.exit.how:
-        return found  # somebody put an end to one of them: it could not say the rest
+        return found  # a run that was ended by the user has incomplete output
     for stream in ("stdout", "stderr"):
         left, right = a.output.get(stream, ""), b.output.get(stream, "")
         if left != right:
             found.append(Divergence("output", stream, differences=(_first_line(left, right),)))
-    one, other = how(a.run.exit), how(b.run.exit)
+    one, other = describe_exit(a.run.exit), describe_exit(b.run.exit)
     if one != other:
         found.append(Divergence("end", "", differences=(Difference("exit", one, other),)))
     return found
@@ -284,10 +306,3 @@ def _first_line(a: str, b: str) -> Difference:
         if left != right:
             return Difference(f"line {number + 1}", left, right)
     return Difference("end", repr(a[-20:]), repr(b[-20:]))
-
-
-def how(exit: Exit) -> str:
-    """Return how a run ended, in a word or two."""
-    if exit.signal:
-        return exit.signal
-    return f"code {exit.code}" if exit.code is not None else exit.how

@@ -1,7 +1,7 @@
-"""A recorded run as a debugger that can only be looked through.
+"""A backend that replays a recorded run.
 
-It satisfies `Backend`, so that every operation that looks at a stop works on a recording as it
-does on a live program, and going on means going to the next recorded stop.
+It implements `Backend`, so that every operation that inspects a stop works on a recording as on a
+live program. Resuming moves to the next recorded stop.
 """
 
 from __future__ import annotations
@@ -14,48 +14,47 @@ from collections.abc import Mapping, Sequence
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import (
     BoundBreakpoint,
+    BreakpointRequest,
     Configuration,
+    EventSink,
     Feature,
-    Passed,
     RawFrame,
     RawScope,
     RawValue,
-    Sink,
     StepKind,
     Target,
     ToolInfo,
-    WantedBreakpoint,
 )
+from freezeframe.backends.capabilities import supported
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
-from freezeframe.model.answers import Instruction
 from freezeframe.model.history import RecordedStop, Recording
-from freezeframe.model.places import Source
+from freezeframe.model.locations import Source
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, Thread
 from freezeframe.model.values import Value
-from freezeframe.session.sources import Sources
+from freezeframe.session.source_cache import Sources
 
-from . import codec, places, plain, where
-from .plain import Missing, Structure
-from .secrets import Secrets
+from . import codec, expressions, location_keys, recorded_values
+from .recorded_values import NotRecorded, OpaqueValue
+from .redaction import Secrets
 
 _NO_SECRETS = Secrets(())
 
 
-class Replay:
-    """Walks through a recording. Nothing runs."""
+class ReplayBackend:
+    """Steps through the stops of a recording. No program runs."""
 
     def __init__(self, recording: Recording, root: str, first: int = 1) -> None:
-        """*root* is what relative paths are below; *first* the stop to begin at."""
+        """*root* is the base of relative paths; *first* the number of the first stop."""
         self._recording = recording
         self._root = root
         self._at = first - 1
-        self._sink: Sink = lambda event: None
-        self._wanted: dict[int, WantedBreakpoint] = {}
+        self._sink: EventSink = lambda event: None
+        self._breakpoints: dict[int, BreakpointRequest] = {}
         self._values: list[Sequence[Value]] = []
         self._printed = 0
-        self._over = False
+        self._ended = False
 
-    # --- who it is
+    # --- identity
 
     @property
     def tool(self) -> ToolInfo:
@@ -65,7 +64,7 @@ class Replay:
 
     @property
     def features(self) -> frozenset[Feature]:
-        return frozenset({Feature.STEP_BACK, Feature.FUNCTION_BREAKPOINTS})
+        return supported(ReplayBackend) | {Feature.FUNCTION_BREAKPOINTS}
 
     @property
     def filters(self) -> tuple[ExceptionFilter, ...]:
@@ -76,145 +75,140 @@ class Replay:
         return {}
 
     @property
-    def lingering(self) -> bool:
+    def has_detached_output(self) -> bool:
         return False
 
-    def unsupported_hint(self, feature: Feature) -> str | None:
+    def unsupported_hint(self, feature: Feature) -> str:
         return "dbg locals"
 
-    # --- life
+    # --- lifecycle
 
     async def start(
-        self, target: Target, configuration: Configuration, sink: Sink
+        self, target: Target, configuration: Configuration, sink: EventSink
     ) -> Sequence[BoundBreakpoint]:
         self._sink = sink
-        self._over = False
+        self._ended = False
         sink(events.Initialized())
         sink(events.ProcessStarted(None, self._recording.run.program))
-        bound = [self._bind(wanted) for wanted in configuration.breakpoints]
-        asyncio.get_running_loop().call_soon(self._go, self._at)
+        bound = [self._bind(request) for request in configuration.breakpoints]
+        asyncio.get_running_loop().call_soon(self._stop_at, self._at)
         return bound
 
-    def _go(self, index: int) -> None:
-        """Stand at a recorded stop; beyond the last one the run has ended."""
-        if self._over:
+    def _stop_at(self, index: int) -> None:
+        """Report the recorded stop at *index*; after the last one, the exit."""
+        if self._ended:
             return
         stops = self._recording.stops
         self._values = []
         if index >= len(stops):
             self._print(None)
-            self._over = True
-            self._sink(events.Ended(self._recording.run.exit or Exit()))
+            self._ended = True
+            self._sink(events.ExitedEvent(self._recording.run.exit or Exit()))
             return
         self._at = index
         stop = stops[index]
         self._print(stop.cursor)
-        words = f"recorded stop {stop.number} of {len(stops)}"
+        position = f"recorded stop {stop.number} of {len(stops)}"
         reason = StopReason(stop.reason)
         self._sink(
             events.Stopped(
                 reason,
                 stop.thread,
-                stop.description if reason is StopReason.SIGNAL else words,
+                stop.description if reason is StopReason.SIGNAL else position,
             )
         )
 
     def _print(self, cursor: int | None) -> None:
-        """Tell what was printed up to a cursor, once."""
+        """Report the output up to a cursor, once."""
         start = 0
         for chunk in self._recording.output:
             end = start + len(chunk.text)
             upto = end if cursor is None else min(end, cursor)
             if upto > max(start, self._printed):
                 text = chunk.text[max(0, self._printed - start) : upto - start]
-                self._sink(events.Printed(chunk.stream, text))
+                self._sink(events.OutputEvent(chunk.stream, text))
                 self._printed = upto
             start = end
 
     async def terminate(self) -> None:
-        if not self._over:
-            self._over = True
-            self._sink(events.Ended(Exit(how="killed")))
+        if not self._ended:
+            self._ended = True
+            self._sink(events.ExitedEvent(Exit(how="killed")))
 
     async def detach(self) -> None:
-        raise _nothing_runs()
+        raise _not_running()
 
     async def dispose(self) -> None:
-        self._over = True
+        self._ended = True
 
-    # --- breakpoints: where `continue` stops besides
+    # --- breakpoints: further stops of `continue`
 
-    def _bind(self, wanted: WantedBreakpoint) -> BoundBreakpoint:
-        self._wanted[wanted.id] = wanted
-        hits = sum(self._is_at(stop, wanted) for stop in self._recording.stops)
+    def _bind(self, request: BreakpointRequest) -> BoundBreakpoint:
+        self._breakpoints[request.id] = request
+        hits = sum(self._is_at(stop, request) for stop in self._recording.stops)
         message = None if hits else "the recording has no stop there"
-        place = wanted.location
-        return BoundBreakpoint(wanted.id, bool(hits), place.file, place.line, message)
+        location = request.location
+        return BoundBreakpoint(request.id, bool(hits), location.file, location.line, message)
 
-    def _is_at(self, stop: RecordedStop, wanted: WantedBreakpoint) -> bool:
+    def _is_at(self, stop: RecordedStop, request: BreakpointRequest) -> bool:
         if not stop.frames:
             return False
-        top, place = stop.frames[0], wanted.location
-        if place.file is not None:
-            return (places.absolute(top.path, self._root), top.line) == (place.file, place.line)
-        key = places.function_key(top.function)
-        return place.function is not None and place.function in (key, places.bare(key))
+        top, location = stop.frames[0], request.location
+        if location.file is not None:
+            return (location_keys.absolute(top.path, self._root), top.line) == (
+                location.file,
+                location.line,
+            )
+        key = location_keys.function_key(top.function)
+        return location.function is not None and location.function in (key, location_keys.bare(key))
 
     async def set_breakpoints(
-        self, path: str, wanted: Sequence[WantedBreakpoint]
+        self, path: str, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]:
-        self._forget([w for w in self._wanted.values() if w.location.file == path])
-        return [self._bind(each) for each in wanted]
+        self._forget([w for w in self._breakpoints.values() if w.location.file == path])
+        return [self._bind(each) for each in requests]
 
     async def set_function_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
+        self, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]:
-        self._forget([w for w in self._wanted.values() if w.location.function is not None])
-        return [self._bind(each) for each in wanted]
+        self._forget([w for w in self._breakpoints.values() if w.location.function is not None])
+        return [self._bind(each) for each in requests]
 
-    def _forget(self, gone: Sequence[WantedBreakpoint]) -> None:
+    def _forget(self, gone: Sequence[BreakpointRequest]) -> None:
         for each in gone:
-            del self._wanted[each.id]
-
-    async def set_address_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
-    ) -> Sequence[BoundBreakpoint]:
-        raise _nothing_runs()
+            del self._breakpoints[each.id]
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
-        raise _nothing_runs()
+        raise _not_running()
 
-    async def passed(self, breakpoints: Sequence[int]) -> Passed:
-        return Passed(tuple(breakpoints))
-
-    def check_condition(self, expression: str, path: str | None) -> str | None:
+    def check_condition(self, expression: str) -> str | None:
         return "a recording has no conditions; `dbg hits LOC --where` has"
 
-    def check_log(self, message: str, path: str | None) -> str | None:
+    def check_log(self, message: str) -> str | None:
         return None
 
-    # --- going on, and back
+    # --- execution, forward and backward
 
     @property
     def _stop(self) -> RecordedStop:
         return self._recording.stops[self._at]
 
     async def resume(self, thread: int | None, *, only: bool = False) -> None:
-        """Go to the next stop that a breakpoint stands at, or that was the program's own doing.
+        """Move to the next stop at a breakpoint, or that the program itself caused.
 
-        Where no breakpoints stand, those that made the recorded stops count.
+        If no breakpoints are set, every recorded breakpoint stop counts.
         """
         stops = self._recording.stops
         index = self._at + 1
-        while index < len(stops) and not self._halts(stops[index]):
+        while index < len(stops) and not self._is_stop_of_continue(stops[index]):
             index += 1
-        self._move(index)
+        self._move_to(index)
 
-    def _halts(self, stop: RecordedStop) -> bool:
-        """Whether a program that is let run would come to that stop."""
-        passed = {StopReason.STEP} | ({StopReason.BREAKPOINT} if self._wanted else set())
-        wanted = any(self._is_at(stop, each) for each in self._wanted.values())
-        return wanted or stop.reason not in passed
+    def _is_stop_of_continue(self, stop: RecordedStop) -> bool:
+        """Whether `continue` ends at *stop*."""
+        skipped = {StopReason.STEP} | ({StopReason.BREAKPOINT} if self._breakpoints else set())
+        hit = any(self._is_at(stop, each) for each in self._breakpoints.values())
+        return hit or stop.reason not in skipped
 
     async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None:
         index, depth = self._at + 1, self._stop.depth
@@ -222,31 +216,26 @@ class Replay:
             stops = self._recording.stops
             while index < len(stops) and (stops[index].depth or 0) >= depth:
                 index += 1
-        self._move(index)
+        self._move_to(index)
 
     async def step_back(self, thread: int, kind: StepKind | None = StepKind.OVER) -> None:
         if self._at == 0:
             raise DebuggerError("this is the first recorded stop.", next="dbg next")
         stops, index, depth = self._recording.stops, self._at - 1, self._stop.depth
         if kind is None:
-            while index > 0 and not self._halts(stops[index]):
+            while index > 0 and not self._is_stop_of_continue(stops[index]):
                 index -= 1
         if kind is StepKind.OUT and depth is not None:
             while index > 0 and (stops[index].depth or 0) >= depth:
                 index -= 1
-        self._move(index)
+        self._move_to(index)
 
-    def _move(self, index: int) -> None:
+    def _move_to(self, index: int) -> None:
         self._sink(events.Continued())
-        asyncio.get_running_loop().call_soon(self._go, index)
+        asyncio.get_running_loop().call_soon(self._stop_at, index)
 
     async def pause(self, thread: int | None) -> None:
-        raise _nothing_runs()
-
-    async def jump(self, thread: int, path: str, line: int) -> None:
-        raise _nothing_runs()
-
-    # --- seeing
+        raise _not_running()
 
     async def threads(self) -> Sequence[Thread]:
         return [Thread(self._stop.thread, self._stop.thread_name)]
@@ -260,7 +249,7 @@ class Replay:
             RawFrame(
                 frame.index,
                 frame.function,
-                places.absolute(frame.path, self._root),
+                location_keys.absolute(frame.path, self._root),
                 frame.line,
                 module=frame.module,
                 library=frame.library,
@@ -280,7 +269,7 @@ class Replay:
         ]
 
     def _keep(self, values: Sequence[Value]) -> int:
-        """Return a reference for *values*; 0 for none."""
+        """Return a reference for *values*."""
         self._values.append(values)
         return len(self._values)
 
@@ -319,33 +308,19 @@ class Replay:
 
         def find(name: str) -> object:
             if name not in known:
-                raise Missing(name)
-            return plain.read(codec.raw_value(known[name], _NO_SECRETS, 9, 1 << 30))
+                raise NotRecorded(name)
+            return recorded_values.read(codec.raw_value(known[name], _NO_SECRETS, 9, 1 << 30))
 
         try:
-            found = where.compile(expression)(find)
-        except Missing as missing:
+            found = expressions.compile(expression)(find)
+        except NotRecorded as missing:
             have = ", ".join(known)
             raise EvaluationFailed(
                 f"{missing} was not recorded" + (f"; there are {have}." if have else ".")
             ) from None
-        if isinstance(found, Structure):
+        if isinstance(found, OpaqueValue):
             return self._raw(found.value)
         return RawValue(expression, repr(found))
-
-    async def in_hex(
-        self, expression: str, frame: int | None
-    ) -> tuple[RawValue, Sequence[RawValue]] | None:
-        return None
-
-    async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
-        raise _nothing_runs()
-
-    async def argument_names(self, frame: int) -> Sequence[str] | None:
-        return None
-
-    def slice_expression(self, expression: str, start: int, end: int) -> str | None:
-        return None
 
     async def exception(self, thread: int) -> ExceptionInfo | None:
         if self._stop.exception is None:
@@ -353,55 +328,21 @@ class Replay:
         kind, _, message = self._stop.exception.partition(": ")
         return ExceptionInfo(kind, message)
 
-    async def source(self, reference: int, path: str | None) -> str:
-        raise _nothing_runs()
-
     def drain(self) -> None:
         pass
 
-    # --- what only a program can do
 
-    async def write_stdin(self, data: bytes) -> None:
-        raise _nothing_runs()
-
-    async def close_stdin(self) -> None:
-        raise _nothing_runs()
-
-    async def read_memory(self, address: str, count: int) -> tuple[str, bytes, int]:
-        raise _nothing_runs()
-
-    async def write_memory(self, address: str, data: bytes) -> int:
-        raise _nothing_runs()
-
-    async def disassemble(self, address: str, count: int, offset: int = 0) -> Sequence[Instruction]:
-        raise _nothing_runs()
-
-    async def watch(
-        self, expression: str, access: str, condition: str | None, frame: int | None
-    ) -> BoundBreakpoint:
-        raise _nothing_runs()
-
-    async def unwatch(self, id: int) -> None:
-        raise _nothing_runs()
-
-    async def save_core(self, path: str) -> None:
-        raise _nothing_runs()
-
-    async def raw(self, command: str, frame: int | None) -> str:
-        raise _nothing_runs()
-
-
-def _nothing_runs() -> Unsupported:
+def _not_running() -> Unsupported:
     return Unsupported(
-        "this is a recording: it can be looked at, and nothing in it runs.", next="dbg restart"
+        "this is a recording: it can be inspected, but no program runs.", next="dbg restart"
     )
 
 
 class RecordedSources(Sources):
-    """The files of a run as they were while it went on, and no others.
+    """The recorded sources of a run, and no other files.
 
-    A recording that was imported names whatever its author likes; what is on this machine may be
-    something else, or nobody's business.
+    An imported recording may name any path; the file of that name on this machine may be a
+    different one, or private.
     """
 
     def __init__(self, recording: Recording, root: str) -> None:

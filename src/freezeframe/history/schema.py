@@ -1,7 +1,7 @@
-"""The shape of the database, version by version. Pure text.
+"""The schema of the database, version by version. Pure text.
 
-A version is never edited once it was released: a change is a further entry of `MIGRATIONS`, and a
-database of an earlier version goes through those that it lacks.
+A released version is never edited: a change is a new entry of `MIGRATIONS`, and an older database
+is migrated through the entries that it lacks.
 """
 
 from __future__ import annotations
@@ -77,6 +77,10 @@ CREATE TABLE output (
 ) WITHOUT ROWID;
 """
 
-#: What brings a database from each version to the next; an empty one is version 0.
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_LOGPOINTS = """
+ALTER TABLE runs ADD COLUMN logpoints TEXT NOT NULL DEFAULT '[]';
+"""
+
+#: SQL that migrates a database from each version to the next; an empty one is version 0.
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LOGPOINTS)
 VERSION = len(MIGRATIONS)

@@ -1,9 +1,8 @@
-"""The database and the one thread that touches it.
+"""The database and the only thread that uses it.
 
-Whoever records hands over a piece of work and goes on at once; whoever asks waits for the answer,
-and sees everything that was recorded before. Nothing that goes wrong here reaches a debug session:
-a disk that is full, a file that is damaged or a database of a later version is told once, as a
-note, and the debugging goes on.
+`put` queues a write and returns at once; `query` waits for its result and sees every earlier write.
+No failure here reaches a debug session: a full disk, a damaged file or a database of a later
+version is reported once, as a note, and debugging continues.
 """
 
 from __future__ import annotations
@@ -28,32 +27,32 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[["sqlite3.Connection"], object]
 
-#: Pieces of work that may wait for a disk that does not answer.
-_MOST_WAITING = 20_000
-#: Work that is written in one transaction.
-_BATCH = 500
-#: For another daemon to finish its transaction.
+#: Writes that may be queued while the disk does not respond.
+_MAX_QUEUED = 20_000
+#: Writes in one transaction.
+_MAX_BATCH = 500
+#: Time for another daemon to finish its transaction.
 _BUSY_S = 5.0
-#: For what is left when the daemon leaves.
+#: Time to write what is queued when the daemon exits.
 _CLOSE_S = 3.0
 
 
 class HistoryError(UserError):
-    """The history cannot be read or written, in the words of what is in the way."""
+    """The history cannot be read or written; the message says why."""
 
     code = "history"
 
 
-class _Question:
-    """Work whose answer someone waits for."""
+class _Query:
+    """Work whose result a caller waits for."""
 
     def __init__(self, work: Callable[[sqlite3.Connection], object]) -> None:
         self.work = work
         self.loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[object] = self.loop.create_future()
 
-    def settle(self, result: object, error: BaseException | None) -> None:
-        def tell() -> None:
+    def resolve(self, result: object, error: BaseException | None) -> None:
+        def set_result() -> None:
             if self.answer.done():
                 return
             if error is not None:
@@ -61,80 +60,80 @@ class _Question:
             else:
                 self.answer.set_result(result)
 
-        self.loop.call_soon_threadsafe(tell)
+        self.loop.call_soon_threadsafe(set_result)
 
 
 class Store:
-    """The database at a path; opened when it is first needed."""
+    """The database at a path; opened on first use."""
 
     def __init__(self, path: str, note: Callable[[str], None]) -> None:
-        """*note* takes what the user must know; it is called from another thread."""
+        """*note* is called with messages for the user, from another thread."""
         self.path = path
         self._note = note
-        self._queue: queue.SimpleQueue[Work | _Question | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Work | _Query | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None
-        #: may be read, not written
+        #: why the database can be read but not written
         self._read_only: str | None = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
-    # --- the loop's side
+    # --- called in the event loop
 
     def put(self, work: Work) -> None:
-        """Have *work* done in its turn. Returns at once."""
-        if self._queue.qsize() > _MOST_WAITING:
-            self._tell("the disk does not take what is recorded; some stops are not kept.")
+        """Queue *work*. Returns at once."""
+        if self._queue.qsize() > _MAX_QUEUED:
+            self._report("the disk does not accept recordings in time; some stops are not kept.")
             return
-        self._begin()
+        self._start_thread()
         self._queue.put(work)
 
-    async def ask(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what *work* returns, everything recorded before in place. Raises HistoryError."""
-        self._begin()
-        question = _Question(work)
-        self._queue.put(question)
-        return await question.answer  # type: ignore[return-value]
+    async def query(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the result of *work*, run after every earlier write. Raises HistoryError."""
+        self._start_thread()
+        query = _Query(work)
+        self._queue.put(query)
+        return await query.answer  # type: ignore[return-value]
 
     async def close(self) -> None:
-        """Write what is left. Bounded."""
+        """Write what is queued. Bounded."""
         if self._thread is not None and self._thread.is_alive():
             self._queue.put(None)
             await asyncio.get_running_loop().run_in_executor(None, self._thread.join, _CLOSE_S)
 
-    def _begin(self) -> None:
+    def _start_thread(self) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="history", daemon=True)
             self._thread.start()
 
-    # --- the thread's side
+    # --- called in the thread
 
     def _run(self) -> None:
         while True:
             first = self._queue.get()
             batch: list[Work] = []
-            question: _Question | None = None
-            leave = first is None
+            query: _Query | None = None
+            closing = first is None
             item = first
             while item is not None:
-                if isinstance(item, _Question):
-                    question = item
+                if isinstance(item, _Query):
+                    query = item
                     break
                 batch.append(item)
-                if len(batch) >= _BATCH or self._queue.empty():
+                if len(batch) >= _MAX_BATCH or self._queue.empty():
                     break
                 item = self._queue.get()
-                leave = item is None
+                closing = item is None
             try:
                 if batch:
                     self._write(batch)
-                if question is not None:
-                    self._answer(question)
+                if query is not None:
+                    self._answer(query)
             except Exception as error:
                 log.exception("history")
-                if question is not None:
-                    question.settle(None, error)
-            if leave:
-                self._drop()
+                if query is not None:
+                    query.resolve(None, error)
+            if closing:
+                self._disconnect()
                 return
 
     def _write(self, batch: list[Work]) -> None:
@@ -147,46 +146,57 @@ class Store:
                 for work in batch:
                     work(connection)
                 connection.execute("COMMIT")
-                self._told.clear()
+                self._reported.clear()
                 return
             except HistoryError as error:
-                self._tell(f"nothing is recorded: {error.message}")
+                self._report(f"nothing is recorded: {error.message}")
                 return
             except sqlite3.Error as error:
-                self._undo()
-                if _damaged(error) and attempt == 1:
+                self._rollback()
+                if _is_damaged(error) and attempt == 1:
                     self._set_aside(error)
                     continue
-                self._tell(f"nothing is recorded: {self._words(error)}")
+                self._report(f"nothing is recorded: {self._describe(error)}")
                 return
+            except Exception:
+                self._rollback()
+                if len(batch) == 1:
+                    log.exception("history")
+                    self._report("a part of the history was not recorded; dbg logs has the reason.")
+                    return
+                break
+        for work in batch:  # all but those that fail
+            self._write([work])
 
-    def _answer(self, question: _Question) -> None:
+    def _answer(self, query: _Query) -> None:
         import sqlite3
 
         for attempt in (1, 2):
             try:
-                question.settle(question.work(self._open(to_write=False)), None)
+                query.resolve(query.work(self._open(to_write=False)), None)
                 return
             except sqlite3.Error as error:
-                self._undo()
-                if _damaged(error) and attempt == 1:
+                self._rollback()
+                if _is_damaged(error) and attempt == 1:
                     self._set_aside(error)
                     continue
-                question.settle(None, HistoryError(self._words(error), next="dbg doctor"))
+                query.resolve(None, HistoryError(self._describe(error), next="dbg doctor"))
                 return
-            except UserError as error:
-                self._undo()
-                question.settle(None, error)
+            except Exception as error:
+                self._rollback()
+                if not isinstance(error, UserError):
+                    log.exception("history")
+                query.resolve(None, error)
                 return
 
-    def _undo(self) -> None:
+    def _rollback(self) -> None:
         if self._connection is not None and self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
     def _open(self, *, to_write: bool) -> sqlite3.Connection:
-        """Return the connection. Raises HistoryError when there can be none of that kind."""
+        """Return the connection. Raises HistoryError if it cannot be opened, or not for writing."""
         if self._connection is not None and self._read_only and to_write:
-            self._drop()  # it may have become writable
+            self._disconnect()  # the file may have become writable
         if self._connection is None:
             self._connect()
         assert self._connection is not None
@@ -204,7 +214,7 @@ class Store:
         except OSError as error:
             if not os.path.exists(self.path):
                 raise HistoryError(
-                    f"{self.path} cannot be made: {(error.strerror or str(error)).lower()}.",
+                    f"{self.path} cannot be created: {(error.strerror or str(error)).lower()}.",
                     next=f"ls -ld {os.path.dirname(self.path)}",
                 ) from None
             self._read_only = (
@@ -248,14 +258,14 @@ class Store:
             if version < VERSION:
                 _migrate(connection)
         except sqlite3.OperationalError as error:
-            if version < VERSION or _damaged(error):
+            if version < VERSION or _is_damaged(error):
                 raise
-            # What is there can be read all the same.
-            self._read_only = self._words(error)
+            # The database can still be read.
+            self._read_only = self._describe(error)
 
     def _set_aside(self, error: Exception) -> None:
-        """Move a damaged database out of the way; nobody's debugging waits for its repair."""
-        self._drop()
+        """Rename a damaged database, so that recording continues in a new one."""
+        self._disconnect()
         number = 1
         while os.path.exists(aside := f"{self.path}.damaged-{number}"):
             number += 1
@@ -265,14 +275,14 @@ class Store:
                 if os.path.exists(self.path + end):
                     os.replace(self.path + end, aside + end)
         except OSError as problem:
-            self._tell(f"{self.path} is damaged and cannot be moved: {problem.strerror}.")
+            self._report(f"{self.path} is damaged and cannot be moved: {problem.strerror}.")
             return
-        self._tell(f"the history was damaged ({error}) and is set aside as {aside}.")
+        self._report(f"the history was damaged ({error}) and is set aside as {aside}.")
 
-    def _words(self, error: Exception) -> str:
+    def _describe(self, error: Exception) -> str:
         return f"{self.path}: {error}."
 
-    def _drop(self) -> None:
+    def _disconnect(self) -> None:
         import sqlite3
 
         if self._connection is not None:
@@ -282,16 +292,16 @@ class Store:
                 log.info("history: %s", error)
             self._connection = None
 
-    def _tell(self, words: str) -> None:
-        """Tell the user, once until it works again."""
-        if words not in self._told:
-            self._told.add(words)
-            log.warning("%s", words)
-            self._note(words)
+    def _report(self, message: str) -> None:
+        """Report a problem to the user, once until a write succeeds."""
+        if message not in self._reported:
+            self._reported.add(message)
+            log.warning("%s", message)
+            self._note(message)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    """Bring the database to the present version, whoever else is about to do the same."""
+    """Migrate the database to the current version; another daemon may do so at the same time."""
     connection.execute("BEGIN IMMEDIATE")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     for step in MIGRATIONS[version:]:
@@ -302,8 +312,8 @@ def _migrate(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _damaged(error: Exception) -> bool:
-    """Whether the file is not what it should be, as against a disk that is full or locked."""
+def _is_damaged(error: Exception) -> bool:
+    """Whether the file itself is damaged, as opposed to a full disk or a locked file."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (11, 26)  # SQLITE_CORRUPT, SQLITE_NOTADB
 

@@ -1,5 +1,5 @@
-"""What answers are made of: frozen dataclasses that import nothing of ours.
+"""Frozen dataclasses that make up answers. They import nothing else of freezeframe.
 
-`values` and `stops` are what a debugger reports; `answers` is what an operation returns and a
+`values` and `stops` hold what a debugger reports; `answers` holds what an operation returns and a
 renderer shows.
 """

@@ -1,13 +1,13 @@
-"""What each operation returns. One dataclass per kind of answer; one renderer each.
+"""The results of operations: one dataclass per kind of answer, one renderer each.
 
-An answer holds facts, never prose for the reader: words are the renderers' business. Fields
-named `next` hold commands that are likely to help from here (`dbg` left off).
+An answer holds facts; renderers produce the text. Fields named `next` hold commands that are likely
+to help next (without `dbg`).
 """
 
 from __future__ import annotations
 
-from .places import CodeLine, Source
-from .records import dataclass, field
+from .fast_dataclass import dataclass, field
+from .locations import CodeLine, Source
 from .runs import Run
 from .stops import Breakpoint, ExceptionFilter, Exit, Frame, Stop, Task, Thread, Watchpoint
 from .values import Scope, Value
@@ -15,7 +15,7 @@ from .values import Scope, Value
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of what the program printed. `stream` is stdout, stderr, log or console."""
+    """A piece of output. `stream` is stdout, stderr, log or console."""
 
     stream: str
     text: str
@@ -26,9 +26,9 @@ class Output:
     """What the program printed between two cursors, oldest first."""
 
     chunks: tuple[Chunk, ...] = ()
-    #: characters that were dropped from the buffer before anyone asked for them
+    #: characters dropped from the buffer before they were requested
     dropped: int = 0
-    #: where this answer begins and ends: pass `end` to --since to go on from here
+    #: cursors of this answer: pass `end` to --since to continue from here
     start: int = 0
     end: int = 0
     #: characters left out of this answer by --tail or a size limit
@@ -37,7 +37,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class StepTrail:
-    """One step of `next --count N` that is not the last: the line, and what it changed."""
+    """One step of `next --count N` before the last one: the line, and what it changed."""
 
     place: str
     function: str
@@ -48,7 +48,7 @@ class StepTrail:
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """An expression that every stop shows, with its value there or why it has none."""
+    """A displayed expression with its value, or why it has none."""
 
     id: int
     expression: str
@@ -58,9 +58,9 @@ class Display:
 
 @dataclass(frozen=True, slots=True)
 class StopReport:
-    """The whole picture after a resume, in one answer.
+    """Everything about the state after a resume, in one answer.
 
-    `state` is the phase: `stopped`, `running` (the time was up, or nobody waits), `terminated`.
+    `state` is the phase: `stopped`, `running` (the time was up, or no wait), `terminated`.
     """
 
     session: str
@@ -69,30 +69,30 @@ class StopReport:
     exit: Exit | None = None
     source: Source | None = None
     scopes: tuple[Scope, ...] = ()
-    #: the value that `finish` returned with, where it can be had
+    #: the return value after `finish`, if available
     returned: Value | None = None
     output: Output = Output()
     trail: tuple[StepTrail, ...] = ()
-    #: frames of the user's own below the innermost one, when that one is a library's
+    #: frames of the user's code above the innermost one, if that one is in a library
     callers: tuple[Frame, ...] = ()
-    #: breakpoints that are not where they were asked for, or not bound
+    #: breakpoints that were moved or are not bound
     breakpoints: tuple[Breakpoint, ...] = ()
-    #: facts the reader must know: a replaced session, a stop in another session of the tree
+    #: further facts: a replaced session, a stop in another session of the tree
     notes: tuple[str, ...] = ()
     #: seconds waited when the state is `running`
     waited_s: float | None = None
     pid: int | None = None
     via: str | None = None
     next: tuple[str, ...] = ()
-    #: more than one session here: the reader is told which one speaks
+    #: there are several sessions, so the report names its session
     several: bool = False
-    #: how many threads the program has, where it is known: one thread is not worth a word
+    #: the number of threads, if known
     threads: int | None = None
-    #: the frame that `source` and `scopes` speak of, when it is not the innermost one
+    #: the frame of `source` and `scopes`, if it is not the innermost one
     selected: Frame | None = None
-    #: where there is no source: the instructions around the place, the registers among `scopes`
+    #: without source: the instructions around the location; `scopes` include the registers
     instructions: tuple[Instruction, ...] = ()
-    #: of a program that runs on: where each thread is, and what it holds, as far as it can be seen
+    #: of a running program: the stack of each thread, as far as it can be read
     stacks: tuple[Stack, ...] = ()
     tasks: tuple[Task, ...] = ()
     #: the expressions of `display`
@@ -119,7 +119,7 @@ class BreakpointAnswer:
 @dataclass(frozen=True, slots=True)
 class BreakpointList:
     breakpoints: tuple[Breakpoint, ...]
-    #: breakpoints that were removed by this call
+    #: breakpoints removed by this call
     removed: tuple[Breakpoint, ...] = ()
     via: str | None = None
     next: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Stack:
 
     thread: Thread
     frames: tuple[Frame, ...]
-    #: frames beyond the last one shown; None when the debugger cannot tell
+    #: frames beyond the last one shown; None if unknown
     more: int | None = 0
     #: the selected frame
     selected: int = 0
@@ -160,6 +160,10 @@ class Backtrace:
     exception: str | None = None
     #: show frames of libraries too
     unfold: bool = False
+    #: the program runs: `stacks` are where its threads were when they were read
+    running: bool = False
+    tasks: tuple[Task, ...] = ()
+    notes: tuple[str, ...] = ()
     via: str | None = None
     next: tuple[str, ...] = ()
 
@@ -182,7 +186,7 @@ class Variables:
 
     frame: Frame
     scopes: tuple[Scope, ...]
-    #: functions, classes and modules are among them
+    #: functions, classes and modules are included
     all: bool = False
     via: str | None = None
     next: tuple[str, ...] = ()
@@ -190,18 +194,18 @@ class Variables:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """`print`, `eval`, `set`: a value, whole."""
+    """`print`, `eval`, `set`: a complete value."""
 
     expression: str
     value: Value
     show_type: bool = False
-    #: one line is enough where it shows all
+    #: show one line if it is complete
     brief: bool = False
-    #: levels of children that were asked for; None: as many as there are
+    #: requested levels of children; None: all
     depth: int | None = None
-    #: children left out on either side of a --range
+    #: children left out before and after a --range
     range: tuple[int, int] | None = None
-    #: what the evaluation printed
+    #: output of the evaluation
     output: Output = Output()
     frame: Frame | None = None
     via: str | None = None
@@ -248,7 +252,7 @@ class SessionInfo:
     exit: Exit | None = None
     parent: str | None = None
     age_s: float = 0.0
-    #: what the program was started for: its command line
+    #: the command line of the program
     command: tuple[str, ...] = ()
 
 
@@ -257,7 +261,7 @@ class SessionList:
     sessions: tuple[SessionInfo, ...]
     #: sessions in other workspaces, not listed
     elsewhere: int = 0
-    #: recorded runs, latest first; asked for with `all`
+    #: recorded runs, latest first; with `all`
     recorded: tuple[Run, ...] = ()
     all: bool = False
     next: tuple[str, ...] = ()
@@ -273,14 +277,14 @@ class Status:
     log: str
     workspace: str
     sessions: tuple[SessionInfo, ...]
-    #: daemon notices not told yet: what an earlier daemon lost
+    #: daemon notices not reported yet: sessions that an earlier daemon lost
     notes: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`stop`, `detach`: what became of a session and its children."""
+    """`stop`, `detach`: how a session and its children ended."""
 
     session: str
     #: `stopped`, `detached`, `ended already`; `closed`: a core file, nothing ran
@@ -290,13 +294,13 @@ class Ended:
     output: Output = Output()
     children: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
-    #: of `stop --all`: what became of each other session
+    #: of `stop --all`: the other sessions
     others: tuple[Ended, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`tool`: which debugger, why it was taken, what it can do."""
+    """`tool`: which debugger, why it was selected, what it supports."""
 
     name: str
     version: str | None
@@ -306,7 +310,7 @@ class Tool:
     can: tuple[str, ...] = ()
     cannot: tuple[str, ...] = ()
     interpreter: str | None = None
-    #: the debugger's own name for what we call capabilities, as advertised
+    #: capabilities under the debugger's own names, as advertised
     advertised: dict[str, object] = field(default_factory=dict)
 
 
@@ -333,7 +337,7 @@ class Instruction:
 @dataclass(frozen=True, slots=True)
 class Disassembly:
     instructions: tuple[Instruction, ...]
-    #: show the lines of source between the instructions
+    #: show source lines between the instructions
     source: bool = False
     #: those lines
     lines: tuple[CodeLine, ...] = ()
@@ -342,27 +346,27 @@ class Disassembly:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Plain words: `raw`, `logs`, `help`, `version`, `completion`, generated pages."""
+    """Plain text: `raw`, `logs`, `help`, `version`, `completion`, generated pages."""
 
     text: str
     via: str | None = None
     next: tuple[str, ...] = ()
-    #: meant for a program (a completion script): shown as it is, whatever the budget
+    #: input of a program (a completion script): never shortened
     whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that `doctor` looked at. `status`: `ok`, `warn`, `fail`, `skip`."""
+    """One check of `doctor`. `status`: `ok`, `warn`, `fail`, `skip`."""
 
     name: str
     status: str
     detail: str
-    #: a command that mends it
+    #: a command that fixes it
     fix: str | None = None
     #: what `--fix` did about it
     mended: str | None = None
-    #: a debugger was looked for
+    #: the check is about a debugger
     debugger: bool = False
 
 
@@ -385,9 +389,9 @@ class AdapterInfo:
     install: tuple[str, ...] = ()
     #: config.toml describes it
     yours: bool = False
-    #: what it takes for its own: names of files, first lines of scripts, kinds of binaries
+    #: what it claims: file name patterns, shebangs, kinds of binaries
     claims: tuple[str, ...] = ()
-    #: what it could do, and what not, when it was tried last; both empty: it never was
+    #: supported and unsupported features at the last try; both empty: never tried
     can: tuple[str, ...] = ()
     cannot: tuple[str, ...] = ()
 
@@ -395,7 +399,7 @@ class AdapterInfo:
 @dataclass(frozen=True, slots=True)
 class AdapterList:
     adapters: tuple[AdapterInfo, ...]
-    #: of one that was asked for by name: how it did when it was tried just now
+    #: of an adapter requested by name: the result of trying it now
     tried: Check | None = None
     next: tuple[str, ...] = ()
 
@@ -408,22 +412,22 @@ class SetupStep:
     state: str
     #: why it was not run, or how it failed
     why: str | None = None
-    #: the end of what it said
+    #: the end of its output
     output: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """One thing that can be set up: what is here, and the ways to get it."""
+    """One thing that can be installed: whether it is present, and the ways to install it."""
 
     name: str
-    #: what it is for: languages of a debugger
+    #: the languages of a debugger
     purpose: str
     here: bool
-    #: version and place, or why it is not here
+    #: version and path, or why it is missing
     detail: str
     steps: tuple[SetupStep, ...] = ()
-    #: how it did when it was tried after the installation
+    #: the result of trying it after the installation
     tried: Check | None = None
 
 
@@ -435,13 +439,13 @@ class Setups:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file of somebody else's: `written`, `unchanged` or `would change`."""
+    """A file of another program: `written`, `unchanged` or `would change`."""
 
     path: str
     #: what it is: the servers or the skill of a host
     what: str
     state: str
-    #: the lines that went and came, without those around them
+    #: removed and added lines, without context
     diff: str = ""
 
 
@@ -486,5 +490,5 @@ class BatchItem:
 @dataclass(frozen=True, slots=True)
 class Batch:
     items: tuple[BatchItem, ...]
-    #: commands that were not run because an earlier one failed
+    #: commands not run because an earlier one failed
     skipped: tuple[str, ...] = ()

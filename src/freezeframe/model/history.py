@@ -1,13 +1,13 @@
-"""What was recorded: runs, their stops, and what is found by asking and comparing them.
+"""Recorded runs and stops, and the results of queries and comparisons.
 
-A *run* is one life of a program under a debugger. A *hit* is a stop at a place, counted from 1
-within its run. Places are `file:line` with the file relative to the workspace.
+A *run* is one execution of a program under a debugger. A *hit* is a stop at a location, counted
+from 1 within its run. Locations are `file:line` with the file relative to the workspace.
 """
 
 from __future__ import annotations
 
 from .answers import Chunk
-from .records import dataclass
+from .fast_dataclass import dataclass
 from .runs import Run
 from .stops import Frame
 from .values import Scope, Value
@@ -23,7 +23,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class RecordedStop:
-    """One stop, as it was seen. Paths are relative to the workspace where they are below it."""
+    """One recorded stop. Paths below the workspace are relative to it."""
 
     #: position in its run, from 1
     number: int
@@ -35,18 +35,18 @@ class RecordedStop:
     frames: tuple[Frame, ...]
     #: index of the frame that `scopes` belong to
     shown: int = 0
-    #: how many frames there were, where that was known
+    #: the number of frames, if known
     depth: int | None = None
     scopes: tuple[Scope, ...] = ()
     description: str | None = None
     exception: str | None = None
     breakpoints: tuple[int, ...] = ()
     watched: tuple[Watched, ...] = ()
-    #: characters printed before it
+    #: characters printed before the stop
     cursor: int = 0
-    #: the command that led here
+    #: the command that led to the stop
     command: str = ""
-    #: a breakpoint on the function itself stopped it
+    #: a function breakpoint caused the stop
     entry: bool = False
 
 
@@ -58,7 +58,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A whole run: what `export` writes and `replay` walks through."""
+    """A complete run, as `export` writes it and `replay` replays it."""
 
     run: Run
     workspace: str
@@ -72,11 +72,12 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One row of a table of hits; `cells` are what its columns hold, None where there is none."""
+    """One row of a table of hits; `cells` are the texts of its columns, None without a value."""
 
     number: int
     stop: int
-    at_s: float
+    #: None for the message of a logpoint
+    at_s: float | None
     thread: int
     cells: tuple[str | None, ...] = ()
     reason: str = ""
@@ -88,23 +89,23 @@ class Hit:
 class HitTable:
     location: str
     run: Run
-    #: at this place, before `where`
+    #: hits at this location, before `where` is applied
     total: int
-    #: names of variables, or the expressions that were asked for
+    #: names of variables, or the requested expressions
     columns: tuple[str, ...]
     hits: tuple[Hit, ...]
-    #: how many there are with `where`, and the index of the first one here
+    #: how many hits match `where`, and the index of the first one listed
     matched: int = 0
     start: int = 0
     where: str | None = None
-    #: variables that were the same at every hit, with their text
+    #: variables that are equal at every hit, with their text
     constant: tuple[Value, ...] = ()
-    #: changing variables that got no column
+    #: changing variables without a column
     others: tuple[str, ...] = ()
-    #: hits for which `where` could not be answered, and why
+    #: hits for which `where` could not be evaluated, and why
     unanswered: int = 0
     reason: str | None = None
-    #: the words of the question, without how many rows are wanted
+    #: the arguments of the query, without the number of rows
     asked: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
 
@@ -113,7 +114,7 @@ class HitTable:
 class HitGroup:
     value: str
     count: int
-    #: numbers of the first and last hit in it
+    #: numbers of the first and last hit of the group
     first: int
     last: int
     #: for each column the smallest and largest value, or the only one
@@ -127,19 +128,19 @@ class HitGroups:
     by: str
     groups: tuple[HitGroup, ...]
     matched: int
-    #: groups that were left out by --top
+    #: groups left out by --top
     more: int = 0
     columns: tuple[str, ...] = ()
-    #: hits for which there is no such value
+    #: hits without such a value
     unanswered: int = 0
-    #: the words of the question, without how many rows are wanted
+    #: the arguments of the query, without the number of rows
     asked: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that differs; None on the side where it is not there."""
+    """One difference; None on the side that lacks the value."""
 
     path: str
     a: str | None
@@ -154,7 +155,7 @@ class HitDiff:
     a_run: Run
     b_run: Run
     differences: tuple[Difference, ...]
-    #: names of what is the same
+    #: names of equal variables
     equal: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
 
@@ -167,7 +168,7 @@ class HitTrend:
     points: tuple[float, ...]
     #: number of the hit that each point belongs to
     hits: tuple[int, ...]
-    #: hits without a number there, and what the first of them had instead
+    #: hits without a number, and the value of the first of them
     skipped: int = 0
     instead: str | None = None
     next: tuple[str, ...] = ()
@@ -175,7 +176,7 @@ class HitTrend:
 
 @dataclass(frozen=True, slots=True)
 class SessionEvent:
-    """Something that happened. `kind`: start, stop, resume, output, breakpoint, child, exit."""
+    """An event of a session. `kind`: start, stop, resume, output, breakpoint, child, exit."""
 
     cursor: int
     #: seconds since 1970
@@ -188,9 +189,9 @@ class SessionEvent:
 @dataclass(frozen=True, slots=True)
 class EventList:
     events: tuple[SessionEvent, ...]
-    #: pass it to --since to go on from here
+    #: pass this to --since to continue from here
     end: int
-    #: events before the first one here that are kept no more
+    #: events before the first one listed that were dropped
     dropped: int = 0
     #: events left out by --tail
     skipped: int = 0
@@ -200,7 +201,7 @@ class EventList:
 
 @dataclass(frozen=True, slots=True)
 class RunAnswer:
-    """`save`, `import`: a run, and what was done: `saved`, `imported`."""
+    """`save`, `import`: a run; `done` is `saved` or `imported`."""
 
     run: Run
     done: str
@@ -220,36 +221,36 @@ class Exported:
 @dataclass(frozen=True, slots=True)
 class Pruned:
     removed: tuple[Run, ...]
-    #: what is left, over all workspaces
+    #: remaining runs of all workspaces
     runs: int
     size: int
     freed: int = 0
-    #: nothing was removed, this is what would be
+    #: dry run: nothing was removed
     dry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """One place where two runs differ.
+    """One location where two runs differ.
 
-    `kind`: `values` (both were there, variables differ), `path` (they went different ways),
-    `missing` (only one of them came there), `end` (how they ended), `output` (what they printed).
+    `kind`: `values` (both stopped there, variables differ), `path` (they took different paths),
+    `missing` (only one stopped there), `end` (how they ended), `output` (what they printed).
     """
 
     kind: str
     place: str
     function: str = ""
-    #: which hit of the place
+    #: number of the hit at this location
     hit: int = 0
-    #: numbers of the stops in each run, None where it has none
+    #: number of the stop in each run, None if it has none
     a_stop: int | None = None
     b_stop: int | None = None
     differences: tuple[Difference, ...] = ()
-    #: names of what is the same there
+    #: names of equal variables
     equal: tuple[str, ...] = ()
-    #: where the second run was, when not at the same place
+    #: location of the second run, if different
     b_place: str = ""
-    #: the line of source there, in each run
+    #: the source line, in each run
     a_text: str = ""
     b_text: str = ""
 
@@ -259,14 +260,14 @@ class RunDiff:
     a: Run
     b: Run
     divergences: tuple[Divergence, ...]
-    #: stops that were equal before the first divergence, and where the last of them was
+    #: equal stops before the first divergence, and the location of the last of them
     equal_stops: int
     last_equal: str | None = None
     #: divergences that are not listed
     more: int = 0
-    #: files whose text differs between the runs: lines were matched through the change
+    #: files that were edited between the runs: their lines were mapped
     edited: tuple[str, ...] = ()
-    #: places that only one run was watched at, so that nothing follows from them
+    #: locations where only one run had a breakpoint: not divergences
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     next: tuple[str, ...] = ()

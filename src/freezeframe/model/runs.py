@@ -1,9 +1,19 @@
-"""Recorded runs: one life of a program under a debugger each."""
+"""Recorded runs: one execution of a program under a debugger each."""
 
 from __future__ import annotations
 
-from .records import dataclass
+from .fast_dataclass import dataclass
 from .stops import Exit
+
+
+@dataclass(frozen=True, slots=True)
+class Logpoint:
+    """A logpoint of a run: `file:line` or a function, and the text of its message."""
+
+    location: str
+    message: str
+    #: the function that it was set on, if it was
+    function: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +32,13 @@ class Run:
     elapsed_s: float | None = None
     stops: int = 0
     exit: Exit | None = None
-    #: it goes on now
+    #: the run has not ended
     live: bool = False
-    #: number of the run whose child it was
+    #: number of the parent process's run
     parent: int | None = None
-    #: where breakpoints stood, as places
+    #: locations of the breakpoints
     breakpoints: tuple[str, ...] = ()
-    #: characters that it printed, and how many of them are kept
+    logpoints: tuple[Logpoint, ...] = ()
+    #: characters printed, and how many of them are recorded
     printed: int = 0
     kept: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from .records import dataclass
+from .fast_dataclass import dataclass
 
 
 class StopReason(StrEnum):
@@ -31,21 +31,21 @@ class Frame:
     column: int | None = None
     module: str | None = None
     address: str | None = None
-    #: not the user's own code: folded in a backtrace
+    #: not the user's code: folded in a backtrace
     library: bool = False
     #: `f7.0`: stop 7, frame 0
     handle: str | None = None
-    #: for a debugger that holds the source itself
+    #: reference for a debugger that provides the source itself
     source_reference: int = 0
-    #: `n=3, name="x"`, where the debugger tells it with the frame
+    #: `n=3, name="x"`, if the debugger reports arguments with the frame
     arguments: str | None = None
-    #: what a thread in this function waits for, where the function tells
+    #: what a thread in this function waits for, if the function shows it
     waits: str | None = None
-    #: the compiler has optimised it: lines and variables need not be what the source says
+    #: optimized code: lines and variables may not match the source
     optimized: bool = False
-    #: the task that runs in it, of the innermost frame; or, where it is suspended, that awaits here
+    #: the task that runs in the innermost frame, or that awaits in this suspended frame
     task: str | None = None
-    #: not on the stack: a coroutine that goes on when the task of the stack is done
+    #: not on the stack: a coroutine that resumes when the task of the stack is done
     suspended: bool = False
 
 
@@ -54,7 +54,7 @@ class Thread:
     id: int
     name: str
     state: str = "stopped"
-    #: innermost frame, where it was asked for
+    #: innermost frame, if it was requested
     frame: Frame | None = None
     current: bool = False
 
@@ -66,11 +66,11 @@ class Task:
     name: str
     #: `running`, `waiting`, `ready`, `not started`
     state: str
-    #: where it stands in the user's own code
+    #: its innermost frame in the user's code
     frame: Frame | None = None
-    #: what it waits for: `asyncio.sleep`, `task fetch-2`, `gather of 3`
+    #: what the task waits for: `asyncio.sleep`, `task fetch-2`, `gather of 3`
     awaits: str | None = None
-    #: the task that goes on when this one is done
+    #: the task that awaits this one
     awaited_by: str | None = None
 
 
@@ -80,15 +80,15 @@ class TracebackLine:
     line: int
     function: str
     text: str = ""
-    #: not the user's own code
+    #: not the user's code
     library: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedException:
-    """An exception that came before another one."""
+    """An exception that preceded another one."""
 
-    #: `cause`: the other was raised from it; `context`: it was being handled then
+    #: `cause`: the other was raised from it; `context`: the other was raised while handling it
     relation: str
     words: str
 
@@ -99,13 +99,13 @@ class ExceptionInfo:
     message: str
     #: innermost last, as the language prints it
     traceback: tuple[TracebackLine, ...] = ()
-    #: the traceback in the debugger's words where its lines could not be read
+    #: the traceback as the debugger printed it, if it could not be parsed
     raw_traceback: str = ""
-    #: "KeyError: 'x'" of the exception that this one was raised from, and of those before that
+    #: "KeyError: 'x'" of the exception that this one was raised from, and of its causes
     causes: tuple[str, ...] = ()
-    #: the whole chain, nearest first; empty where the debugger tells causes alone
+    #: the whole chain, nearest first; empty if the debugger reports causes only
     links: tuple[LinkedException, ...] = ()
-    #: lines of its own beside the message: notes, the exceptions of a group, a worker's traceback
+    #: further lines besides the message: notes, the exceptions of a group, a worker's traceback
     details: tuple[str, ...] = ()
     #: `raised`, `uncaught`, `userUnhandled`, …: why the debugger stopped for it
     mode: str | None = None
@@ -113,33 +113,33 @@ class ExceptionInfo:
 
 @dataclass(frozen=True, slots=True)
 class WatchHit:
-    """What a watchpoint saw."""
+    """One hit of a watchpoint."""
 
     id: int
     expression: str
-    #: its text before and after; None where the debugger does not say
+    #: its text before and after; None if the debugger does not report it
     old: str | None = None
     new: str | None = None
-    #: the line that did it, when the program stands elsewhere by now
+    #: the line of the access, if the program stopped at another one
     path: str | None = None
     line: int | None = None
-    #: what it watched has gone out of scope, and the watchpoint with it
+    #: the watched variable went out of scope, and the watchpoint was removed
     ended: bool = False
-    #: watchpoints that saw the same access, or have ended at the same moment
+    #: watchpoints hit by the same access, or ended at the same time
     also: tuple[WatchHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why and where the program stands still."""
+    """Why and where the program stopped."""
 
     number: int
     reason: StopReason
     thread: Thread
     frame: Frame | None
-    #: the debugger's own words, when they say more than the reason
+    #: the debugger's description, if it says more than the reason
     description: str | None = None
-    #: our ids of the breakpoints that were hit
+    #: ids of the breakpoints that were hit
     breakpoints: tuple[int, ...] = ()
     exception: ExceptionInfo | None = None
     all_threads: bool = True
@@ -148,35 +148,35 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How the program ended. Both None: the debugger did not say."""
+    """How the program ended. `code` and `signal` None: the debugger did not report it."""
 
     code: int | None = None
     signal: str | None = None
     #: `ended`, `killed`, `detached`, `lost`
     how: str = "ended"
-    #: last words of a debugger that was lost
+    #: the last message of a debugger that was lost
     reason: str | None = None
 
 
 class BreakpointState(StrEnum):
-    WANTED = "wanted"  # no session has it yet
+    REQUESTED = "wanted"  # not sent to a debugger yet; JSON answers have the text
     BOUND = "bound"
-    PENDING = "pending"  # the debugger has it, and no code for it yet
+    PENDING = "pending"  # the debugger has no code for it yet
     REJECTED = "rejected"
     DISABLED = "disabled"
 
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """A breakpoint as the user wants it and as the debugger has it."""
+    """A logical breakpoint with its binding."""
 
     id: int
     location: str
     state: BreakpointState
-    #: where it really is; None until it is bound
+    #: the actual location; None until it is bound
     path: str | None = None
     line: int | None = None
-    #: the line asked for, when the debugger moved it
+    #: the requested line, if the debugger moved the breakpoint
     moved_from: int | None = None
     condition: str | None = None
     hit_count: str | None = None
@@ -184,8 +184,9 @@ class Breakpoint:
     temporary: bool = False
     #: the debugger's reason why it is pending or rejected
     message: str | None = None
-    hits: int = 0
-    #: its file has another text than the one that the program runs
+    #: stops of the program there; None for a logpoint, whose messages no debugger counts
+    hits: int | None = 0
+    #: its file was edited after the program loaded it
     edited: bool = False
 
 
@@ -210,5 +211,5 @@ class ExceptionFilter:
     condition: str | None = None
 
 
-#: Stands for whatever a debugger that is not known yet stops at by itself.
+#: The default filters of a debugger that is not known yet.
 DEFAULT_FILTERS = ExceptionFilter("default", "what the debugger stops at by itself", on=True)

@@ -1,20 +1,40 @@
-"""Values as the debugger gave them."""
+"""Values as reported by the debugger."""
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
-from .records import dataclass
+from . import late_regex
+from .fast_dataclass import dataclass
 
-#: What stands for something that is not shown: `…+12`, `… +3 more`, `… 500 items`, `{…}`; as LLDB,
+#: Markers of omitted text: `…+12`, `… +3 more`, `… 500 items`, `{…}`; as LLDB,
 #: gdb and Delve write it: `{...}`, `"aaa"...`, `...+3 more`.
-_CUT = re.compile(r"… ?\+[\d,]+|… [\d,]+ items?\b|[\[({]…[\])}]|[{\[(\"]\.\.\.|\.\.\.\+\d+ more")
+_CUT = late_regex.compile(
+    r"… ?\+[\d,]+|… [\d,]+ items?\b|[\[({]…[\])}]|[{\[(\"]\.\.\.|\.\.\.\+\d+ more|\.\.\.\Z"
+)
+
+#: texts shown for a variable that is not initialized yet
+UNSET, PERHAPS_UNSET = "<not initialised yet>", "<perhaps not initialised yet>"
 
 
 def is_cut(text: str) -> bool:
-    """Whether a value's text leaves out something, as debuggers and renderers mark it."""
+    """Whether a value's text has a marker for omitted text."""
     return _CUT.search(text) is not None
+
+
+#: prefix of the name of a map's entry that is named by its key
+ENTRY = "key "
+
+
+def child_path(path: str, name: str) -> str:
+    """Return the path of a value's child."""
+    if name.startswith(("[", ".", "->")):
+        return path + name
+    if name.startswith(ENTRY):
+        return f"{path}[{name.removeprefix(ENTRY)}]"
+    if name.isdecimal() or name.startswith(("'", '"', "(", "b'", 'b"')):
+        return f"{path}[{name}]"
+    return f"*{path}" if name.startswith("*") else f"{path}.{name}"
 
 
 class ScopeKind(StrEnum):
@@ -27,35 +47,37 @@ class ScopeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One named value. `text` is whole as the debugger gave it; only renderers elide."""
+    """One named value. `text` is the debugger's complete text; only renderers shorten it."""
 
     name: str
     text: str
     type: str | None = None
-    #: children that were fetched; empty when none were, `has_children` says whether there are any
+    #: the fetched children; `has_children` says whether there are any
     children: tuple[Value, ...] = ()
     has_children: bool = False
-    #: how many children there are, where the debugger says
+    #: the number of children, if the debugger reports it
     count: int | None = None
-    #: `v7.3`: stop 7, value 3; refused once the program moved on
+    #: `v7.3`: stop 7, value 3; refused after the program resumes
     handle: str | None = None
     #: an expression that yields this value again
     expression: str | None = None
-    #: the address of the value, where the debugger says
+    #: the address of the value, if the debugger reports it
     address: str | None = None
     #: differs from the last stop in the same frame; `was` is its text then, None for a new name
     changed: bool = False
     was: str | None = None
-    #: `text` says no more than the type and an address; the children are the value
+    #: `text` is only a type and an address; the children are the value
     opaque: bool = False
-    #: the debugger could not show it (its text is the reason)
+    #: the debugger could not read the value; `text` is the reason
     failed: bool = False
-    #: what changed inside, by path, where the debugger compares; `more_parts` are not told
+    #: what changed inside, by path; `more_parts` further changes are not listed
     parts: tuple[Value, ...] = ()
     more_parts: int = 0
-    #: not there any more; `was` is its last text
+    #: another variable that leads to the changed object, and whose parts report the change
+    same_change_as: str | None = None
+    #: out of scope or deleted; `was` is its last text
     gone: bool = False
-    #: the line that declares it, where the debugger says: it tells variables of one name apart
+    #: the line of its declaration, if reported: it distinguishes variables of the same name
     declared: int | None = None
 
 
@@ -64,11 +86,11 @@ class Scope:
     name: str
     kind: ScopeKind
     values: tuple[Value, ...] = ()
-    #: values that exist beyond those fetched
+    #: values beyond the fetched ones
     more: int = 0
     #: index of the first value that was fetched
     start: int = 0
-    #: functions, classes and modules that are left out
+    #: number of functions, classes and modules left out
     definitions: int = 0
-    #: variables that have gone since the last stop in the same frame
+    #: variables that disappeared since the last stop in the same frame
     gone: tuple[Value, ...] = ()

@@ -1,1 +1,1 @@
-"""The vocabulary: one function per operation, declared once."""
+"""The operations: one function each, declared once."""

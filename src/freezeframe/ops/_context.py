@@ -1,19 +1,19 @@
-"""What surrounds an operation: who asked, from where, and the house it happens in."""
+"""The context of an operation: the caller, the session and the daemon."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from freezeframe.config import Config
 from freezeframe.errors import NoSession
 from freezeframe.history.archive import Archive
 from freezeframe.model.answers import Chunk
-from freezeframe.session.hub import Hub, Workspace
+from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.session.registry import SessionRegistry, Workspace
 from freezeframe.session.session import Session
 
-#: beyond the caller's time limit, for a stop that came within it to be looked at
+#: added to the caller's time limit, to inspect a stop that happened within it
 MARGIN_S = 3.0
 
 
@@ -23,18 +23,20 @@ class Caller:
 
     cwd: str
     env: Mapping[str, str]
-    #: stdout is a terminal that wants colour; its width
+    #: stdout is a terminal; its width
     terminal: bool = False
     width: int = 0
-    #: reads the caller's standard input to its end; None for callers that have none
+    #: reads the caller's standard input to its end; None for callers without one
     read_stdin: Callable[[], Awaitable[bytes]] | None = None
-    #: `time.monotonic()` when this caller has no patience left; waits end before it
+    #: finds the file that the caller's standard input was redirected from (`dbg start x < file`)
+    redirected_input: Callable[[], str | None] = lambda: None
+    #: `time.monotonic()` of the caller's deadline; waits end before it
     until: float | None = None
-    #: seconds that a wait lasts that names no time of its own; None: as the settings say
+    #: default time limit of a wait in seconds; None: the configured one
     wait_s: float | None = None
 
 
-class House(Protocol):
+class DaemonControl(Protocol):
     """The daemon, as operations see it."""
 
     pid: int
@@ -44,10 +46,10 @@ class House(Protocol):
     config_path: str
 
     def take_notes(self) -> tuple[str, ...]:
-        """Notices not told yet: what an earlier daemon lost."""
+        """Return unreported notices, such as sessions that an earlier daemon lost."""
 
     def request_exit(self) -> None:
-        """Leave after the current answer, ending all sessions."""
+        """Exit after the current answer, ending all sessions."""
 
     def release(self, pid: int) -> None:
         """Let a program and its children outlive the daemon."""
@@ -57,8 +59,8 @@ class House(Protocol):
 class Context:
     """Handed to every operation as `ctx`."""
 
-    hub: Hub
-    house: House
+    hub: SessionRegistry
+    daemon: DaemonControl
     config: Config
     caller: Caller
     workspace: Workspace
@@ -67,16 +69,16 @@ class Context:
     typed: str = ""
     #: name given by --session or DBG_SESSION
     session_name: str | None = None
-    #: the session spoken to, where the operation needs one
+    #: the session of the operation, if it needs one
     found: Session | None = None
     #: shows a piece of an answer before the operation ends (`output --follow`)
     emit: Callable[[Chunk], Awaitable[None]] | None = None
-    #: tells a person how far a long operation is; no part of the answer
+    #: reports the progress of a long operation; not part of the answer
     progress: Callable[[str], Awaitable[None]] | None = None
 
     @property
     def session(self) -> Session:
-        """The session that the operation speaks to. Raises NoSession."""
+        """The session of the operation. Raises NoSession."""
         if self.found is None:
-            raise NoSession("this operation speaks to no session.", next="dbg sessions")
+            raise NoSession("this operation has no session.", next="dbg sessions")
         return self.found

@@ -1,4 +1,4 @@
-"""Where a run that failed says that it failed: a line of the user's own code."""
+"""Find the line of the user's code that the output of a failed run names."""
 
 from __future__ import annotations
 
@@ -10,38 +10,40 @@ from freezeframe.model.stops import Exit
 from freezeframe.session.session import Session
 
 from ._context import Context
-from ._guesses import quoted
+from ._suggestions import quoted
 
-#: Characters at the end of what a run printed that are searched, and those of one line.
+#: Characters at the end of the output that are searched, and the limit of one line.
 _SEARCHED = 30_000
 _LONGEST_LINE = 1000
 _STREAMS = frozenset({"stdout", "stderr"})
-#: How test runners and runtimes name a place: `tests/test_cart.py:12: AssertionError`,
+#: How test runners and runtimes name a location: `tests/test_cart.py:12: AssertionError`,
 #: `File "app.py", line 3`, `at total (file:///shop/cart.js:7:3)`, `cart_test.go:9: got 3`.
-_PLACE = re.compile(
+_LOCATION = re.compile(
     r'File "(?P<quoted>[^"]+)", line (?P<number>\d{1,7})'
     r"|(?:file://)?(?P<path>[\w./@+~-]+\.[A-Za-z]\w*):(?P<line>\d{1,7})\b"
 )
+#: How node:test names the line where a test or suite is defined, after the line that failed.
+_DEFINITION = re.compile(r"\s*(?:location: '|test at )")
 _ESCAPE = re.compile(r"\x1b\[[\d;]*m")
 _OTHERS = ("site-packages", "node_modules", "dist-packages", ".cargo", "vendor")
 
 
 def after_failure(ctx: Context, session: Session, exit: Exit | None) -> tuple[str, ...]:
-    """Return what to do about a program that ended with a code that says it failed.
+    """Return the next step after a program that exited with a failure code.
 
-    A breakpoint at the last place in the user's code that it named, where it named one: the line
-    of a failed test, of an exception that a runner has caught.
+    A breakpoint at the last location in the user's code that its output names, if any: the line of
+    a failed test, or of an exception that a runner has caught.
     """
     target = session.root.target
     if exit is None or exit.how != "ended" or not exit.code or not isinstance(target, Launch):
         return ()
     found = session.root.output.read(streams=_STREAMS, limit=_SEARCHED)
     text = _ESCAPE.sub("", "".join(chunk.text for chunk in found.chunks))
-    known = {(each.location.file, each.location.line) for each in session.book}
-    for line in reversed(text.splitlines()):
-        if "Warning" in line:
-            continue
-        for match in reversed([*_PLACE.finditer(line[:_LONGEST_LINE])]):
+    known = {(each.location.file, each.location.line) for each in session.breakpoints}
+    lines = [line for line in reversed(text.splitlines()) if "Warning" not in line]
+    # False sorts first: definitions are the last resort.
+    for line in sorted(lines, key=lambda line: _DEFINITION.match(line) is not None):
+        for match in reversed([*_LOCATION.finditer(line[:_LONGEST_LINE])]):
             path = _own_file(match["quoted"] or match["path"], target.cwd)
             number = int(match["number"] or match["line"])
             if path is None or not session.sources.line(path, number):
@@ -55,7 +57,7 @@ def after_failure(ctx: Context, session: Session, exit: Exit | None) -> tuple[st
 
 
 def _own_file(named: str, cwd: str) -> str | None:
-    """Return the absolute path of a file below *cwd* that is no library's; None otherwise."""
+    """Return the absolute path of a file below *cwd* that is not a library's; None otherwise."""
     path = os.path.normpath(os.path.join(cwd, named))
     inside = os.path.relpath(path, cwd).split(os.sep)
     if inside[0] == os.pardir or any(part in _OTHERS for part in inside):

@@ -1,7 +1,7 @@
 """One argument of an operation, read from its annotation.
 
 The annotation is the only declaration: `Annotated[int | None, Arg("…")]` says the type, the
-help and the spelling, and the command line, the schemas, help and completion all read the
+help and the name to type. The command line, the schemas, help and completion all read the
 `ParamSpec` made here. Nothing in this file knows an operation.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import inspect
 import types
-from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from freezeframe.model.places import Location
+from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.locations import Location
 
 COMPLETIONS = frozenset(
     {"file", "directory", "location", "session", "breakpoint", "command", "setting", "adapter"}
@@ -24,27 +24,29 @@ COMPLETIONS = frozenset(
 class _ArgOptions:
     #: one letter with its dash: `-c`
     short: str | None = None
+    #: other accepted names, known from other tools: `--if`
+    also: tuple[str, ...] = ()
     #: the word for the value in usage lines: `EXPR`
     meta: str | None = None
-    #: the spelling on the command line, where it is not the parameter's own name
+    #: the name on the command line, if it is not the parameter's name
     name: str | None = None
-    #: its value where the option stands alone, or a program says `true`: `--wait-for`
+    #: its value if the option is given without one, or as JSON `true`: `--wait-for`
     alone: str | None = None
-    #: takes every word after `--`, and plain words once the other arguments have theirs
+    #: takes every word after `--`, and plain arguments once the other positionals are filled
     rest: bool = False
-    #: with `rest`: PROGRAM and these words are a command line as a shell takes it; an option that
-    #: the operation does not know is the command's own (`start pytest -q`)
+    #: with `rest`: PROGRAM and the rest are a shell command line; an option that the operation
+    #: does not have belongs to that command (`start pytest -q`)
     command: bool = False
     #: joins all its words with spaces: `print a + b`
     greedy: bool = False
-    #: in the program's language: several words are taken as they were written, quotes and all
+    #: in the program's language: several words are kept as written, with their quotes
     code: bool = False
-    #: once its value was read nothing is an option any more: `-m pytest -x`, `raw bt -c 3`.
-    #: On a flag: once the word after it was read.
+    #: after its value no word is an option: `-m pytest -x`, `raw bt -c 3`.
+    #: On a flag: after the word that follows it.
     ends_options: bool = False
-    #: works, but help and completion keep quiet about it
+    #: works, but help and completion do not show it
     hidden: bool = False
-    #: what the shell offers for it, one of COMPLETIONS
+    #: what shell completion offers, one of COMPLETIONS
     complete: str | None = None
 
 
@@ -59,7 +61,7 @@ class Arg(_ArgOptions):
 
 @dataclass(frozen=True, slots=True)
 class Flag(Arg):
-    """An `Arg` that is refused on anything but a bool."""
+    """An `Arg` that only a bool may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class ArgType:
     """The type of an argument: one value, or many of `base`."""
 
     base: type
-    #: spellings of a Literal or of an enum's values
+    #: the values of a Literal or an enum
     choices: tuple[str, ...] = ()
     #: list or tuple where there may be several
     container: type | None = None
@@ -78,8 +80,8 @@ class ArgType:
         return self.base is bool and self.container is None
 
     @property
-    def wants(self) -> str:
-        """What a value must be, to be put after "takes"."""
+    def expected(self) -> str:
+        """What a value must be, as text after "takes"."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
         return {int: "a whole number", float: "a number", Location: "a location"}.get(
@@ -87,7 +89,7 @@ class ArgType:
         )
 
     def read(self, text: str) -> Any:
-        """Return the one value that *text* spells; raise ValueError where it spells none."""
+        """Return the value that *text* represents. Raises ValueError."""
         if self.choices:
             if text not in self.choices:
                 raise ValueError(text)
@@ -118,8 +120,8 @@ class ParamSpec:
     default: Any
     required: bool
     positional: bool
-    #: spelling on the command line, dashes left off: `hit-count`
-    spelling: str
+    #: the name on the command line without dashes: `hit-count`
+    cli_name: str
     short: str | None
     meta: str
     rest: bool
@@ -130,6 +132,7 @@ class ParamSpec:
     complete: str | None
     alone: str | None = None
     command: bool = False
+    also: tuple[str, ...] = ()
 
     @property
     def is_flag(self) -> bool:
@@ -141,26 +144,26 @@ class ParamSpec:
 
     @property
     def long(self) -> str:
-        """The long spelling that is of use: `--no-x` for a flag that is on by default."""
+        """The long option that changes the default: `--no-x` for a flag that is on by default."""
         if self.is_flag and self.default is True:
-            return f"--no-{self.spelling}"
-        return f"--{self.spelling}"
+            return f"--no-{self.cli_name}"
+        return f"--{self.cli_name}"
 
     @property
     def label(self) -> str:
-        """How messages name it: `--condition`, or `PROGRAM`."""
+        """The name in messages: `--condition`, or `PROGRAM`."""
         return self.meta if self.positional or self.rest else self.long
 
-    def spellings(self) -> dict[str, bool]:
-        """Every spelling of an option, with the value it gives to a flag."""
+    def option_names(self) -> dict[str, bool]:
+        """Every name of an option, with the value it gives to a flag."""
         if self.positional or self.rest:
             return {}
-        found = {f"--{self.spelling}": True}
+        found = {f"--{self.cli_name}": True}
         if self.is_flag and (self.default is True or self.type.optional):
-            found[f"--no-{self.spelling}"] = False
+            found[f"--no-{self.cli_name}"] = False
         if self.short:
             found[self.short] = self.default is not True
-        return found
+        return found | dict.fromkeys(self.also, True)
 
 
 class Misdeclared(TypeError):
@@ -168,7 +171,9 @@ class Misdeclared(TypeError):
 
 
 def read_type(annotation: Any) -> ArgType:
-    """Return what *annotation* says a value is; raise Misdeclared where nobody can spell it."""
+    """Return the type that *annotation* declares. Raises Misdeclared if no front end can read
+    it.
+    """
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         inner = [arg for arg in args if arg is not type(None)]
@@ -179,7 +184,7 @@ def read_type(annotation: Any) -> ArgType:
     if origin is list or (origin is tuple and len(args) == 2 and args[1] is Ellipsis):
         item = read_type(args[0])
         if item.container or item.optional or item.base is bool:
-            raise Misdeclared(f"{annotation} holds items that cannot be spelled")
+            raise Misdeclared(f"{annotation} holds items that cannot be typed")
         return ArgType(item.base, item.choices, container=origin)
     if origin is Literal:
         if not all(isinstance(arg, str) for arg in args):
@@ -197,7 +202,7 @@ def read_type(annotation: Any) -> ArgType:
 
 
 def read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
-    """Return the spec of one parameter; raise Misdeclared, naming it, where it is wrong."""
+    """Return the spec of one parameter. Raises Misdeclared with its name."""
     name = parameter.name
     try:
         return _read_param(parameter, annotation)
@@ -217,7 +222,7 @@ def _read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
     arg, kind = args[0], read_type(declared)
     required = parameter.default is parameter.empty
     positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not arg.rest
-    spelling = arg.name or parameter.name.strip("_").replace("_", "-")
+    cli_name = arg.name or parameter.name.strip("_").replace("_", "-")
     _check(arg, kind, positional=positional, required=required, default=parameter.default)
     return ParamSpec(
         name=parameter.name,
@@ -226,9 +231,10 @@ def _read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
         default=None if required else parameter.default,
         required=required,
         positional=positional,
-        spelling=spelling,
+        cli_name=cli_name,
         short=arg.short,
-        meta=arg.meta or _meta(kind, spelling),
+        also=arg.also,
+        meta=arg.meta or _meta(kind, cli_name),
         rest=arg.rest,
         command=arg.command,
         greedy=arg.greedy,
@@ -270,9 +276,9 @@ def _check(arg: Arg, kind: ArgType, *, positional: bool, required: bool, default
         raise Misdeclared(problem)
 
 
-def _meta(kind: ArgType, spelling: str) -> str:
+def _meta(kind: ArgType, cli_name: str) -> str:
     if kind.choices and len(kind.choices) <= 6:
         return "|".join(kind.choices)
     if kind.base is Location:
         return "LOC"
-    return spelling.upper()
+    return cli_name.upper()

@@ -1,4 +1,4 @@
-"""Runs one operation: the checks that every operation shares, then its function."""
+"""Run one operation: the checks that all operations share, then its function."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import Any
 
 from freezeframe.backends.backend import Feature
 from freezeframe.errors import DebuggerLost, DebuggerTimeout, UsageError
-from freezeframe.session import refusals
-from freezeframe.session.waiting import wait_end
+from freezeframe.session import errors
+from freezeframe.session.phase import Phase
+from freezeframe.session.stop_wait import wait_end
 
 from ._context import MARGIN_S, Context
 from ._registry import Effect, Needs, OpSpec
 
-#: for the end of a program to be known whose debugger does not answer any more
+#: how long to wait for the exit of a program whose debugger no longer answers
 _END_S = 1.0
 
 
 async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     """Return the operation's answer. Raises FreezeframeError.
 
-    An operation that looks at a stopped program, or changes it, has the debugger to itself while
-    it works; one that resumes takes its turn only to do so; a control operation never waits.
+    An operation that inspects or changes a stopped program holds the session's lock while it runs;
+    one that resumes the program holds it only to resume; a control operation never waits.
     """
     limit_s = _limit_s(spec, arguments)
     try:
@@ -36,17 +37,17 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
             f"{who} did not answer within {limit_s:g} s.", next="dbg await"
         ) from None
     except DebuggerLost:
-        # How the program ended says more than that its debugger does not answer.
+        # The program's exit explains more than a debugger that does not answer.
         if ctx.found is None or not await wait_end(ctx.found, _END_S):
             raise
-        raise refusals.ended(ctx.found) from None
+        raise errors.ended(ctx.found) from None
     except UsageError as wrong:
         wrong.next = wrong.next or f"dbg help {spec.name}"
         raise
 
 
 def _limit_s(spec: OpSpec, arguments: dict[str, Any]) -> float | None:
-    """Return how long the caller gives a debugger; what starts one bounds that part itself."""
+    """Return the time limit for the debugger; operations that start one have their own."""
     if spec.needs not in (Needs.SESSION, Needs.LIVE, Needs.STOPPED):
         return None
     limit_s = arguments.get("timeout")
@@ -55,21 +56,25 @@ def _limit_s(spec: OpSpec, arguments: dict[str, Any]) -> float | None:
 
 async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     for root in list(ctx.hub.roots()):
-        for member in list(root.members()):
-            member.liveness.look()
+        for member in list(root.tree()):
+            member.liveness.check()
     if spec.needs in (Needs.SESSION, Needs.LIVE, Needs.STOPPED):
         ctx.found = ctx.hub.find(ctx.session_name, ctx.workspace)
         if spec.needs is Needs.LIVE:
             ctx.found.require_backend()
+        if spec.when_running is not None and ctx.found.phase is Phase.RUNNING:
+            answer = await spec.when_running(ctx, **arguments)
+            if answer is not None:
+                return answer
         if spec.needs is Needs.STOPPED:
             await ctx.found.require_stopped(to_resume=spec.effect is Effect.RESUMES)
         if spec.feature is not None:
             ctx.found.require(Feature(spec.feature))
         if spec.effect is Effect.RESUMES:
-            ctx.found.led_by = ctx.typed
+            ctx.found.last_command = ctx.typed
         alone = spec.needs is Needs.STOPPED and spec.effect in (Effect.READS, Effect.WRITES)
         if alone and not spec.control:
-            async with ctx.found.turn():
+            async with ctx.found.exclusive():
                 await ctx.found.require_stopped()
                 return await spec.func(ctx, **arguments)
     return await spec.func(ctx, **arguments)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from typing import Annotated
 
-from freezeframe.backends import select
+from freezeframe.backends import selection
 from freezeframe.backends.backend import Attach, Feature
+from freezeframe.backends.breakpoint_hits import HitCondition
+from freezeframe.backends.capabilities import ConditionChecks, Watchpoints
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import BreakpointAnswer, BreakpointList, WatchpointList
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import Watchpoint
-from freezeframe.session.breakpoints import Wanted
-from freezeframe.session.edits import line_now
+from freezeframe.session.breakpoints import LogicalBreakpoint
+from freezeframe.session.edited_files import line_now
 from freezeframe.session.line_text import check_line
 from freezeframe.session.phase import Phase
 
 from ._context import Context
-from ._places import located
+from ._locations import located
 from ._registry import Arg, Effect, Needs, op
 
-_HIT_COUNT = re.compile(r"\s*(==|>=|>|%|<=|<)?\s*(\d+)\s*")
 _Ids = Annotated[tuple[int, ...], Arg("ids of breakpoints", meta="ID", complete="breakpoint")]
 
 
@@ -36,13 +36,13 @@ async def enter(
     owner: str | None = None,
     text: str | None = None,
     **details: object,
-) -> tuple[Wanted, str]:
-    """Enter a breakpoint in the workspace and tell every live session.
+) -> tuple[LogicalBreakpoint, str]:
+    """Enter a breakpoint in the workspace and set it in every live session.
 
-    *program* is the one that will meet it, where that is known. With *dry* nothing is entered: only
-    what can be wrong with it is found out. *owner* is the session that it ends with; without one it
-    belongs to the workspace, and so does one of a session's that is set again. *text* must be on
-    the line, or Stale is raised.
+    *program* is the program that will hit it, if known. With *dry* the breakpoint is checked but
+    not entered. *owner* is the session that the breakpoint ends with; without an owner it belongs
+    to the workspace, and so does a session's breakpoint that is set again. Raises Stale if *text*
+    is not on the line.
     """
     workspace = ctx.workspace
     if location.condition is not None:
@@ -57,7 +57,9 @@ async def enter(
         isinstance(s.target, Attach) and s.target.host is not None
         for s in workspace.live_sessions()
     )
-    entry = Wanted(0, located(ctx, location, remote=remote, program=program), owner=owner)
+    entry = LogicalBreakpoint(
+        0, located(ctx, location, remote=remote, program=program), owner=owner
+    )
     for key, value in details.items():
         setattr(entry, key, value)
     if text is not None:
@@ -67,9 +69,9 @@ async def enter(
     if dry:
         return entry, "checked"
     async with workspace.lock:
-        known = workspace.book.find_same(entry)
+        known = workspace.breakpoints.find_same(entry)
         if known is None:
-            workspace.book.add(entry)
+            workspace.breakpoints.add(entry)
             await workspace.apply([entry])
             return entry, "added"
         known.text = entry.text
@@ -85,67 +87,66 @@ async def enter(
 
 
 def follow_edits(ctx: Context, starting: str) -> list[str]:
-    """Move breakpoints with their lines, where an edit moved these; say which.
+    """Move breakpoints whose lines an edit has moved; return a note for each.
 
-    A session other than *starting* has loaded the text of before: its breakpoints stay with it.
+    A live session other than *starting* has loaded the old text: its breakpoints stay.
     """
     if any(session.root.name != starting for session in ctx.workspace.live_sessions()):
         return []
     notes = []
-    for entry in ctx.workspace.book:
+    for entry in ctx.workspace.breakpoints:
         path, was, now = entry.location.file, entry.location.line, line_now(entry, ctx.hub.sources)
         if path is not None and now is not None and now != was:
             entry.location = replace(entry.location, line=now)
             file = os.path.relpath(path, ctx.caller.cwd)
-            notes.append(f"breakpoint {entry.id} goes with its line to {file}:{now}")
+            notes.append(f"breakpoint {entry.id} moved with its line to {file}:{now}")
     return notes
 
 
 def _check_text(ctx: Context, location: Location, text: str) -> None:
-    """Raise Stale where the line is another one than the caller takes it for."""
+    """Raise Stale if the line does not contain *text*."""
     if location.file is None or location.line is None:
         raise UsageError("--text checks a line of a file.", next="dbg break FILE:LINE --text TEXT")
     if not text.strip():
-        raise UsageError("--text needs some words of the line.")
+        raise UsageError("--text needs part of the line's text.")
     check_line(text, location.file, location.line, _short(ctx, location).rpartition(":")[0])
 
 
-def _text_at(ctx: Context, entry: Wanted) -> str | None:
+def _text_at(ctx: Context, entry: LogicalBreakpoint) -> str | None:
     file, line = entry.location.file, entry.location.line
     text = ctx.hub.sources.line(file, line) if file is not None and line is not None else None
     return None if text is None else text.strip()
 
 
 async def _completed(ctx: Context, location: Location) -> Location:
-    """A bare number means a line of the file that the program stands in."""
+    """Return *location*; a bare number becomes a line of the file where the program is stopped."""
     if location.function is None or not location.function.isdecimal():
         return location
     current = ctx.workspace.session()
-    moment = current.focus().moment if current is not None else None
-    if moment is None:
+    stop = current.focus().current_stop if current is not None else None
+    if stop is None:
         raise UsageError(
             f"line {location.function} of which file?", next=f"dbg break FILE:{location.function}"
         )
-    frame = await moment.current_frame()
+    frame = await stop.current_frame()
     return Location(file=frame.path, line=int(location.function))
 
 
-def _check(ctx: Context, entry: Wanted) -> None:
+def _check(ctx: Context, entry: LogicalBreakpoint) -> None:
     if entry.hit_count is not None:
-        match = _HIT_COUNT.fullmatch(entry.hit_count)
-        if match is None or (int(match[2]) == 0 and match[1] in (None, "==", "%", "<", "<=")):
+        try:
+            entry.hit_count = "".join(map(str, HitCondition.parse(entry.hit_count)))
+        except ValueError:
             raise UsageError(
-                f"{entry.hit_count!r} is no hit count: N, >=N, >N, <N, <=N or %N.",
+                f"{entry.hit_count!r} is not a hit count: use N, >=N, >N, <N, <=N or %N.",
                 next=f"dbg break {_short(ctx, entry.location)} --hit-count 3",
-            )
-        entry.hit_count = f"{match[1] or '=='}{match[2]}"
+            ) from None
     path = entry.location.file
-    backends = [s.backend for s in ctx.workspace.live_sessions() if s.backend is not None]
+    live = [s.backend for s in ctx.workspace.live_sessions() if s.backend is not None]
+    backends = [backend for backend in live if isinstance(backend, ConditionChecks)]
     if entry.log is not None:
         message = entry.log
-        wrongs = [b.check_log(message, path) for b in backends] or [
-            select.log_problem(message, path)
-        ]
+        wrongs = [b.check_log(message) for b in backends] or [selection.log_problem(message, path)]
         if wrong := next(filter(None, wrongs), None):
             raise UsageError(
                 f"the message {message!r} cannot be written: {wrong}.",
@@ -153,8 +154,8 @@ def _check(ctx: Context, entry: Wanted) -> None:
             )
     if entry.condition is not None:
         condition = entry.condition
-        wrongs = [b.check_condition(condition, path) for b in backends] or [
-            select.condition_problem(condition, path)
+        wrongs = [b.check_condition(condition) for b in backends] or [
+            selection.condition_problem(condition, path)
         ]
         if wrong := next(filter(None, wrongs), None):
             raise UsageError(
@@ -164,8 +165,8 @@ def _check(ctx: Context, entry: Wanted) -> None:
     _check_support(ctx, entry)
 
 
-def _check_support(ctx: Context, entry: Wanted) -> None:
-    """Raise Unsupported for what none of the debuggers at work here can do."""
+def _check_support(ctx: Context, entry: LogicalBreakpoint) -> None:
+    """Raise Unsupported for a breakpoint that none of the workspace's debuggers supports."""
     needed = {
         Feature.ADDRESS_BREAKPOINTS: entry.location.address is not None,
         Feature.FUNCTION_BREAKPOINTS: entry.location.function is not None,
@@ -173,7 +174,7 @@ def _check_support(ctx: Context, entry: Wanted) -> None:
         Feature.HIT_COUNTS: entry.hit_count is not None,
         Feature.LOGPOINTS: entry.log is not None,
     }
-    # A debugger that is still being started has not said yet what it can do.
+    # A debugger that is still starting has not reported its capabilities yet.
     at_work = [
         s
         for s in ctx.workspace.live_sessions()
@@ -217,24 +218,27 @@ async def breakpoint_add(
     *,
     text: Annotated[str | None, Arg("only if the line contains this", meta="TEXT")] = None,
     function: Annotated[str | None, Arg("stop at this function", short="-f", meta="NAME")] = None,
-    condition: Annotated[str | None, Arg("stop only when true", short="-c", meta="EXPR")] = None,
-    hit_count: Annotated[str | None, Arg("stop at the Nth pass; also >=N, %N", meta="N")] = None,
+    condition: Annotated[
+        str | None, Arg("stop only when true", short="-c", also=("--if",), meta="EXPR")
+    ] = None,
+    hit_count: Annotated[str | None, Arg("stop at the Nth hit; also >=N, %N", meta="N")] = None,
     log: Annotated[
         str | None, Arg("print this instead of stopping; {expr} is filled in", meta="MSG")
     ] = None,
     temporary: Annotated[bool, Arg("remove it after the first hit", short="-t")] = False,
-    disabled: Annotated[bool, Arg("add it switched off")] = False,
+    disabled: Annotated[bool, Arg("add it disabled")] = False,
 ) -> BreakpointAnswer:
-    """Stop the program when it reaches a place.
+    """Stop the program when it reaches a location.
 
-    The answer says where the debugger really put it, or why it could not yet. With a condition
-    and a hit count, passes are counted where the condition holds. One that is set by the text of
-    its line, or checked with --text, goes with the line when the file is edited. Breakpoints belong
-    to the workspace: they can be set before the program is started, and survive a restart.
+    The answer says where the debugger set the breakpoint, or why it is still pending. With a
+    condition and a hit count, only hits where the condition holds count. A breakpoint that is set
+    by the text of its line, or checked with --text, moves with the line when the file is edited.
+    Breakpoints belong to the workspace: they can be set before the program starts, and survive a
+    restart.
     """
     if (where is None) == (function is None):
         raise UsageError(
-            "a breakpoint needs one place: FILE:LINE or a function.", next="dbg break FILE:LINE"
+            "a breakpoint needs one location: FILE:LINE or a function.", next="dbg break FILE:LINE"
         )
     location = where if where is not None else Location(function=function)
     assert location is not None
@@ -277,7 +281,9 @@ def _after_add(ctx: Context, edited: bool) -> tuple[str, ...]:
 )
 async def breakpoint_list(ctx: Context) -> BreakpointList:
     """List the breakpoints of this workspace: where they are, and how often they were hit."""
-    return BreakpointList(tuple(ctx.workspace.describe(entry) for entry in ctx.workspace.book))
+    return BreakpointList(
+        tuple(ctx.workspace.describe(entry) for entry in ctx.workspace.breakpoints)
+    )
 
 
 @op(
@@ -292,24 +298,32 @@ async def breakpoint_list(ctx: Context) -> BreakpointList:
 )
 async def breakpoint_remove(
     ctx: Context,
-    which: Annotated[tuple[str, ...], Arg("ids, or places", meta="ID", complete="breakpoint")] = (),
+    which: Annotated[
+        tuple[str, ...], Arg("ids, or locations", meta="ID", complete="breakpoint")
+    ] = (),
     *,
     all: Annotated[bool, Arg("every one")] = False,
 ) -> BreakpointList:
     """Remove breakpoints."""
-    book = ctx.workspace.book
+    book = ctx.workspace.breakpoints
     if not which and not all:
         raise UsageError("which breakpoint? Name ids, or --all.", next="dbg breakpoint list")
     entries = list(book) if all else [found for text in which for found in _chosen(ctx, text)]
     async with ctx.workspace.lock:
         removed = tuple(ctx.workspace.describe(entry) for entry in entries)
-        await ctx.workspace.drop(entries)
+        await ctx.workspace.remove_breakpoints(entries)
     return BreakpointList(tuple(ctx.workspace.describe(entry) for entry in book), removed)
 
 
-def _chosen(ctx: Context, text: str) -> list[Wanted]:
-    book = ctx.workspace.book
+def _chosen(ctx: Context, text: str) -> list[LogicalBreakpoint]:
+    book = ctx.workspace.breakpoints
     if text.isdecimal():
+        at_line = [str(entry.id) for entry in book if entry.location.line == int(text)]
+        if int(text) not in book.entries and at_line:
+            raise NotFound(
+                f"there is no breakpoint {text}; line {text} has {', '.join(at_line)}.",
+                next=f"dbg breakpoint remove {' '.join(at_line)}",
+            )
         return [book.get(int(text))]
     location = located(ctx, Location.parse(text))
     found = [entry for entry in book if entry.location == location]
@@ -325,7 +339,7 @@ def _chosen(ctx: Context, text: str) -> list[Wanted]:
 async def _switch(ctx: Context, ids: tuple[int, ...], on: bool, all: bool) -> BreakpointList:
     if not ids and not all:
         raise UsageError("which breakpoint? Name ids, or --all.", next="dbg breakpoint list")
-    book = ctx.workspace.book
+    book = ctx.workspace.breakpoints
     entries = list(book) if all else [book.get(id) for id in ids]
     async with ctx.workspace.lock:
         for entry in entries:
@@ -346,7 +360,7 @@ async def _switch(ctx: Context, ids: tuple[int, ...], on: bool, all: bool) -> Br
 async def breakpoint_enable(
     ctx: Context, ids: _Ids = (), *, all: Annotated[bool, Arg("every one")] = False
 ) -> BreakpointList:
-    """Switch breakpoints on."""
+    """Enable breakpoints."""
     return await _switch(ctx, ids, True, all)
 
 
@@ -362,8 +376,35 @@ async def breakpoint_enable(
 async def breakpoint_disable(
     ctx: Context, ids: _Ids = (), *, all: Annotated[bool, Arg("every one")] = False
 ) -> BreakpointList:
-    """Switch breakpoints off and keep them."""
+    """Disable breakpoints without removing them."""
     return await _switch(ctx, ids, False, all)
+
+
+@op(
+    "breakpoint condition",
+    aliases=("condition", "cond"),
+    group="breakpoints",
+    effect=Effect.WRITES,
+    needs=Needs.WORKSPACE,
+    control=True,
+    example="condition 2 'n > 3'",
+    examples=("condition 2",),
+)
+async def breakpoint_condition(
+    ctx: Context,
+    id: Annotated[int, Arg("id of the breakpoint", meta="ID", complete="breakpoint")],
+    condition: Annotated[
+        str, Arg("stop only when true (default: always)", meta="EXPR", greedy=True, code=True)
+    ] = "",
+) -> BreakpointAnswer:
+    """Change the condition of a breakpoint, or remove it."""
+    entry = ctx.workspace.breakpoints.get(id)
+    changed = replace(entry, condition=condition or None)
+    _check(ctx, changed)
+    async with ctx.workspace.lock:
+        entry.condition, entry.hits = changed.condition, 0
+        await ctx.workspace.apply([entry])
+    return BreakpointAnswer(ctx.workspace.describe(entry), "changed", next=_after_add(ctx, False))
 
 
 # --- watchpoints --------------------------------------------------------------------------------
@@ -385,16 +426,17 @@ async def watch(
     *,
     read: Annotated[bool, Arg("stop when it is read")] = False,
     access: Annotated[bool, Arg("stop when it is read or written")] = False,
-    condition: Annotated[str | None, Arg("stop only when true", short="-c", meta="EXPR")] = None,
+    condition: Annotated[
+        str | None, Arg("stop only when true", short="-c", also=("--if",), meta="EXPR")
+    ] = None,
 ) -> WatchpointList:
     """Stop the program when a value is written."""
     session = ctx.session
-    moment = await session.require_stopped()
-    await moment.current_frame()
+    stop = await session.require_stopped()
+    await stop.current_frame()
     kind = "readWrite" if access else "read" if read else "write"
-    bound = await moment.backend.watch(
-        expression, kind, condition, moment.frame_id(moment.selected)
-    )
+    assert isinstance(stop.backend, Watchpoints)
+    bound = await stop.backend.watch(expression, kind, condition, stop.frame_id(stop.selected))
     made = Watchpoint(bound.id, expression, kind, condition, bound.verified, bound.message)
     session.watchpoints[made.id] = made
     return WatchpointList((made,), done="added")
@@ -421,6 +463,8 @@ async def watch_remove(
     session = ctx.session
     if id not in session.watchpoints:
         raise NotFound(f"there is no watchpoint {id}.", next="dbg watch list")
-    await session.require(Feature.WATCHPOINTS).unwatch(id)
+    backend = session.require(Feature.WATCHPOINTS)
+    assert isinstance(backend, Watchpoints)
+    await backend.unwatch(id)
     removed = session.watchpoints.pop(id)
     return WatchpointList((removed,), done="removed")

@@ -17,7 +17,7 @@ from ._registry import Arg, Effect, Needs, op
 @op(
     "display",
     aliases=("display add", "display list", "info display"),
-    group="seeing",
+    group="inspect",
     effect=Effect.WRITES,
     needs=Needs.WORKSPACE,
     control=True,
@@ -31,11 +31,11 @@ async def display(
         Arg("what to show, in the program's language", meta="EXPR", greedy=True, code=True),
     ] = None,
 ) -> DisplayList:
-    """Show an expression at every stop from now on. Without one: show those there are.
+    """Show an expression at every stop from now on. Without one: list the current displays.
 
     Names, attributes and elements are looked up without running code of the program; any other
-    expression is evaluated at each stop, as `print` does. They stay when the program is started
-    again.
+    expression is evaluated at each stop, as `print` does. Displays survive a restart of the
+    program.
     """
     session = _session(ctx)
     known = ctx.workspace.displays
@@ -55,7 +55,7 @@ def _to_add(known: displays.Displays) -> tuple[str, ...]:
 @op(
     "undisplay",
     aliases=("display remove", "display delete", "delete display"),
-    group="seeing",
+    group="inspect",
     effect=Effect.WRITES,
     needs=Needs.WORKSPACE,
     control=True,
@@ -68,7 +68,7 @@ async def undisplay(
     *,
     all: Annotated[bool, Arg("every one")] = False,
 ) -> DisplayList:
-    """Show expressions at stops no longer."""
+    """Remove expressions from the display list."""
     known = ctx.workspace.displays
     if not which and not all:
         raise UsageError("which one? Name ids, or --all.", next="dbg display")
@@ -100,19 +100,19 @@ def _session(ctx: Context) -> Session | None:
 async def _shown(
     ctx: Context, session: Session | None, entries: list[displays.DisplayEntry]
 ) -> tuple[Display, ...]:
-    """Return *entries* with their values, where the program stands still and they are its."""
+    """Return *entries*, with values if the program is stopped and they belong to it."""
     here: list[displays.DisplayEntry] = []
     if session is not None and session.phase is Phase.STOPPED:
         here = ctx.workspace.displays.of(session.name)
     if session is None or not here:
-        return tuple(Display(e.id, e.expression, error=e.off) for e in entries)
-    async with session.turn():
-        moment = await session.require_stopped()
+        return tuple(Display(e.id, e.expression, error=e.disabled_reason) for e in entries)
+    async with session.exclusive():
+        stop = await session.require_stopped()
         return tuple(
             [
-                await displays.show(e, moment)
+                await displays.show(e, stop)
                 if e in here
-                else Display(e.id, e.expression, error=e.off)
+                else Display(e.id, e.expression, error=e.disabled_reason)
                 for e in entries
             ]
         )

@@ -15,7 +15,7 @@ from ._registry import Arg, Effect, Needs, op
 
 
 def _offered(ctx: Context) -> tuple[ExceptionFilter, ...] | None:
-    """The filters that the debugger offers; None before there is one."""
+    """Return the filters that the debugger offers; None before there is a debugger."""
     for session in ctx.workspace.live_sessions():
         if session.backend is not None and session.backend.filters:
             return session.backend.filters
@@ -23,7 +23,7 @@ def _offered(ctx: Context) -> tuple[ExceptionFilter, ...] | None:
 
 
 def _chosen(ctx: Context) -> list[ExceptionFilter]:
-    """What is on now: the user's choice, or the debugger's defaults."""
+    """Return the filters in effect: the user's choice, or the debugger's defaults."""
     chosen = ctx.workspace.filters
     offered = _offered(ctx)
     if offered is None:
@@ -72,13 +72,13 @@ async def catch(
     ctx: Context,
     names: Annotated[
         tuple[str, ...],
-        Arg("filters, as `catch list` names them, each with types behind it", meta="FILTER"),
+        Arg("filters of `catch list`, each followed by types if any", meta="FILTER"),
     ],
 ) -> CatchList:
-    """Stop at exceptions, panics or throws of a kind.
+    """Stop at exceptions, panics or throws of a given kind.
 
-    Types behind a filter narrow it to them and what inherits from them. Uncaught exceptions stop
-    the program by default. Kept for the workspace, like breakpoints.
+    Types after a filter restrict it to these types and their subclasses. Uncaught exceptions stop
+    the program by default. Filters are kept for the workspace, like breakpoints.
     """
     offered = _offered(ctx)
     filters = {f.name: f for f in _chosen(ctx)}
@@ -100,16 +100,16 @@ async def catch(
 
 
 def _with_types(
-    words: tuple[str, ...], offered: tuple[ExceptionFilter, ...] | None
+    names: tuple[str, ...], offered: tuple[ExceptionFilter, ...] | None
 ) -> list[tuple[str, list[str]]]:
-    """Return each filter with the types behind it.
+    """Return each filter with the types after it.
 
-    A word that no filter has is a type when it is written like one: `ValueError`, `app.Broken`,
+    A name that is not a filter is a type if it is written like one: `ValueError`, `app.Broken`,
     `std::out_of_range`, `bad_alloc`.
     """
     known = {f.name for f in offered or ()}
     found: list[tuple[str, list[str]]] = []
-    for word in words:
+    for word in names:
         like_a_type = word.rpartition(".")[2][:1].isupper() or "::" in word or "_" in word
         if found and like_a_type and word not in known:
             found[-1][1].append(word)
@@ -120,7 +120,7 @@ def _with_types(
 
 @op("catch list", group="exceptions", needs=Needs.WORKSPACE, control=True, example="catch list")
 async def catch_list(ctx: Context) -> CatchList:
-    """List the kinds of exceptions that the debugger can stop at, and which are on."""
+    """List the exception filters of the debugger, and which are on."""
     return _listing(ctx)
 
 
@@ -135,9 +135,9 @@ async def catch_list(ctx: Context) -> CatchList:
 )
 async def catch_remove(
     ctx: Context,
-    names: Annotated[tuple[str, ...], Arg("filters to switch off", meta="FILTER")],
+    names: Annotated[tuple[str, ...], Arg("filters to remove", meta="FILTER")],
 ) -> CatchList:
-    """Stop no longer at exceptions of a kind."""
+    """Remove exception filters."""
     on = [f.name for f in _chosen(ctx)]
     for name in names:
         if name not in on:
@@ -156,5 +156,5 @@ async def catch_remove(
     example="catch off",
 )
 async def catch_off(ctx: Context) -> CatchList:
-    """Stop at no exception, not even an uncaught one."""
+    """Remove all exception filters: not even uncaught exceptions stop the program."""
     return await _set(ctx, [])

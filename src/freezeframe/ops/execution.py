@@ -8,36 +8,39 @@ from dataclasses import replace
 from typing import Annotated
 
 from freezeframe.backends.backend import Feature, StepKind
+from freezeframe.backends.capabilities import Jumps
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.answers import StepTrail, StopReport
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import Frame, StopReason
-from freezeframe.session.breakpoints import Wanted
-from freezeframe.session.moment import Moment
+from freezeframe.session.breakpoints import LogicalBreakpoint
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
-from freezeframe.session.waiting import Ticket
-from freezeframe.session.waiting import ticket as told
-from freezeframe.session.waiting import wait as wait_for_news
+from freezeframe.session.stop_state import StopState
+from freezeframe.session.stop_wait import SeenStops, seen_stops, wait_for_stop
 
-from ._arguments import NextStop, Timeout
-from ._blocked import other_stacks, with_stacks
+from ._blocked_threads import other_stacks, with_stacks
+from ._common_args import NextStop, Timeout
 from ._context import Context
-from ._places import located
+from ._locations import located
 from ._registry import Arg, Effect, Needs, op
-from ._reports import running_report, stop_report, trail_of
+from ._stop_report import running_report, stop_report, trail_of
 
 _Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
 
 
-#: How long a step is waited for although another session of the tree has stopped meanwhile.
+#: How long to wait for a step although another session of the tree has stopped meanwhile.
 _STEP_S = 0.3
-#: How long a program is waited for that was asked to stop, where its stacks are seen all the same.
+#: How long to wait for a pause if the debugger can show the stacks of a running program.
 _PAUSE_S = 2.0
 
 
-#: Calls into libraries on one line that a step goes through before it gives up.
+#: How many library calls on one line a step goes through before it gives up.
 _MOST_DETOURS = 40
+
+
+#: Stops that `continue --count` counts and passes.
+_COUNTED = (StopReason.BREAKPOINT, StopReason.WATCHPOINT)
 
 
 class _Clock:
@@ -63,34 +66,34 @@ def _clock(ctx: Context, timeout: float | None) -> _Clock:
 async def _answer(
     ctx: Context,
     session: Session,
-    ticket: Ticket,
+    ticket: SeenStops,
     clock: _Clock,
     trail: tuple[StepTrail, ...] = (),
     *,
     wait: bool = True,
     paused: bool = False,
 ) -> StopReport:
-    """Wait for news of the tree and report it. *paused*: the program was asked to stop."""
+    """Wait for a stop or exit in the tree and report it. *paused*: a pause was requested."""
     if not wait:
         return running_report(ctx, session, None, trail=trail)
-    got = await wait_for_news(session, ticket, clock.left_s)
+    got = await wait_for_stop(session, ticket, clock.left_s)
     if got is None:
-        return await _no_news(ctx, session, ticket, clock, trail, paused=paused)
-    return await _news(ctx, session, got, trail)
+        return await _report_running(ctx, session, ticket, clock, trail, paused=paused)
+    return await _report_stop(ctx, session, got, trail)
 
 
-async def _news(
-    ctx: Context, session: Session, got: tuple[Session, Moment], trail: tuple[StepTrail, ...]
+async def _report_stop(
+    ctx: Context, session: Session, got: tuple[Session, StopState], trail: tuple[StepTrail, ...]
 ) -> StopReport:
-    stopped, moment = got
+    stopped, stop = got
     ended = () if session.live or stopped is session else (f"{session.name} has ended",)
-    return await stop_report(ctx, stopped, moment, trail=trail, notes=ended)
+    return await stop_report(ctx, stopped, stop, trail=trail, notes=ended)
 
 
-async def _no_news(
+async def _report_running(
     ctx: Context,
     session: Session,
-    ticket: Ticket,
+    ticket: SeenStops,
     clock: _Clock,
     trail: tuple[StepTrail, ...],
     *,
@@ -101,18 +104,18 @@ async def _no_news(
     report = await with_stacks(session, report, paused=paused)
     if session.phase is Phase.RUNNING or report.state != Phase.RUNNING.value:
         return report
-    # It stopped or ended while it was looked at.
-    got = await wait_for_news(session, ticket, 0)
+    # The program stopped or ended while its threads were examined.
+    got = await wait_for_stop(session, ticket, 0)
     if got is None:
         return running_report(ctx, session, clock.waited_s, trail=trail)
-    return await _news(ctx, session, got, trail)
+    return await _report_stop(ctx, session, got, trail)
 
 
-async def _resume(session: Session, act: Callable[[], Awaitable[None]]) -> Ticket:
-    """Take a turn to resume; return the ticket to wait with."""
-    async with session.turn():
+async def _resume(session: Session, act: Callable[[], Awaitable[None]]) -> SeenStops:
+    """Resume the program; return the stops already seen, to wait for a newer one."""
+    async with session.exclusive():
         await session.require_stopped(to_resume=True)
-        ticket = told(session)
+        ticket = seen_stops(session)
         ticket[session] = session.stop_number
         await act()
         return ticket
@@ -121,7 +124,7 @@ async def _resume(session: Session, act: Callable[[], Awaitable[None]]) -> Ticke
 async def answer_to(
     ctx: Context, session: Session, act: Callable[[], Awaitable[None]], timeout: float | None
 ) -> StopReport:
-    """Take a turn to let the program run, wait for its next stop, and report it."""
+    """Resume the program, wait for its next stop, and report it."""
     clock = _clock(ctx, timeout)
     return await _answer(ctx, session, await _resume(session, act), clock)
 
@@ -133,30 +136,45 @@ async def answer_to(
     effect=Effect.RESUMES,
     needs=Needs.STOPPED,
     example="continue",
-    examples=("continue --timeout 5",),
+    examples=("continue --count 5", "continue --timeout 5"),
 )
 async def continue_(
     ctx: Context,
     *,
-    thread: Annotated[bool, Arg("the current thread only; the others stay stopped")] = False,
+    count: Annotated[int, Arg("stops to run to", short="-n", meta="N")] = 1,
+    thread: Annotated[bool, Arg("resume the current thread only")] = False,
     timeout: Timeout = None,
     wait: NextStop = True,
 ) -> StopReport:
     """Let the program run to its next stop.
 
-    When the time is up the answer says `running`; `await` takes the wait up again.
+    With --count, the answer has one line per stop on the way: the location and what changed. An
+    exception, a signal or the exit ends the count. When the time is up the answer says `running`;
+    `await` continues the wait.
     """
+    _check_count(count)
     session = ctx.session
     if thread:
         session.require(Feature.SINGLE_THREAD)
     clock = _clock(ctx, timeout)
-    ticket = await _resume(session, lambda: session.resume(only=thread))
-    return await _answer(ctx, session, ticket, clock, wait=wait)
+    trail: list[StepTrail] = []
+    while True:
+        ticket = await _resume(session, lambda: session.resume(only=thread))
+        count -= 1
+        if count == 0 or not wait:
+            return await _answer(ctx, session, ticket, clock, tuple(trail), wait=wait)
+        got = await wait_for_stop(session, ticket, clock.left_s)
+        if got is None:
+            return await _report_running(ctx, session, ticket, clock, tuple(trail))
+        stopped, stop = got
+        if stopped is not session or stop.event.reason not in _COUNTED:
+            return await _report_stop(ctx, session, got, tuple(trail))
+        trail.append(trail_of(stopped, stop, stop))
 
 
-def _stepped(kind: StepKind, before: Moment, now: Moment) -> bool:
-    """Whether a stop is where the step led: a breakpoint on the way of the steps themselves does
-    not end them, one in a function that was stepped over does."""
+def _stepped(kind: StepKind, before: StopState, now: StopState) -> bool:
+    """Whether a stop is the end of the step: a breakpoint in the frame being stepped does not end
+    the steps; one in a function that was stepped over does."""
     if now.event.reason is StopReason.STEP:
         return True
     if now.event.reason is not StopReason.BREAKPOINT or now.thread.id != before.thread.id:
@@ -172,40 +190,40 @@ def _unreadable(session: Session, frame: Frame | None) -> bool:
     return frame is not None and session.sources.unreadable(frame)
 
 
-async def _to_users_code(
-    session: Session, kind: StepKind, before: Moment, now: Moment, clock: _Clock
-) -> tuple[Session, Moment] | None:
-    """Bring a step that went into unreadable code of a library to code of the user's.
+async def _step_out_of_library(
+    session: Session, kind: StepKind, before: StopState, now: StopState, clock: _Clock
+) -> tuple[Session, StopState] | None:
+    """Continue a step that ended in library code without source to the user's code.
 
-    Out of it, where the user's code called it, and into the next call of the same line where that
-    was wanted; where the user's last function has returned, on to the end.
+    Steps out to the calling user code, then into the next call of the same line if the request was
+    a step into; once the user's last function has returned, resumes to the end.
     """
-    start = before.standing
+    start = before.user_frame
     if _unreadable(session, start):
         return session, now
     for detours in range(_MOST_DETOURS):
-        frame = now.standing
-        # A breakpoint on the way through the line is no news.
+        frame = now.user_frame
+        # A breakpoint on the rest of the line is not reported.
         passing = now.event.reason is StopReason.BREAKPOINT and detours and _same_line(start, frame)
         if now.event.reason is not StopReason.STEP and not passing:
             break
         if not _unreadable(session, frame):
-            # The rest of a line that something is inlined into is still that line.
+            # After an inlined call, the rest of the line is still the same line.
             inlined = kind is not StepKind.OUT and (before.inlined or now.inlined)
             goes_on = inlined or (detours and kind is StepKind.INTO)
             if not goes_on or not _same_line(start, frame):
                 break
             ticket = await _resume(session, lambda: session.step(kind))
-        elif any(not each.library for each in now.known_frames()):
+        elif any(not each.library for each in now.fetched_frames()):
             ticket = await _resume(session, lambda: session.step(StepKind.OUT))
         else:
             ticket = await _resume(session, session.resume)
-        got = await wait_for_news(session, ticket, clock.left_s, own_s=_STEP_S)
+        got = await wait_for_stop(session, ticket, clock.left_s, prefer_self_s=_STEP_S)
         if got is None or got[0] is not session:
             return got
         now = got[1]
         if now.view is not None and kind is not StepKind.OUT:
-            now.view.returned = None  # of a function that nobody asked to finish
+            now.view.returned = None  # of a function that the user did not finish
     return session, now
 
 
@@ -215,13 +233,17 @@ def _same_line(one: Frame | None, other: Frame | None) -> bool:
     return (one.path, one.line, one.function) == (other.path, other.line, other.function)
 
 
+def _check_count(count: int) -> None:
+    if count < 1:
+        raise UsageError(f"--count takes 1 or more, not {count}.")
+
+
 async def _step(
     ctx: Context, kind: StepKind, count: int, timeout: float | None, wait: bool, instruction: bool
 ) -> StopReport:
-    if count < 1:
-        raise UsageError(f"--count takes 1 or more, not {count}.")
+    _check_count(count)
     session = ctx.session
-    # The steps out of what the selected frame has called are part of the first one.
+    # Stepping out of the frames inside the selected one is part of the first step.
     inner, depth = await _called_by_selected(session) if kind is StepKind.OUT else (0, None)
     if instruction:
         session.require(Feature.INSTRUCTION_STEP)
@@ -233,33 +255,33 @@ async def _step(
         count -= 0 if inner else 1
         if not wait:
             return await _answer(ctx, session, ticket, clock, tuple(trail), wait=False)
-        got = await wait_for_news(session, ticket, clock.left_s, own_s=_STEP_S)
+        got = await wait_for_stop(session, ticket, clock.left_s, prefer_self_s=_STEP_S)
         if got is None:
-            return await _no_news(ctx, session, ticket, clock, tuple(trail))
-        stopped, moment = got
+            return await _report_running(ctx, session, ticket, clock, tuple(trail))
+        stopped, stop = got
         if not instruction and stopped is session:
-            got = await _to_users_code(session, kind, before, moment, clock)
+            got = await _step_out_of_library(session, kind, before, stop, clock)
             if got is None:
                 return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
-            stopped, moment = got
-        if count == 0 or stopped is not session or not _stepped(kind, before, moment):
-            return await stop_report(ctx, stopped, moment, trail=tuple(trail))
+            stopped, stop = got
+        if count == 0 or stopped is not session or not _stepped(kind, before, stop):
+            return await stop_report(ctx, stopped, stop, trail=tuple(trail))
         if not inner:
-            trail.append(trail_of(stopped, before, moment))
-        elif depth is None or moment.depth is None:
+            trail.append(trail_of(stopped, before, stop))
+        elif depth is None or stop.depth is None:
             inner -= 1
         else:
-            # A step out of a library goes out of all of it.
-            inner = max(0, moment.depth - depth)
+            # Stepping out of a library leaves all of its frames.
+            inner = max(0, stop.depth - depth)
 
 
 async def _called_by_selected(session: Session) -> tuple[int, int | None]:
-    """Return how many frames are inside the one that the user has selected, and its depth."""
-    moment = await session.require_stopped()
-    if moment.selected == moment.first_selected:
+    """Return how many frames are inside the selected one, and the depth of the selected one."""
+    stop = await session.require_stopped()
+    if stop.selected == stop.first_selected:
         return 0, None
-    depth = moment.depth
-    return moment.selected, None if depth is None else depth - moment.selected
+    depth = stop.depth
+    return stop.selected, None if depth is None else depth - stop.selected
 
 
 @op(
@@ -281,8 +303,8 @@ async def next_(
 ) -> StopReport:
     """Run to the next line, over calls.
 
-    With --count, each step on the way is one line: its place and what changed. A breakpoint in
-    a function that is stepped over ends the steps; one on their own way does not.
+    With --count, the answer has one line per step: the location and what changed. A breakpoint in
+    a function that is stepped over ends the steps; one in the stepped frame does not.
     """
     return await _step(ctx, StepKind.OVER, count, timeout, wait, instruction)
 
@@ -327,11 +349,11 @@ async def finish(
     return await _step(ctx, StepKind.OUT, count, timeout, wait, False)
 
 
-async def _place(ctx: Context, where: Location) -> Location:
-    """Return where `until` and `jump` go: a bare number is a line of the current file."""
+async def _location(ctx: Context, where: Location) -> Location:
+    """Return the location for `until` and `jump`: a bare number is a line of the current file."""
     if where.function is not None and where.function.isdecimal():
-        moment = await ctx.session.require_stopped()
-        frame = await moment.current_frame()
+        stop = await ctx.session.require_stopped()
+        frame = await stop.current_frame()
         where = replace(where, function=None, file=frame.path, line=int(where.function))
     return located(ctx, where)
 
@@ -354,18 +376,18 @@ async def until(
     timeout: Timeout = None,
     wait: NextStop = True,
 ) -> StopReport:
-    """Run until a place is reached, or the next stop before it."""
+    """Run until a location is reached, or to the next stop before it."""
     session = ctx.session
     clock = _clock(ctx, timeout)
-    place = await _place(ctx, where)
+    location = await _location(ctx, where)
 
     async def go() -> None:
-        passing = Wanted(-1 - len(session.private), place)
-        session.private.append(passing)
+        passing = LogicalBreakpoint(-1 - len(session.internal_breakpoints), location)
+        session.internal_breakpoints.append(passing)
         await session.apply([passing])
-        bound = session.bindings.get(passing.id)
+        bound = session.bound_breakpoints.get(passing.id)
         if bound is not None and bound.rejected:
-            session.private.remove(passing)
+            session.internal_breakpoints.remove(passing)
             raise NotFound(f"{where}: {bound.message or 'there is no code there'}.")
         await session.resume()
 
@@ -388,16 +410,17 @@ async def jump(
     *,
     timeout: Timeout = None,
 ) -> StopReport:
-    """Go on from another line without running what lies between."""
+    """Continue from another line without running the code between."""
     session = ctx.session
-    place = await _place(ctx, where)
-    if place.file is None or place.line is None:
+    location = await _location(ctx, where)
+    if location.file is None or location.line is None:
         raise UsageError("`jump` takes FILE:LINE or a line.", next="dbg jump LINE")
-    path, line = place.file, place.line
+    path, line = location.file, location.line
 
     async def go() -> None:
-        moment = await session.require_stopped()
-        await moment.backend.jump(moment.thread.id, path, line)
+        stop = await session.require_stopped()
+        assert isinstance(stop.backend, Jumps)
+        await stop.backend.jump(stop.thread.id, path, line)
 
     return await answer_to(ctx, session, go, timeout)
 
@@ -415,25 +438,25 @@ async def jump(
 async def pause(ctx: Context, *, timeout: Timeout = None) -> StopReport:
     """Stop a running program where it is. Works while another client waits.
 
-    A program all of whose threads wait cannot always be stopped; then the answer says where.
+    A program whose threads all wait cannot always be stopped; the answer then says where they wait.
     """
     session = ctx.session
     clock = _clock(ctx, timeout)
     backend = session.backend
     if timeout is None and backend is not None and Feature.RUNNING_STACKS in backend.features:
         clock = _Clock(min(_PAUSE_S, clock.left_s))
-    moment = session.moment
-    if session.phase is Phase.STOPPED and moment is not None:
+    stop = session.current_stop
+    if session.phase is Phase.STOPPED and stop is not None:
         await session.require_stopped()
-        return await stop_report(ctx, session, moment, notes=("the program stood still already",))
-    ticket = told(session)
+        return await stop_report(ctx, session, stop, notes=("the program was already stopped",))
+    ticket = seen_stops(session)
     await session.require(Feature.PAUSE).pause(None)
     report = await _answer(ctx, session, ticket, clock, paused=True)
     if report.state == Phase.RUNNING.value:
         return replace(report, next=("await", "stop"))
-    moment = session.moment
-    if moment is not None and moment.event.reason is StopReason.PAUSE:
-        report = replace(report, stacks=await other_stacks(moment))
+    stop = session.current_stop
+    if stop is not None and stop.event.reason is StopReason.PAUSE:
+        report = replace(report, stacks=await other_stacks(stop))
     return report
 
 
@@ -455,12 +478,12 @@ async def await_(
 ) -> StopReport:
     """Wait for the next stop of a running program.
 
-    Answers at once when the program stands still or has ended.
+    Answers at once when the program is stopped or has ended.
     """
     session = ctx.session
     clock = _Clock(ctx.config.timeouts.await_s if timeout is None else timeout)
-    moment = session.moment
-    if session.phase is Phase.STOPPED and moment is not None:
-        moment = await session.require_stopped()
-        return await stop_report(ctx, session, moment)
-    return await _answer(ctx, session, told(session), clock)
+    stop = session.current_stop
+    if session.phase is Phase.STOPPED and stop is not None:
+        stop = await session.require_stopped()
+        return await stop_report(ctx, session, stop)
+    return await _answer(ctx, session, seen_stops(session), clock)

@@ -1,17 +1,17 @@
-"""Leaving a function before its end, or beginning it anew: return, restart-frame."""
+"""Return from a function early, or restart it: return, restart-frame."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, cast
+from typing import Annotated
 
 from freezeframe.backends.backend import Feature
-from freezeframe.backends.unwinding import RestartsFrames, ReturnsEarly
+from freezeframe.backends.capabilities import ForcedReturns, FrameRestarts
 from freezeframe.errors import UsageError
 from freezeframe.model.answers import StopReport
-from freezeframe.session.moment import Moment
+from freezeframe.session.stop_state import StopState
 
-from ._arguments import Timeout
+from ._common_args import Timeout
 from ._context import Context
 from ._registry import Arg, Effect, Needs, op
 from .execution import answer_to
@@ -31,24 +31,24 @@ async def return_(
     ctx: Context,
     value: Annotated[
         str | None,
-        Arg("what it returns, in the program's language", meta="EXPR", greedy=True, code=True),
+        Arg("the value to return, in the program's language", meta="EXPR", greedy=True, code=True),
     ] = None,
     *,
     timeout: Timeout = None,
 ) -> StopReport:
-    """Leave the innermost function at once, with a value; the rest of it does not run.
+    """Return from the innermost function at once, with a value; the rest of it does not run.
 
     The program stops in the caller. `finish` runs the function to its end instead.
     """
 
-    async def act(moment: Moment) -> None:
-        if moment.selected != 0 and moment.selected != moment.first_selected:
+    async def act(stop: StopState) -> None:
+        if stop.selected != 0 and stop.selected != stop.first_selected:
             raise UsageError(
-                f"`return` leaves the innermost function, and frame {moment.selected} is selected.",
+                f"`return` ends the innermost function, but frame {stop.selected} is selected.",
                 next="dbg frame 0",
             )
-        backend = cast(ReturnsEarly, moment.backend)
-        await backend.force_return(moment.thread.id, value)
+        assert isinstance(stop.backend, ForcedReturns)
+        await stop.backend.force_return(stop.thread.id, value)
 
     return await _unwound(ctx, act, timeout)
 
@@ -71,31 +71,31 @@ async def restart_frame(
     *,
     timeout: Timeout = None,
 ) -> StopReport:
-    """Run a function again from its beginning, with the arguments that it has.
+    """Run a function again from its beginning, with its current arguments.
 
-    What it has changed elsewhere stays changed.
+    Side effects of the first run stay.
     """
 
-    async def act(moment: Moment) -> None:
-        chosen = await moment.frame(moment.selected if index is None else index)
-        backend = cast(RestartsFrames, moment.backend)
-        await backend.restart_frame(moment.thread.id, moment.frame_id(chosen.index))
+    async def act(stop: StopState) -> None:
+        chosen = await stop.frame(stop.selected if index is None else index)
+        assert isinstance(stop.backend, FrameRestarts)
+        await stop.backend.restart_frame(stop.frame_id(chosen.index))
 
     return await _unwound(ctx, act, timeout)
 
 
 async def _unwound(
-    ctx: Context, act: Callable[[Moment], Awaitable[None]], timeout: float | None
+    ctx: Context, act: Callable[[StopState], Awaitable[None]], timeout: float | None
 ) -> StopReport:
     session = ctx.session
 
-    async def go() -> None:
-        moment = await session.require_stopped()
-        session.finishing = False
+    async def resume() -> None:
+        stop = await session.require_stopped()
+        session.step_out_origin = None
 
         async def request() -> None:
-            await act(moment)
+            await act(stop)
 
-        await session.go(request(), moment)
+        await session.send_resume(request(), stop)
 
-    return await answer_to(ctx, session, go, timeout)
+    return await answer_to(ctx, session, resume, timeout)

@@ -2,7 +2,7 @@
 
 from .budget import DEFAULT_TOKENS
 from .json import envelope, error_envelope
-from .page import PLAIN, TERMINAL, Style
+from .styled_lines import PLAIN, TERMINAL, Style
 from .text import render_error, render_text
 
 __all__ = [

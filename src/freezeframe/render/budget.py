@@ -1,29 +1,29 @@
-"""Every answer fits its budget, and says what was left out.
+"""Fit an answer into its budget, and say what was left out.
 
-One token is counted as three bytes of UTF-8. An answer is a list of sections; each can say
-itself in fewer bytes, and the sections that matter least shrink first. Nothing is cut blindly at
-the end.
+One token is counted as three bytes of UTF-8. An answer is a list of sections; each can shrink, and
+the least important ones shrink first. The end is never simply cut off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from .page import Line, Tone
-from .words import size as size_of_text
+from freezeframe.model.fast_dataclass import dataclass
+
+from .formatting import size as size_of_text
+from .styled_lines import Line, Tone
 
 BYTES_PER_TOKEN = 3
 DEFAULT_TOKENS = 2000
-#: A smaller budget counts as this one: a first line and what was left out need that much.
+#: The minimum budget: room for a first line and a line about what was left out.
 LEAST_TOKENS = 60
-#: The longest first line: it stands whole in the smallest budget.
+#: The longest first line: it fits the smallest budget.
 HEADLINE = 140
 
 
 def tokens(text: str) -> int:
-    """Return what *text* costs its reader."""
+    """Return the estimated number of tokens of *text*."""
     return -(-size_of_text(text) // BYTES_PER_TOKEN)
 
 
@@ -36,10 +36,10 @@ class Section(Protocol):
 
     @property
     def rank(self) -> int:
-        """Its importance. 0 is never left out; the highest shrinks first."""
+        """The importance. 0 is never left out; the highest shrinks first."""
 
     def within(self, limit: int) -> list[Line]:
-        """Return its lines in at most *limit* bytes, or in as few as it can be said in."""
+        """Return the lines in at most *limit* bytes, or the shortest form if that is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
-class Elastic:
-    """Lines made to measure: `make` gets the bytes there are, never fewer than `least`."""
+class Resizable:
+    """Lines of a given size: `make` gets the available bytes, never fewer than `least`."""
 
     rank: int
     make: Callable[[int], list[Line]]
@@ -67,7 +67,7 @@ class Elastic:
 
 @dataclass(frozen=True, slots=True)
 class Capped:
-    """A section that never takes more than `cap` bytes, however much there is."""
+    """A section that never takes more than `cap` bytes."""
 
     section: Section
     cap: int
@@ -82,10 +82,10 @@ class Capped:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Many items of one kind: narrowed first, then shown in part with the rest counted.
+    """Items of one kind: first made narrower, then shown in part, with a count of the rest.
 
-    `item` gives the lines of one item at a width; it is called only for items that are shown.
-    `more` gives the words for what is missing once so many are shown, None when nothing is.
+    `item` returns the lines of one item at a width; it is called only for items that are shown.
+    `more` returns the line about missing items once so many are shown, None if none are missing.
     """
 
     rank: int
@@ -115,7 +115,7 @@ class Listing:
 
     def _shortest(self, limit: int) -> list[Line]:
         rest = self._rest(0)
-        # A few short items may cost less than the words that would stand for them.
+        # A few short items may be shorter than the line that would count them.
         few = self._take(self.widths[-1], size(rest))
         if len(few) == self.count:
             lines = self._assemble(few)
@@ -142,19 +142,19 @@ class Listing:
         return [*self.head, *(line for lines in taken for line in lines), *rest]
 
     def _rest(self, shown: int) -> list[Line]:
-        words = self.more(shown)
-        return [Line(words, Tone.QUIET)] if words else []
+        text = self.more(shown)
+        return [Line(text, Tone.QUIET)] if text else []
 
 
 def fit(sections: Sequence[Section], limit: int) -> list[Line]:
     """Return the lines of all sections in at most *limit* bytes.
 
-    Sections of one rank share what there is evenly; a lower rank is served first. A section for
-    which not even its shortest form has room is left out, and the last line says so.
+    Sections of one rank share the space evenly; a lower rank is served first. A section whose
+    shortest form does not fit is left out, and the last line says so.
     """
-    wanted = [section.within(limit) for section in sections]
-    if sum(map(size, wanted)) <= limit:
-        return [line for lines in wanted for line in lines]
+    full = [section.within(limit) for section in sections]
+    if sum(map(size, full)) <= limit:
+        return [line for lines in full for line in lines]
 
     shortest = [section.within(0) for section in sections]
     kept = list(range(len(sections)))
@@ -169,10 +169,10 @@ def fit(sections: Sequence[Section], limit: int) -> list[Line]:
     spare = limit - sum(size(shortest[i]) for i in kept) - size(missing)
     chosen: dict[int, list[Line]] = {}
     for rank in sorted({sections[i].rank for i in kept}):
-        # Those who want least come first, so that what they leave goes to the others.
+        # The smallest sections come first, so that the others get the remaining space.
         members = sorted(
             (i for i in kept if sections[i].rank == rank),
-            key=lambda i: size(wanted[i]) - size(shortest[i]),
+            key=lambda i: size(full[i]) - size(shortest[i]),
         )
         for waiting, i in zip(range(len(members), 0, -1), members, strict=True):
             least = size(shortest[i])

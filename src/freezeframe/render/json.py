@@ -1,4 +1,4 @@
-"""The JSON form of an answer: one envelope for all, around data that is plain already."""
+"""The JSON envelope of all answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from freezeframe.errors import FreezeframeError
 
 
 def envelope(data: object, via: str | None = None, next: Sequence[str] = ()) -> dict[str, object]:
-    """Return what `--json` prints for an operation that was done."""
+    """Return what `--json` prints for an operation that succeeded."""
     return {"ok": True, "data": data, "via": via, "next": list(next)}
 
 

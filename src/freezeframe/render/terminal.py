@@ -1,4 +1,4 @@
-"""Colour and aligned columns for people, through rich. The same facts as the plain text."""
+"""Colour and aligned columns for terminals, with rich. Same content as the plain text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from .page import Line, Style, Tone
+from .styled_lines import Line, Style, Tone
 
 _STYLES = {
     Tone.PLAIN: "",
@@ -44,7 +44,7 @@ def paint(lines: Sequence[Line], style: Style) -> str:
         markup=False,
         emoji=False,
         legacy_windows=False,
-        # The daemon's environment is not the caller's: his wishes came with `style`.
+        # The daemon's environment is not the caller's: `style` has the caller's settings.
         _environ={},
     )
     for text in _texts(lines, style):
@@ -66,7 +66,7 @@ def _table(lines: Sequence[Line], style: Style) -> Iterator[Text]:
         max((cell_len(line.cells[i]) for line in lines if i < len(line.cells)), default=0)
         for i in range(columns)
     ]
-    # One long cell must not push all others off the screen.
+    # One long cell must not push the others off the screen.
     most = max(16, (style.width or 100) // 2)
     widths = [min(width, most) for width in widths]
     for line in lines:
@@ -96,7 +96,7 @@ def _code(line: Line) -> Text:
     highlighted.rstrip()
     text = Text()
     text.append(prefix, style="bold yellow" if line.tone is Tone.CURRENT else "dim")
-    # The lexer drops what it takes for padding; the code as it stands matters more than colour.
+    # The lexer strips padding; then show the unchanged code without colour.
     if highlighted.plain != code.rstrip():
         highlighted = Text(code)
     return text.append_text(highlighted)

@@ -1,1 +1,1 @@
-"""One debug session: what the user wants joined with what the debugger does."""
+"""Debug sessions: phase, breakpoints, stops, output and children of a debugged program."""

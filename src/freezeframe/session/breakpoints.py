@@ -1,36 +1,38 @@
-"""Breakpoints: wanted (the user's) against bound (the debugger's).
+"""Logical breakpoints (the user's) and bound breakpoints (the debugger's).
 
-What the user wants belongs to the workspace: it exists before a program is started, survives a
-restart, and is applied by every session there. What a debugger made of it belongs to a session.
+A logical breakpoint belongs to the workspace: it exists before a program is started, survives a
+restart, and is applied by every session of the workspace. Its bindings belong to a session.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from freezeframe import files
-from freezeframe.backends.backend import BoundBreakpoint, WantedBreakpoint
+from freezeframe.backends.backend import BoundBreakpoint, BreakpointRequest
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.model.places import Location
+from freezeframe.model import late_regex
+from freezeframe.model.fast_dataclass import dataclass, field
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import Breakpoint, BreakpointState
 
 from .line_text import line_with
 
-#: Directories that hold no source of the user's own.
+#: Directories that contain no source of the user's project.
 _SKIPPED_DIRECTORIES = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "target"}
 _MAX_FILES_SEARCHED = 20_000
-#: `app.py`, `app.py:total`: may be a file that somebody named without a line
-_HALF_A_PLACE = re.compile(r"(?P<file>[^\s:]+\.\w+)(?::(?P<function>[A-Za-z_]\w*))?")
+#: `FILE:LINE`, as a manual writes it: no language has a function with one colon in its name
+_FILE_AND_WORD = late_regex.compile(r"\w+:\w+")
+#: `app.py`, `app.py:total`: may be a file without a line number
+_FILE_WITHOUT_LINE = late_regex.compile(r"(?P<file>[^\s:]+\.\w+)(?::(?P<function>[A-Za-z_]\w*))?")
 
 
 @dataclass(slots=True)
-class Wanted:
-    """One breakpoint of the user's. `location.file` is absolute."""
+class LogicalBreakpoint:
+    """One breakpoint of the user. `location.file` is absolute."""
 
     id: int
     location: Location
@@ -40,16 +42,16 @@ class Wanted:
     temporary: bool = False
     enabled: bool = True
     hits: int = 0
-    #: its line as it was when this was set
+    #: the text of its line when the breakpoint was set
     text: str | None = None
-    #: the session that it was given to (`start -b`), and ends with; None: it is the workspace's
+    #: the session that the breakpoint was set for (`start -b`) and ends with; None: the workspace
     owner: str | None = None
 
-    def to_set(self) -> WantedBreakpoint:
-        return WantedBreakpoint(self.id, self.location, self.condition, self.hit_count, self.log)
+    def to_request(self) -> BreakpointRequest:
+        return BreakpointRequest(self.id, self.location, self.condition, self.hit_count, self.log)
 
-    def same_as(self, other: Wanted) -> bool:
-        """Whether *other* would take its place: a logpoint and a breakpoint may share a line."""
+    def same_as(self, other: LogicalBreakpoint) -> bool:
+        """Whether *other* would replace this one: a logpoint and a breakpoint may share a line."""
         return (self.location, self.temporary, self.log is None) == (
             other.location,
             other.temporary,
@@ -58,27 +60,27 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Book:
+class LogicalBreakpoints:
     """All breakpoints of a workspace, by id."""
 
-    wanted: dict[int, Wanted] = field(default_factory=dict)
+    entries: dict[int, LogicalBreakpoint] = field(default_factory=dict)
     _last_id: int = 0
 
-    def __iter__(self) -> Iterator[Wanted]:
-        return iter(self.wanted.values())
+    def __iter__(self) -> Iterator[LogicalBreakpoint]:
+        return iter(self.entries.values())
 
-    def add(self, entry: Wanted) -> Wanted:
-        """Enter a breakpoint under a new id."""
+    def add(self, entry: LogicalBreakpoint) -> LogicalBreakpoint:
+        """Add a breakpoint under a new id."""
         self._last_id += 1
         entry.id = self._last_id
-        self.wanted[entry.id] = entry
+        self.entries[entry.id] = entry
         return entry
 
-    def find_same(self, entry: Wanted) -> Wanted | None:
+    def find_same(self, entry: LogicalBreakpoint) -> LogicalBreakpoint | None:
         return next((known for known in self if known.same_as(entry)), None)
 
-    def get(self, id: int) -> Wanted:
-        entry = self.wanted.get(id)
+    def get(self, id: int) -> LogicalBreakpoint:
+        entry = self.entries.get(id)
         if entry is None:
             have = ", ".join(str(e.id) for e in self)
             raise NotFound(
@@ -90,61 +92,63 @@ class Book:
     def files(self) -> set[str]:
         return {e.location.file for e in self if e.location.file is not None}
 
-    def for_file(self, path: str) -> list[WantedBreakpoint]:
-        """Return what is to be set in *path*: the enabled ones."""
-        return [e.to_set() for e in self if e.enabled and e.location.file == path]
+    def for_file(self, path: str) -> list[BreakpointRequest]:
+        """Return the requests for the enabled breakpoints in *path*."""
+        return [e.to_request() for e in self if e.enabled and e.location.file == path]
 
-    def for_functions(self) -> list[WantedBreakpoint]:
-        return [e.to_set() for e in self if e.enabled and e.location.function is not None]
+    def for_functions(self) -> list[BreakpointRequest]:
+        return [e.to_request() for e in self if e.enabled and e.location.function is not None]
 
-    def for_addresses(self) -> list[WantedBreakpoint]:
-        return [e.to_set() for e in self if e.enabled and e.location.address is not None]
+    def for_addresses(self) -> list[BreakpointRequest]:
+        return [e.to_request() for e in self if e.enabled and e.location.address is not None]
 
-    def enabled(self) -> list[WantedBreakpoint]:
-        return [e.to_set() for e in self if e.enabled]
+    def enabled(self) -> list[BreakpointRequest]:
+        return [e.to_request() for e in self if e.enabled]
 
 
-class Bindings:
-    """What one debugger made of the breakpoints it was given."""
+class BoundBreakpoints:
+    """The bindings that one debugger reported for its breakpoints."""
 
     def __init__(self) -> None:
         self._bound: dict[int, BoundBreakpoint] = {}
-        #: as they were in place, whatever has become of them since
-        self._placed: dict[int, BoundBreakpoint] = {}
+        #: the last verified binding of each, kept after it is lost
+        self._verified: dict[int, BoundBreakpoint] = {}
 
     def update(self, bound: Iterable[BoundBreakpoint]) -> None:
         for entry in bound:
             self._bound[entry.id] = entry
             if entry.verified:
-                self._placed[entry.id] = entry
+                self._verified[entry.id] = entry
 
     def forget(self, ids: Iterable[int]) -> None:
         for id in ids:
             self._bound.pop(id, None)
-            self._placed.pop(id, None)
+            self._verified.pop(id, None)
 
-    def at_best(self, id: int) -> BoundBreakpoint | None:
-        """Return one as it was in place, also where its code has gone since (an exec)."""
-        return self._placed.get(id) or self._bound.get(id)
+    def last_verified(self, id: int) -> BoundBreakpoint | None:
+        """Return the last verified binding, even if its code was unloaded since (an exec)."""
+        return self._verified.get(id) or self._bound.get(id)
 
     def get(self, id: int) -> BoundBreakpoint | None:
         return self._bound.get(id)
 
 
-def describe_best(entry: Wanted, answers: Iterable[BoundBreakpoint | None]) -> Breakpoint:
-    """Return the breakpoint with what several debuggers made of it: the best news counts."""
+def describe_best(
+    entry: LogicalBreakpoint, answers: Iterable[BoundBreakpoint | None]
+) -> Breakpoint:
+    """Return the breakpoint with the best of several bindings."""
     bound = [answer for answer in answers if answer is not None]
     return describe(entry, max(bound, key=lambda b: (b.verified, not b.rejected), default=None))
 
 
-def describe(entry: Wanted, bound: BoundBreakpoint | None) -> Breakpoint:
-    """Return the breakpoint as the reader sees it: wanted and bound in one."""
+def describe(entry: LogicalBreakpoint, bound: BoundBreakpoint | None) -> Breakpoint:
+    """Return the breakpoint as it is shown: the logical one with its binding."""
     path, line, message = entry.location.file, entry.location.line, None
     moved_from = None
     if not entry.enabled:
         state = BreakpointState.DISABLED
     elif bound is None:
-        state = BreakpointState.WANTED
+        state = BreakpointState.REQUESTED
     elif bound.verified:
         state = BreakpointState.BOUND
         path, line, message = bound.path or path, bound.line or line, bound.message
@@ -165,12 +169,12 @@ def describe(entry: Wanted, bound: BoundBreakpoint | None) -> Breakpoint:
         log=entry.log,
         temporary=entry.temporary,
         message=message,
-        hits=entry.hits,
+        hits=entry.hits if entry.log is None else None,
         edited=bound is not None and bound.edited is True,
     )
 
 
-# --- finding the file that was meant ------------------------------------------------------------
+# --- resolving the file of a location -----------------------------------------------------------
 
 
 def resolve(
@@ -179,25 +183,25 @@ def resolve(
     root: str,
     *,
     remote: bool = False,
-    made_of: Callable[[], Sequence[str]] = tuple,
+    source_files: Callable[[], Sequence[str]] = tuple,
 ) -> Location:
     """Return *location* with an absolute path to a file that exists.
 
-    A file that is not there but stands under that name in exactly one place of the workspace is
-    taken, or of *made_of*: what the program says that it was made of, which need not be here.
-    Raises NotFound, with the nearest name, otherwise. With *remote* the file may live on another
-    machine and is only made absolute. A file without a line is a UsageError: taken for a function,
-    it would wait for ever. The text of a line becomes its number.
+    A path that does not exist is matched by its end against the workspace and against
+    *source_files*, the files named by the program's debug information, which need not exist here;
+    a single match is taken. Otherwise raises NotFound with the nearest name. With *remote* the
+    file may be on another machine and is only made absolute. A file without a line is a UsageError:
+    as a function name it would stay pending forever. The text of a line becomes its number.
     """
     if location.file is None:
-        _refuse_half(location.function or "", cwd, root)
+        _refuse_file_without_line(location.function or "", cwd, root)
         return location
-    wanted = os.path.expanduser(location.file)
-    path = os.path.abspath(os.path.join(cwd, wanted))
+    name = os.path.expanduser(location.file)
+    path = os.path.abspath(os.path.join(cwd, name))
     if not os.path.isfile(path):
         if remote and location.text is None:
-            return Location(file=os.path.join(cwd, wanted), line=location.line)
-        path = _find(wanted, root, location, made_of)
+            return Location(file=os.path.join(cwd, name), line=location.line)
+        path = _find(name, root, location, source_files)
         if not os.path.exists(path) and location.text is None:
             return Location(file=path, line=location.line)
     if location.text is not None:
@@ -219,12 +223,14 @@ def resolve(
     return Location(file=path, line=location.line)
 
 
-def _refuse_half(name: str, cwd: str, root: str) -> None:
-    """Raise UsageError where *name* is a file, or a file and a function, and no function's name."""
-    half = _HALF_A_PLACE.fullmatch(name)
-    if half is None:
+def _refuse_file_without_line(name: str, cwd: str, root: str) -> None:
+    """Raise UsageError if *name* is a file, or a file and a function, instead of a function."""
+    match = _FILE_WITHOUT_LINE.fullmatch(name)
+    if match is None:
+        if _FILE_AND_WORD.fullmatch(name):
+            raise UsageError(f"{name} is neither FILE:LINE nor a function.", next="dbg source")
         return
-    file, function = half["file"], half["function"]
+    file, function = match["file"], match["function"]
     suffix = os.sep + os.path.normpath(file)
     if not os.path.isfile(os.path.join(cwd, os.path.expanduser(file))) and not (
         function and any(path.endswith(suffix) for path in _files_below(root))
@@ -232,48 +238,50 @@ def _refuse_half(name: str, cwd: str, root: str) -> None:
         return
     if function:
         raise UsageError(
-            f"a place is a file and a line, or a function alone; {name} is neither.",
+            f"a location is FILE:LINE or a function alone; {name} is neither.",
             next=f"dbg break {function}",
         )
-    raise UsageError(f"{name} is a file, and the line is missing.", next=f"dbg source {name}:1")
+    raise UsageError(f"{name} is a file; its line is missing.", next=f"dbg source {name}:1")
 
 
-def _find(wanted: str, root: str, location: Location, made_of: Callable[[], Sequence[str]]) -> str:
+def _find(
+    name: str, root: str, location: Location, source_files: Callable[[], Sequence[str]]
+) -> str:
     files = list(_files_below(root))
-    suffix = os.sep + os.path.normpath(wanted).lstrip("./")
+    suffix = os.sep + os.path.normpath(name).lstrip("./")
     matches = [path for path in files if path.endswith(suffix)]
     if len(matches) == 1:
         return matches[0]
-    told = [path for path in made_of() if f"{os.sep}{path}".endswith(suffix)]
-    matches = [path for path in matches if path in told] or matches
-    matches = matches or [path for path in told if os.path.isfile(path)] or told
+    debug_files = [path for path in source_files() if f"{os.sep}{path}".endswith(suffix)]
+    matches = [path for path in matches if path in debug_files] or matches
+    matches = matches or [path for path in debug_files if os.path.isfile(path)] or debug_files
     if len(matches) == 1:
         return matches[0]
     if matches:
-        shown = ", ".join(sorted(_seen_from(root, m) for m in matches)[:4])
+        shown = ", ".join(sorted(_relative_to(root, m) for m in matches)[:4])
         raise NotFound(
-            f"{wanted} could be any of {len(matches)} files: {shown}.",
-            next=f"dbg break {_with_file(location, _seen_from(root, min(matches)))}",
+            f"{name} could be any of {len(matches)} files: {shown}.",
+            next=f"dbg break {_with_file(location, _relative_to(root, min(matches)))}",
         )
     names = {os.path.relpath(path, root): path for path in files}
-    bases = {os.path.basename(path): path for path in made_of()}
+    bases = {os.path.basename(path): path for path in source_files()}
     bases |= {os.path.basename(path): relative for relative, path in names.items()}
-    kind = os.path.splitext(wanted)[1]
+    kind = os.path.splitext(name)[1]
     alike = [base for base in bases if not kind or base.endswith(kind)]
-    near = difflib.get_close_matches(os.path.basename(wanted), alike, 1, 0.6)
+    near = difflib.get_close_matches(os.path.basename(name), alike, 1, 0.6)
     raise NotFound(
-        f"there is no file {wanted} here or below {root}.",
+        f"there is no file {name} here or below {root}.",
         next=f"dbg break {_with_file(location, bases[near[0]])}" if near else "dbg break FILE:LINE",
     )
 
 
 def _with_file(location: Location, file: str) -> str:
-    """Return the same line of another file, as a shell takes it."""
-    place = str(Location(file=file, line=location.line, text=location.text))
-    return place if location.text is None else shlex.quote(place)
+    """Return the same line of another file, quoted for a shell."""
+    text = str(Location(file=file, line=location.line, text=location.text))
+    return text if location.text is None else shlex.quote(text)
 
 
-def _seen_from(root: str, path: str) -> str:
+def _relative_to(root: str, path: str) -> str:
     relative = os.path.relpath(path, root)
     return path if relative.startswith("..") else relative
 

@@ -1,16 +1,15 @@
-"""Frame and value handles, stamped with the number of their stop.
+"""Frame and value handles that carry the number of their stop.
 
-The debugger's own ids die when the program resumes and may then be given to something else. A
-handle carries its stop, so a late one is refused; it never reads wrong data.
+The debugger's own ids become invalid when the program resumes, and may then be reused for something
+else. A handle of an earlier stop is refused, so it never reads wrong data.
 """
 
 from __future__ import annotations
 
-import re
-
 from freezeframe.errors import NotFound, Stale
+from freezeframe.model import late_regex
 
-_HANDLE = re.compile(r"([fv])(\d+)\.(\d+)")
+_HANDLE = late_regex.compile(r"([fv])(\d+)\.(\d+)")
 
 
 class Handles:
@@ -29,7 +28,7 @@ class Handles:
         return f"f{self.stop}.{index}"
 
     def value(self, ref: int) -> str | None:
-        """Return a handle for the debugger's reference; None when there is nothing below it."""
+        """Return a handle for the debugger's reference; None for 0, a value without children."""
         if not ref:
             return None
         self._values.append(ref)

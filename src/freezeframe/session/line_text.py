@@ -1,4 +1,4 @@
-"""Lines of a source file by their text, for breakpoints that are set by it or checked with it."""
+"""Find lines of a source file by their text, to set or check breakpoints."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import difflib
 from freezeframe import files
 from freezeframe.errors import NotFound, Stale
 
-#: Lines that are named where several contain a text.
-_SHOWN = 8
-#: Lines among which the most similar one is looked for.
-_MOST_COMPARED = 5_000
+#: Line numbers listed in an error.
+_MAX_LISTED = 8
+#: Lines searched for the most similar one.
+_MAX_COMPARED = 5_000
 
 
 def line_with(text: str, path: str, shown: str) -> int:
     """Return the number of the one line of *path* that contains *text*.
 
-    Spaces at both ends do not count; a line that says nothing else goes before those that contain
-    it. *shown* is the file as the caller wrote it. Raises NotFound where there is none, or several.
+    Leading and trailing spaces are ignored; a line that equals *text* wins over lines that contain
+    it. *shown* is the file as the caller wrote it. Raises NotFound if no line or several match.
     """
     lines = _lines(path, shown)
     found = lines_with(text, lines)
@@ -28,7 +28,7 @@ def line_with(text: str, path: str, shown: str) -> int:
             f"{_listed(found)} of {shown} contain {_quoted(text)}.",
             next=f"dbg break {shown}:{found[0]}",
         )
-    compared = [line.strip() for line in lines[:_MOST_COMPARED]]
+    compared = [line.strip() for line in lines[:_MAX_COMPARED]]
     near = difflib.get_close_matches(text.strip(), compared, 1, 0.6)
     number = compared.index(near[0]) + 1 if near else 1
     raise NotFound(
@@ -39,7 +39,7 @@ def line_with(text: str, path: str, shown: str) -> int:
 
 
 def check_line(text: str, path: str, line: int, shown: str) -> None:
-    """Raise Stale where *line* of *path* does not contain *text*, and say where it is now."""
+    """Raise Stale if *line* of *path* does not contain *text*, and say which line does."""
     lines = _lines(path, shown)
     there = lines[line - 1].strip()
     if text.strip() in there:
@@ -54,10 +54,10 @@ def check_line(text: str, path: str, line: int, shown: str) -> None:
 
 
 def lines_with(text: str, lines: list[str]) -> list[int]:
-    """Return the numbers of the lines that say *text*, or else contain it."""
-    wanted = text.strip()
-    whole = [number for number, line in enumerate(lines, 1) if line.strip() == wanted]
-    return whole or [number for number, line in enumerate(lines, 1) if wanted in line]
+    """Return the numbers of the lines that equal *text*, or else contain it."""
+    stripped = text.strip()
+    whole = [number for number, line in enumerate(lines, 1) if line.strip() == stripped]
+    return whole or [number for number, line in enumerate(lines, 1) if stripped in line]
 
 
 def _lines(path: str, shown: str) -> list[str]:
@@ -70,8 +70,8 @@ def _lines(path: str, shown: str) -> list[str]:
 def _listed(numbers: list[int]) -> str:
     if len(numbers) == 1:
         return f"line {numbers[0]}"
-    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
-    return f"lines {', '.join(map(str, numbers[:_SHOWN]))}{more}"
+    more = f" and {len(numbers) - _MAX_LISTED} more" if len(numbers) > _MAX_LISTED else ""
+    return f"lines {', '.join(map(str, numbers[:_MAX_LISTED]))}{more}"
 
 
 def _quoted(text: str) -> str:

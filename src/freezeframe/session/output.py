@@ -1,19 +1,19 @@
-"""What the program printed, in a ring with cursors.
+"""The program's output in a ring buffer with cursors.
 
-A cursor counts characters since the program started, so it stays valid whatever is dropped.
-The ring is bounded in events and in bytes; the oldest goes first, and what went is counted.
+A cursor counts characters since the program started, so it stays valid when output is dropped.
+The ring is bounded in events and in bytes; the oldest output is dropped first and counted.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 from freezeframe.model.answers import Chunk, Output
+from freezeframe.model.fast_dataclass import dataclass
 
-#: Small neighbours of one stream are joined up to this size, so that a program that prints
+#: Small adjacent pieces of one stream are merged up to this size, so that a program that prints
 #: character by character does not use up the event limit.
-_JOIN_BELOW = 4096
+_MERGE_BELOW = 4096
 
 
 @dataclass(slots=True)
@@ -36,16 +36,16 @@ class OutputRing:
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._bytes = 0
-        #: characters ever printed: the cursor of what comes next
+        #: characters printed so far: the cursor of the next one
         self.end = 0
-        #: everything before this cursor has been shown to someone
+        #: everything before this cursor has been shown
         self.seen = 0
-        #: everything before this cursor was thrown away on purpose
+        #: everything before this cursor was cleared on request
         self._cleared = 0
 
     @property
     def start(self) -> int:
-        """The oldest cursor that can still be read from."""
+        """The oldest cursor that can still be read."""
         return self._pieces[0].start if self._pieces else self.end
 
     def append(self, stream: str, text: str) -> None:
@@ -60,7 +60,7 @@ class OutputRing:
             text = text[skip:]
             size = len(text.encode("utf-8", "replace"))
         last = self._pieces[-1] if self._pieces else None
-        if last is not None and last.stream == stream and last.size + size <= _JOIN_BELOW:
+        if last is not None and last.stream == stream and last.size + size <= _MERGE_BELOW:
             last.text += text
             last.size += size
         else:
@@ -71,7 +71,7 @@ class OutputRing:
             self._bytes -= self._pieces.popleft().size
 
     def clear(self) -> None:
-        """Forget everything; cursors stay valid."""
+        """Drop everything; cursors stay valid."""
         self._pieces.clear()
         self._bytes = 0
         self.seen = self._cleared = self.end
@@ -84,14 +84,14 @@ class OutputRing:
         tail_lines: int | None = None,
         limit: int | None = None,
     ) -> Output:
-        """Return what was printed from cursor *since* on (default: all of it since `clear`).
+        """Return the output from cursor *since* on (default: everything since `clear`).
 
         *tail_lines* keeps only the last lines, *limit* only that many characters at the end;
-        what that leaves out is counted in `skipped`, what the ring lost in `dropped`.
+        `skipped` counts what those leave out, `dropped` what the ring has lost.
         """
-        wanted = max(0, min(self._cleared if since is None else since, self.end))
-        dropped = max(0, self.start - wanted)
-        begin = max(wanted, self.start)
+        start = max(0, min(self._cleared if since is None else since, self.end))
+        dropped = max(0, self.start - start)
+        begin = max(start, self.start)
         chunks: list[Chunk] = []
         for piece in self._pieces:
             if piece.end <= begin or (streams is not None and piece.stream not in streams):
@@ -105,14 +105,14 @@ class OutputRing:
         if tail_lines is not None:
             chunks, skipped = _tail(chunks, tail_lines)
             if skipped:
-                dropped = 0  # the lines that were asked for are all there
+                dropped = 0  # the requested lines are complete
         if limit is not None:
             chunks, more = _last(chunks, limit)
             skipped += more
-        return Output(tuple(chunks), dropped, wanted, self.end, skipped)
+        return Output(tuple(chunks), dropped, start, self.end, skipped)
 
     def take_new(self, limit: int | None = None) -> Output:
-        """Return what nobody was shown yet, and count it as shown."""
+        """Return the output that was not shown yet, and count it as shown."""
         new = self.read(self.seen, limit=limit)
         self.seen = self.end
         return new

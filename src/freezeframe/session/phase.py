@@ -1,10 +1,10 @@
-"""The phases of a session as one table. Pure.
+"""The phases of a session as one transition table. Pure.
 
     idle → initializing → configuring → running ⇄ stopped → terminated → idle
 
-`running` and `stopped` come from the debugger's events, never from our own assumption. An
-occurrence that the table does not have in a phase is an error that names both: it means that a
-backend reported something impossible, and hiding that would make later answers lies.
+`running` and `stopped` come from the debugger's events, never from an assumption. An event that
+the table does not allow in a phase is an error that names both: a backend has reported something
+impossible, and ignoring that would make later answers wrong.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ class Phase(StrEnum):
 
     @property
     def alive(self) -> bool:
-        """There is a debugger at work."""
+        """Whether a debugger is running."""
         return self not in (Phase.IDLE, Phase.TERMINATED)
 
 
-class Occurrence(StrEnum):
-    STARTED = "started"  # a debugger is being brought up
-    INITIALIZED = "initialized"  # it takes breakpoints now
+class PhaseEvent(StrEnum):
+    STARTED = "started"  # the debugger is being started
+    INITIALIZED = "initialized"  # the debugger accepts breakpoints
     CONFIGURED = "configured"  # the program runs
     STOPPED = "stopped"
     RESUMED = "resumed"
     ENDED = "ended"
-    CLEARED = "cleared"  # ready to be started again
+    CLEARED = "cleared"  # the session can be started again
 
 
-_ENDS = {(phase, Occurrence.ENDED): Phase.TERMINATED for phase in Phase if phase.alive}
+_ENDS = {(phase, PhaseEvent.ENDED): Phase.TERMINATED for phase in Phase if phase.alive}
 
-TABLE: dict[tuple[Phase, Occurrence], Phase] = {
-    (Phase.IDLE, Occurrence.STARTED): Phase.INITIALIZING,
-    (Phase.INITIALIZING, Occurrence.INITIALIZED): Phase.CONFIGURING,
-    (Phase.CONFIGURING, Occurrence.CONFIGURED): Phase.RUNNING,
+TRANSITIONS: dict[tuple[Phase, PhaseEvent], Phase] = {
+    (Phase.IDLE, PhaseEvent.STARTED): Phase.INITIALIZING,
+    (Phase.INITIALIZING, PhaseEvent.INITIALIZED): Phase.CONFIGURING,
+    (Phase.CONFIGURING, PhaseEvent.CONFIGURED): Phase.RUNNING,
     # A program can stop before the debugger has answered the last request of its start-up.
-    (Phase.CONFIGURING, Occurrence.STOPPED): Phase.STOPPED,
-    (Phase.STOPPED, Occurrence.CONFIGURED): Phase.STOPPED,
-    (Phase.RUNNING, Occurrence.STOPPED): Phase.STOPPED,
-    (Phase.RUNNING, Occurrence.RESUMED): Phase.RUNNING,
-    (Phase.CONFIGURING, Occurrence.RESUMED): Phase.CONFIGURING,
-    # A second thread stops while the first one stands.
-    (Phase.STOPPED, Occurrence.STOPPED): Phase.STOPPED,
-    (Phase.STOPPED, Occurrence.RESUMED): Phase.RUNNING,
-    (Phase.TERMINATED, Occurrence.CLEARED): Phase.IDLE,
+    (Phase.CONFIGURING, PhaseEvent.STOPPED): Phase.STOPPED,
+    (Phase.STOPPED, PhaseEvent.CONFIGURED): Phase.STOPPED,
+    (Phase.RUNNING, PhaseEvent.STOPPED): Phase.STOPPED,
+    (Phase.RUNNING, PhaseEvent.RESUMED): Phase.RUNNING,
+    (Phase.CONFIGURING, PhaseEvent.RESUMED): Phase.CONFIGURING,
+    # A second thread stops while the first one is stopped.
+    (Phase.STOPPED, PhaseEvent.STOPPED): Phase.STOPPED,
+    (Phase.STOPPED, PhaseEvent.RESUMED): Phase.RUNNING,
+    (Phase.TERMINATED, PhaseEvent.CLEARED): Phase.IDLE,
     **_ENDS,
 }
 
 
 class ImpossiblePhase(Exception):
-    """A debugger reported what cannot happen now. A bug in a backend."""
+    """A backend reported an event that is impossible in the current phase: a bug in the backend."""
 
 
-def advance(phase: Phase, occurrence: Occurrence) -> Phase:
-    """Return the phase that follows; raise ImpossiblePhase when the table has none."""
+def advance(phase: Phase, event: PhaseEvent) -> Phase:
+    """Return the next phase. Raises ImpossiblePhase when the table has none."""
     try:
-        return TABLE[phase, occurrence]
+        return TRANSITIONS[phase, event]
     except KeyError:
-        raise ImpossiblePhase(f"{occurrence.value!r} while {phase.value!r}") from None
+        raise ImpossiblePhase(f"{event.value!r} while {phase.value!r}") from None

@@ -1,8 +1,8 @@
-"""One debug session: joins backend, phase, breakpoints, output and children.
+"""One debug session: a backend with its phase, breakpoints, stops, output and children.
 
-Everything that happens reaches `_on_event`, in order; that is the one place where it can be
-recorded and broadcast. Commands that talk to the debugger take turns (`turn`); waiting for a
-stop holds no turn, so status, pause, output and stop always get through.
+Every backend event passes through `_on_event`, in order, and is recorded and broadcast there.
+Commands that talk to the debugger take turns (`exclusive`). Waiting for a stop does not hold the
+lock, so status, pause, output and stop always get through.
 """
 
 from __future__ import annotations
@@ -12,120 +12,126 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import (
     Backend,
+    BreakpointRequest,
     Configuration,
     Core,
     Feature,
     Launch,
     StepKind,
     Target,
-    WantedBreakpoint,
 )
+from freezeframe.backends.capabilities import implements, set_address_breakpoints
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, FreezeframeError, NotRunning, Unsupported
 from freezeframe.model.stops import ExceptionFilter, Exit, Frame, Thread, Watchpoint
 
-from . import refusals
-from .bell import Bell
-from .breakpoints import Bindings, Book, Wanted
-from .edits import Edits, judged
+from . import errors
+from .breakpoints import BoundBreakpoints, LogicalBreakpoint, LogicalBreakpoints
+from .broadcast import Broadcast
+from .edited_files import EditedFiles, with_edit_notes
+from .frame_snapshots import FrameSnapshots
 from .handles import Handles
 from .liveness import Liveness
-from .looking import look
-from .memory import FrameMemory
-from .moment import FIRST_FRAMES, FrameView, Moment
 from .output import OutputRing
-from .phase import Occurrence, Phase, advance
-from .release import release
-from .sources import Sources
+from .phase import Phase, PhaseEvent, advance
+from .source_cache import Sources
+from .stop_capture import capture_stop
+from .stop_state import FrameView, StopState
 
 log = logging.getLogger(__name__)
 
 MakeBackend = Callable[[], Backend]
-#: told of every event of a session, after the session has taken it in; must not wait
-Witness = Callable[["Session", events.Event], None]
+#: Called with every event of a session after the session has handled it; must not block.
+EventObserver = Callable[["Session", events.Event], None]
+
+
+async def dispose_backend(backend: Backend) -> None:
+    """Dispose of *backend*. Never raises: a failure is logged, so that the first error survives."""
+    try:
+        await backend.dispose()
+    except Exception:
+        log.exception("%s could not be disposed of", backend.tool)
 
 
 class Session:
-    """A program under a debugger, from start to end; it can be started again."""
+    """A program under a debugger, from start to exit. A session can be restarted."""
 
     def __init__(
         self,
         name: str,
         *,
-        book: Book,
+        breakpoints: LogicalBreakpoints,
         config: Config,
         sources: Sources,
         make_backend: MakeBackend,
         reason: str,
         parent: Session | None = None,
         on_change: Callable[[Session], None] = lambda session: None,
-        tell: Callable[[list[Wanted]], Awaitable[None]] | None = None,
+        apply_to_workspace: Callable[[list[LogicalBreakpoint]], Awaitable[None]] | None = None,
         filters: Callable[[], list[ExceptionFilter] | None] = lambda: None,
-        witness: Witness = lambda session, event: None,
+        observer: EventObserver = lambda session, event: None,
     ) -> None:
         self.name = name
         self.config = config
         self.sources = sources
-        #: why this debugger was taken
+        #: why this debugger was selected
         self.reason = reason
         self.parent = parent
         self.children: list[Session] = []
-        self.book = book
-        self.bindings = Bindings()
-        self.edits = Edits()
+        self.breakpoints = breakpoints
+        self.bound_breakpoints = BoundBreakpoints()
+        self.edited_files = EditedFiles()
         self.output = OutputRing(config.output.max_events, config.output.max_bytes)
-        self.bell = Bell()
+        self.changed = Broadcast()
         self.phase = Phase.IDLE
         self.target: Target | None = None
         self.backend: Backend | None = None
         self.pid: int | None = None
-        #: of a child: its own command line, where its debugger tells
+        #: of a child: its own command line, where its debugger reports it
         self.command: tuple[str, ...] = ()
         self.exit: Exit | None = None
         self.stop_number = 0
-        #: the stop the program stands at; None while it runs
-        self.moment: Moment | None = None
-        #: the last stop there was, for those who waited for it
-        self.last_moment: Moment | None = None
-        #: breakpoints of an operation such as `until`, gone at the next stop
-        self.private: list[Wanted] = []
+        #: None while the program runs
+        self.current_stop: StopState | None = None
+        #: the newest stop, kept after the program resumes, for callers that wait for it
+        self.last_stop: StopState | None = None
+        #: breakpoints of an operation such as `until`, removed at the next stop
+        self.internal_breakpoints: list[LogicalBreakpoint] = []
         self.watchpoints: dict[int, Watchpoint] = {}
-        self.created = time.time()
-        self.started = time.time()
+        self.created = self.started = time.time()
         self._make_backend = make_backend
         self._filters = filters
         self._on_change = on_change
-        self._witness = witness
-        #: tells every session that shares the breakpoints about changed ones
-        self.tell = tell or self.apply
+        self._observer = observer
+        #: applies changed breakpoints to every session of the workspace
+        self.apply_to_workspace = apply_to_workspace or self.apply
         self._lock = asyncio.Lock()
         self._generation = 0
-        #: ended for good: it must not start again
-        self.forgotten = False
-        #: of a root: why the daemon ended it without a command, a clause
+        #: ended for good: the session must not start again
+        self.disposed = False
+        #: of a root: a clause that says why the daemon ended the session without a command
         self.end_reason = ""
-        #: how often it was put an end to; whoever starts it looks whether that happened meanwhile
+        #: how often `end` was called: `start` compares it to detect an end in the meantime
         self._ends = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self.liveness = Liveness(self, self._on_event)
         self.thread_names: dict[int, str] = {}
-        #: ids of living threads, as far as the debugger tells
+        #: ids of live threads, as far as the debugger reports them
         self.threads: set[int] = set()
-        self.memory = FrameMemory()
+        self.frame_snapshots = FrameSnapshots()
         self._children_made = 0
-        #: the last step was out of a function: what is returned then is that function's
-        self.finishing = False
+        #: the stop where a step out of a function began: the value returned is that function's
+        self.step_out_origin: StopState | None = None
         #: of a root: the session of its tree that was reported last
-        self.speaker: Session | None = None
-        #: the command that set the program in motion last, as it was typed
-        self.led_by = ""
-        #: of a root: its stops, and those of its children, are kept
+        self.last_reported: Session | None = None
+        #: the last command that resumed the program, as typed
+        self.last_command = ""
+        #: of a root: its stops and those of its children are recorded
         self.recorded: bool = parent is None or parent.recorded
 
     # --- the tree
@@ -134,11 +140,11 @@ class Session:
     def root(self) -> Session:
         return self if self.parent is None else self.parent.root
 
-    def members(self) -> Iterator[Session]:
-        """Yield this session and every one below it."""
+    def tree(self) -> Iterator[Session]:
+        """Yield this session and all its descendants."""
         yield self
         for child in self.children:
-            yield from child.members()
+            yield from child.tree()
 
     @property
     def live(self) -> bool:
@@ -146,29 +152,29 @@ class Session:
 
     @property
     def launched(self) -> bool:
-        """The program was started here, not joined."""
+        """Whether the program was launched here, not attached to."""
         return isinstance(self.target, Launch)
 
     @property
-    def tree_live(self) -> bool:
-        return any(member.live for member in self.members())
+    def any_live(self) -> bool:
+        return any(member.live for member in self.tree())
 
     def focus(self) -> Session:
-        """Return the session of the tree that a command without a name speaks to.
+        """Return the session of the tree that a command without a session name applies to.
 
-        That is the one that was reported last while it stands still, else this one unless it has
-        nothing to show and another one does.
+        That is the one reported last while it is stopped, then this one if it is stopped, then
+        the earliest stopped one, then a live one.
         """
-        stopped = [m for m in self.members() if m.phase is Phase.STOPPED and m.moment]
-        if (speaker := self.root.speaker) in stopped and speaker is not None:
-            return speaker
+        stopped = [m for m in self.tree() if m.phase is Phase.STOPPED and m.current_stop]
+        if (reported := self.root.last_reported) in stopped and reported is not None:
+            return reported
         if self.phase is Phase.STOPPED:
             return self
         if stopped:
-            return min(stopped, key=lambda m: m.moment.event_order if m.moment else 0)
+            return min(stopped, key=lambda m: m.current_stop.event_order if m.current_stop else 0)
         if self.live:
             return self
-        return next((m for m in self.members() if m.live), self)
+        return next((m for m in self.tree() if m.live), self)
 
     @property
     def _ended_by_itself(self) -> bool:
@@ -177,62 +183,62 @@ class Session:
     # --- guards
 
     @contextlib.asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Hold the debugger for one command; others wait their turn."""
+    async def exclusive(self) -> AsyncIterator[None]:
+        """Lock the debugger for one command; other commands wait."""
         async with self._lock:
             yield
 
     def require_backend(self) -> Backend:
         if self.backend is None or not self.live:
-            raise refusals.ended(self)
+            raise errors.ended(self)
         return self.backend
 
-    async def require_stopped(self, *, to_resume: bool = False) -> Moment:
-        """Return the current stop, its first look complete. Raises NotStopped or NotRunning."""
+    async def require_stopped(self, *, to_resume: bool = False) -> StopState:
+        """Return the current stop once it is captured. Raises NotStopped or NotRunning."""
         while True:
-            moment = self.moment
-            if moment is None or self.phase is not Phase.STOPPED:
+            stop = self.current_stop
+            if stop is None or self.phase is not Phase.STOPPED:
                 if to_resume and self.phase is Phase.RUNNING:
-                    raise refusals.runs_already()
-                raise refusals.not_stopped(self)
-            await asyncio.shield(moment.ready)
+                    raise errors.already_running()
+                raise errors.not_stopped(self)
+            await asyncio.shield(stop.ready)
             if to_resume and isinstance(self.target, Core):
-                raise refusals.dead()
-            if moment is self.moment:
-                return moment
+                raise errors.core_file()
+            if stop is self.current_stop:
+                return stop
 
     def require(self, feature: Feature) -> Backend:
         """Return the backend. Raises Unsupported when it lacks *feature*."""
         backend = self.require_backend()
         if self.phase is Phase.INITIALIZING:
-            raise refusals.starting()  # it has not said yet what it can do
-        if feature not in backend.features:
-            raise refusals.lacking(self.target, backend, feature)
+            raise errors.starting()  # its capabilities are not known yet
+        if feature not in backend.features or not implements(backend, feature):
+            raise errors.unsupported(self.target, backend, feature)
         return backend
 
-    # --- life
+    # --- lifecycle
 
     async def start(self, target: Target) -> None:
-        """Start or join the program. Returns when it runs (or has already stopped or ended)."""
-        if self.forgotten:
-            raise refusals.ended_early(self)
-        self._advance(Occurrence.STARTED)
+        """Launch or attach to the program. Returns once it runs (or has stopped or exited)."""
+        if self.disposed:
+            raise errors.ended_early(self)
+        self._advance(PhaseEvent.STARTED)
         ends = self._ends
-        self._generation += 1
-        generation = self._generation
+        generation = self._generation = self._generation + 1
         self.target = target
-        self.exit = None
-        self.pid = None
-        self.moment = self.last_moment = None
+        self.exit = self.pid = None
+        self.current_stop = self.last_stop = None
         self.started = time.time()
-        self.bindings = Bindings()
-        self.private.clear()
+        self.bound_breakpoints = BoundBreakpoints()
+        self.internal_breakpoints.clear()
         self.thread_names.clear()
         self.threads.clear()
-        self.memory.clear()
+        self.frame_snapshots.clear()
         backend = self.backend = self._make_backend()
-        given = self.book.enabled()
-        configuration = Configuration(self.edits.begin(self.book, self.sources), self._filters())
+        requested = self.breakpoints.enabled()
+        configuration = Configuration(
+            self.edited_files.begin(self.breakpoints, self.sources), self._filters()
+        )
 
         def sink(event: events.Event) -> None:
             if generation == self._generation:
@@ -241,25 +247,27 @@ class Session:
         try:
             bound = await backend.start(target, configuration, sink)
         except BaseException as error:
-            await release(backend)
+            await dispose_backend(backend)
             if self.live and generation == self._generation:
-                words = error.message if isinstance(error, FreezeframeError) else str(error)
-                self._on_event(events.Ended(Exit(how="lost", reason=words or type(error).__name__)))
+                reason = error.message if isinstance(error, FreezeframeError) else str(error)
+                self._on_event(
+                    events.ExitedEvent(Exit(how="lost", reason=reason or type(error).__name__))
+                )
             if ends != self._ends and isinstance(error, FreezeframeError):
-                raise refusals.ended_early(self) from None
+                raise errors.ended_early(self) from None
             raise
-        self.bindings.update(bound)
+        self.bound_breakpoints.update(bound)
         if self.phase is Phase.INITIALIZING:
-            self._advance(Occurrence.INITIALIZED)
+            self._advance(PhaseEvent.INITIALIZED)
         if self.phase in (Phase.CONFIGURING, Phase.STOPPED):
-            self._advance(Occurrence.CONFIGURED)
+            self._advance(PhaseEvent.CONFIGURED)
         self._changed()
-        if self.live and [w.id for w in self.book.enabled()] != [w.id for w in given]:
-            # Someone changed the breakpoints while the debugger was being configured.
-            await self.apply(list(self.book))
+        if self.live and [r.id for r in self.breakpoints.enabled()] != [r.id for r in requested]:
+            # A command changed the breakpoints while the debugger was being configured.
+            await self.apply(list(self.breakpoints))
 
     async def restart(self) -> None:
-        """End the program if it lives and start it again, as it was started."""
+        """End the program if it is alive and launch it again with the same target."""
         target = self.target
         if target is None:
             raise NotRunning("nothing was started here.", next="dbg start PROGRAM")
@@ -271,62 +279,62 @@ class Session:
         ends = self._ends
         await self.end()
         if self._ends != ends + 1:
-            raise refusals.ended_early(self)  # that was someone else
+            raise errors.ended_early(self)  # another command ended it
         self.children.clear()
         self._children_made = 0
-        self.phase = advance(self.phase, Occurrence.CLEARED)
+        self.phase = advance(self.phase, PhaseEvent.CLEARED)
         await self.start(target)
 
     async def end(self, *, for_good: bool = False) -> None:
         """End the program, its children and its debugger. Bounded; never raises.
 
-        *for_good*: it cannot be started again, not even by a `restart` that is under way.
+        With *for_good* the session cannot be started again, not even by a `restart` in progress.
         """
-        self.forgotten = self.forgotten or for_good
+        self.disposed = self.disposed or for_good
         self._ends += 1
         for child in list(self.children):
             await child.end()
-        left = self.parent is None and (self.exit is None or self.exit.how != "detached")
+        owned = self.parent is None and (self.exit is None or self.exit.how != "detached")
         backend, generation = self.backend, self._generation
-        if backend is not None and (self.live or left):
+        if backend is not None and (self.live or owned):
             try:
                 await backend.terminate()
             except DebuggerError as error:
                 log.info("%s: terminate: %s", self.name, error)
             if self.live and generation == self._generation:
-                self._on_event(events.Ended(Exit(how="killed")))
+                self._on_event(events.ExitedEvent(Exit(how="killed")))
         if backend is not None:
-            await release(backend)
+            await dispose_backend(backend)
 
     async def detach(self) -> None:
-        """Leave the program and its children running without a debugger."""
+        """Detach from the program and its children and leave them running."""
         for child in list(self.children):
             if child.live:
                 await child.detach()
         backend = self.require(Feature.DETACH)
         await backend.detach()
         if self.live:
-            self._on_event(events.Ended(Exit(how="detached")))
+            self._on_event(events.ExitedEvent(Exit(how="detached")))
 
     async def dispose(self) -> None:
-        """Let go of everything. Never raises."""
+        """End the session for good and cancel its tasks. Never raises."""
         await self.end(for_good=True)
         for task in list(self._tasks):
             task.cancel()
 
-    # --- what happens
+    # --- events
 
     def _on_event(self, event: events.Event) -> None:
         if self.phase is Phase.TERMINATED:
             late_child = isinstance(event, events.ChildStarted) and self._ended_by_itself
-            if not late_child and not isinstance(event, events.Printed):
+            if not late_child and not isinstance(event, events.OutputEvent):
                 return
         match event:
-            case events.Printed(stream, text):
+            case events.OutputEvent(stream, text):
                 self.output.append(stream, text)
-                self.bell.ring()
+                self.changed.notify_all()
             case events.Initialized():
-                self._advance(Occurrence.INITIALIZED)
+                self._advance(PhaseEvent.INITIALIZED)
             case events.Stopped():
                 self._stopped(event)
             case events.Continued():
@@ -335,60 +343,60 @@ class Session:
             case events.ProcessStarted(pid):
                 self.pid = pid if pid is not None else self.pid
                 self.command = event.command or self.command
-                self.liveness.follow(self.pid)
+                self.liveness.watch(self.pid)
                 self._changed()
             case events.ThreadChanged(thread, alive):
                 (self.threads.add if alive else self.threads.discard)(thread)
-            case events.BreakpointMoved(bound):
-                self.bindings.update([bound])
+            case events.BreakpointChanged(bound):
+                self.bound_breakpoints.update([bound])
             case events.ChildStarted():
                 self._adopt(event)
-            case events.Ended(exit):
-                event = events.Ended(self.liveness.truth(exit))
+            case events.ExitedEvent(exit):
+                event = events.ExitedEvent(self.liveness.correct_exit(exit))
                 self._end(event.exit)
             case events.CapabilitiesChanged():
                 pass
-        self._witness(self, event)
+        self._observer(self, event)
 
-    def _advance(self, occurrence: Occurrence) -> None:
-        self.phase = advance(self.phase, occurrence)
+    def _advance(self, event: PhaseEvent) -> None:
+        self.phase = advance(self.phase, event)
         self._changed()
 
     def _changed(self) -> None:
         root = self.root
-        self.bell.ring()
+        self.changed.notify_all()
         if root is not self:
-            root.bell.ring()
+            root.changed.notify_all()
         self._on_change(self)
 
     def _stopped(self, event: events.Stopped) -> None:
         assert self.backend is not None
-        self._advance(Occurrence.STOPPED)
+        self._advance(PhaseEvent.STOPPED)
         self.stop_number += 1
         thread = Thread(event.thread if event.thread is not None else -1, "", current=True)
-        moment = Moment(self.stop_number, event, self.backend, thread, Handles(self.stop_number))
-        moment.event_order = time.monotonic()
-        self.moment = self.last_moment = moment
-        # Where it stands is known when it was looked at.
-        moment.ready.add_done_callback(lambda ready: self._on_change(self))
-        self._spawn(look(self, moment))
+        stop = StopState(self.stop_number, event, self.backend, thread, Handles(self.stop_number))
+        stop.event_order = time.monotonic()
+        self.current_stop = self.last_stop = stop
+        # The location is known once the stop is captured.
+        stop.ready.add_done_callback(lambda ready: self._on_change(self))
+        self._spawn(capture_stop(self, stop))
         self._changed()
 
     def _resumed(self) -> None:
-        self._advance(Occurrence.RESUMED)
-        self.moment = None
+        self._advance(PhaseEvent.RESUMED)
+        self.current_stop = None
 
     def _end(self, exit: Exit) -> None:
-        self._advance(Occurrence.ENDED)
+        self._advance(PhaseEvent.ENDED)
         if (why := self.root.end_reason) and exit.how in ("killed", "lost"):
             exit = Exit(exit.code, exit.signal, "killed", f"the daemon ended because {why}")
         self.exit = exit
-        self.liveness.leave()
-        if self.moment is not None and not self.moment.ready.done():
-            self.moment.trouble = "the program ended"
-        self.moment = None
+        self.liveness.close()
+        if self.current_stop is not None and not self.current_stop.ready.done():
+            self.current_stop.error = "the program ended"
+        self.current_stop = None
         if self.backend is not None:
-            self._spawn(release(self.backend))
+            self._spawn(dispose_backend(self.backend))
         self._changed()
 
     def _adopt(self, event: events.ChildStarted) -> None:
@@ -396,16 +404,16 @@ class Session:
         root._children_made += 1
         child = Session(
             f"{root.name}/{root._children_made}",
-            book=self.book,
+            breakpoints=self.breakpoints,
             config=self.config,
             sources=self.sources,
             make_backend=lambda: event.backend,
             reason="follows its parent",
             parent=self,
             on_change=self._on_change,
-            tell=self.tell,
+            apply_to_workspace=self.apply_to_workspace,
             filters=self._filters,
-            witness=self._witness,
+            observer=self._observer,
         )
         child.pid = event.pid
         self.children.append(child)
@@ -415,7 +423,7 @@ class Session:
         try:
             await child.start(target)
         except FreezeframeError as error:
-            # A child that ends before it was configured is no failure of the program.
+            # A child that exits before it is configured is not a failure of the program.
             log.info("child %s: %s", child.name, error)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -430,71 +438,63 @@ class Session:
 
     # --- breakpoints
 
-    async def apply(self, changed: Iterable[Wanted]) -> None:
-        """Tell the debugger about *changed* breakpoints: added, altered or removed ones."""
+    async def apply(self, changed: Iterable[LogicalBreakpoint]) -> None:
+        """Send *changed* breakpoints (added, altered or removed) to the debugger."""
         if self.backend is None or self.phase not in (Phase.RUNNING, Phase.STOPPED):
             return
         changed = list(changed)
-        present = {w.id for w in self.book} | {w.id for w in self.private}
-        self.bindings.forget(w.id for w in changed if w.id not in present)
+        present = {w.id for w in self.breakpoints} | {w.id for w in self.internal_breakpoints}
+        self.bound_breakpoints.forget(w.id for w in changed if w.id not in present)
         for path in {w.location.file for w in changed if w.location.file is not None}:
             bound = await self.backend.set_breakpoints(path, self._for_file(path))
-            self.bindings.update(judged(bound, path, self.started))
+            self.bound_breakpoints.update(with_edit_notes(bound, path, self.started))
+        internal = [w.to_request() for w in self.internal_breakpoints]
         if any(w.location.function is not None for w in changed):
-            passing = [w.to_set() for w in self.private if w.location.function is not None]
-            functions = self.book.for_functions() + passing
-            self.bindings.update(await self.backend.set_function_breakpoints(functions))
+            functions = self.breakpoints.for_functions()
+            functions += [each for each in internal if each.location.function is not None]
+            self.bound_breakpoints.update(await self.backend.set_function_breakpoints(functions))
         if any(w.location.address is not None for w in changed):
-            addresses = self.book.for_addresses() + [
-                w.to_set() for w in self.private if w.location.address is not None
-            ]
-            self.bindings.update(await self.backend.set_address_breakpoints(addresses))
+            addresses = self.breakpoints.for_addresses()
+            addresses += [each for each in internal if each.location.address is not None]
+            self.bound_breakpoints.update(await set_address_breakpoints(self.backend, addresses))
 
-    def _for_file(self, path: str) -> list[WantedBreakpoint]:
-        passing = [w.to_set() for w in self.private if w.location.file == path]
-        return self.edits.placed(self.book.for_file(path) + passing)
+    def _for_file(self, path: str) -> list[BreakpointRequest]:
+        internal = [w.to_request() for w in self.internal_breakpoints if w.location.file == path]
+        return self.edited_files.relocate(self.breakpoints.for_file(path) + internal)
 
     # --- execution
 
     async def resume(self, *, only: bool = False) -> None:
-        """Let the program run on from its stop."""
-        moment = await self.require_stopped()
+        """Resume the program from its current stop."""
+        stop = await self.require_stopped()
         backend = self.require_backend()
-        self.finishing = False
-        await self.go(backend.resume(moment.thread.id, only=only), moment)
+        self.step_out_origin = None
+        await self.send_resume(backend.resume(stop.thread.id, only=only), stop)
 
     async def step(self, kind: StepKind, *, instruction: bool = False) -> None:
-        moment = await self.require_stopped()
+        stop = await self.require_stopped()
         backend = self.require_backend()
-        self.finishing = kind is StepKind.OUT
-        await self.go(backend.step(kind, moment.thread.id, instruction=instruction), moment)
+        self.step_out_origin = stop if kind is StepKind.OUT else None
+        await self.send_resume(backend.step(kind, stop.thread.id, instruction=instruction), stop)
 
-    async def go(self, request: Coroutine[Any, Any, None], moment: Moment) -> None:
-        """Send a resuming request; the debugger's `continued` may come with it or not at all."""
+    async def send_resume(self, request: Coroutine[Any, Any, None], stop: StopState) -> None:
+        """Send a resuming request. The debugger may or may not report `continued` for it."""
         await request
-        if self.moment is moment and self.phase is Phase.STOPPED:
+        if self.current_stop is stop and self.phase is Phase.STOPPED:
             self._on_event(events.Continued())
 
     async def select(self, index: int) -> FrameView:
-        """Make a frame the current one and look at it."""
-        moment = await self.require_stopped()
-        view = await moment.look(index)
-        moment.selected = index
-        moment.view = view
+        """Select a frame and read its variables."""
+        stop = await self.require_stopped()
+        view = await stop.read_frame(index)
+        stop.selected = index
+        stop.view = view
         return view
 
     async def select_thread(self, thread: int) -> Frame | None:
-        """Make a thread the current one at this stop."""
-        moment = await self.require_stopped()
-        known = {t.id: t for t in await moment.backend.threads()}
-        chosen = known[thread]
-        other = Moment(moment.number, moment.event, moment.backend, chosen, moment.handles)
-        other.event_order = moment.event_order
-        other.reported = True
-        other.ready.set_result(None)
-        frames = await other.frames(FIRST_FRAMES)
-        other.thread = replace(chosen, frame=frames[0] if frames else None, current=True)
-        if frames:
-            other.view = await other.look(0)
-        self.moment = self.last_moment = other
+        """Select a thread at the current stop; return its innermost frame."""
+        stop = await self.require_stopped()
+        threads = {each.id: each for each in await stop.backend.threads()}
+        other, frames = await stop.for_thread(threads[thread])
+        self.current_stop = self.last_stop = other
         return frames[0] if frames else None

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.aio import on_loop
+from backends.async_tests import on_loop
 from freezeframe.backends.builds import go
-from freezeframe.backends.builds.recipe import Recipe, Wish
-from freezeframe.backends.transport.run import Ran
+from freezeframe.backends.builds.build_plan import BuildPlan, BuildRequest
+from freezeframe.backends.transport.run_command import CommandResult
 from freezeframe.errors import NotFound
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="apt-get install golang-go")
@@ -26,9 +26,9 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-async def plan(path: Path, *, tests: bool = False) -> Recipe:
+async def plan(path: Path, *, tests: bool = False) -> BuildPlan:
     cwd = str(path.parent if path.is_dir() else path.parent.parent)
-    recipe = await TOOLCHAIN.plan(Wish(str(path), tests=tests, env=os.environ, cwd=cwd))
+    recipe = await TOOLCHAIN.plan(BuildRequest(str(path), tests=tests, env=os.environ, cwd=cwd))
     assert recipe is not None
     return recipe
 
@@ -62,7 +62,7 @@ async def test_a_file_of_a_package_means_the_package(tmp_path):
 
 
 @on_loop
-async def test_a_file_that_stands_alone_is_built_alone(tmp_path):
+async def test_a_file_outside_its_package_is_built_alone(tmp_path):
     one = write(tmp_path / "one.go", MAIN)
     write(tmp_path / "two.go", MAIN)
     ignored = write(tmp_path / "gen" / "gen.go", f"//go:build ignore\n\n{MAIN}")
@@ -91,7 +91,7 @@ async def test_tests_run_in_their_package_s_folder(tmp_path):
 
 
 @on_loop
-async def test_a_library_is_no_program_and_its_tests_are_named(tmp_path):
+async def test_a_library_is_not_a_program_and_its_tests_are_suggested(tmp_path):
     write(tmp_path / "cart" / "cart.go", "package cart\n")
     write(tmp_path / "cart" / "cart_test.go", "package cart\n")
 
@@ -102,19 +102,19 @@ async def test_a_library_is_no_program_and_its_tests_are_named(tmp_path):
     assert failure.value.next == "dbg start go test ./cart"
 
 
-def test_the_compiler_s_errors_are_read_by_place():
+def test_the_compiler_s_errors_have_locations():
     said = "# example.com/app\n./main.go:5:2: undefined: x\nmain.go:9: bad\ntoo many errors\n"
 
-    first, second = go.read_errors(Ran(1, "", said, 0.1))
+    first, second = go.read_errors(CommandResult(1, "", said, 0.1))
 
     assert (first.file, first.line, first.column, first.text) == ("main.go", 5, 2, "undefined: x")
     assert (second.file, second.line, second.column) == ("main.go", 9, None)
 
 
-def test_what_the_tool_itself_says_is_read_too():
+def test_errors_of_the_go_command_are_read_too():
     said = "go: downloading a v1\ngo: cannot find main module, but -modfile was set.\n"
 
-    [only] = go.read_errors(Ran(1, "", said, 0.1))
+    [only] = go.read_errors(CommandResult(1, "", said, 0.1))
 
     assert only.text.startswith("cannot find main module")
     assert only.file is None

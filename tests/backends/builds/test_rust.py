@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.aio import on_loop
-from freezeframe.backends.builds import make, rust
-from freezeframe.backends.builds.recipe import Recipe, Wish
-from freezeframe.backends.transport.run import run
+from backends.async_tests import on_loop
+from freezeframe.backends.builds import build_cache, rust
+from freezeframe.backends.builds.build_plan import BuildPlan, BuildRequest
+from freezeframe.backends.transport.run_command import run
 from freezeframe.errors import BuildFailed, NotFound
 
 pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason="apt-get install cargo")
@@ -35,15 +35,15 @@ def ends_with(code: int) -> str:
     return f"fn main() {{ std::process::exit({code}); }}\n"
 
 
-async def plan(path: Path, *, tests: bool = False) -> Recipe:
+async def plan(path: Path, *, tests: bool = False) -> BuildPlan:
     cwd = str(path.parent)
-    recipe = await TOOLCHAIN.plan(Wish(str(path), tests=tests, env=os.environ, cwd=cwd))
+    recipe = await TOOLCHAIN.plan(BuildRequest(str(path), tests=tests, env=os.environ, cwd=cwd))
     assert recipe is not None
     return recipe
 
 
-async def status_of(recipe: Recipe) -> int:
-    built = await make.make(recipe, env=os.environ, cwd="/", timeout_s=60)
+async def status_of(recipe: BuildPlan) -> int:
+    built = await build_cache.make(recipe, env=os.environ, cwd="/", timeout_s=60)
     return (await run([built.program], cwd="/", env={}, timeout_s=10)).status
 
 
@@ -89,13 +89,13 @@ async def test_the_tests_of_a_library_are_built(tmp_path):
 
 
 @on_loop
-async def test_errors_of_a_package_are_told_by_place(tmp_path):
+async def test_errors_of_a_package_have_locations(tmp_path):
     write(tmp_path / "shop" / "Cargo.toml", MANIFEST)
     write(tmp_path / "shop" / "src" / "main.rs", "fn main() {\n    missing();\n}\n")
     recipe = await plan(tmp_path / "shop")
 
     with pytest.raises(BuildFailed) as failure:
-        await make.make(recipe, env=os.environ, cwd=str(tmp_path), timeout_s=60)
+        await build_cache.make(recipe, env=os.environ, cwd=str(tmp_path), timeout_s=60)
 
     assert "shop/src/main.rs:2:5: cannot find function `missing`" in failure.value.message
 

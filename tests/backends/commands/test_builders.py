@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
-from backends.aio import on_loop
-from freezeframe.backends.transport.run import run
+from backends.async_tests import on_loop
+from freezeframe.backends.transport.run_command import run
 from freezeframe.errors import NotFound, UsageError
 
 from .test_resolve import found, write
@@ -41,7 +42,7 @@ async def test_make_runs_what_comes_before_its_program(tmp_path):
 
 
 @on_loop
-async def test_of_ctests_tests_the_one_that_fails_is_taken(tmp_path):
+async def test_the_failing_ctest_test_is_chosen(tmp_path):
     need("ctest")
     write(
         tmp_path / "CTestTestfile.cmake",
@@ -58,7 +59,7 @@ async def test_of_ctests_tests_the_one_that_fails_is_taken(tmp_path):
 
 
 @on_loop
-async def test_rake_is_asked_which_ruby_it_would_start(tmp_path):
+async def test_rake_is_run_to_see_which_ruby_it_would_start(tmp_path):
     need("rake")
     write(
         tmp_path / "Rakefile",
@@ -77,7 +78,7 @@ async def test_rake_is_asked_which_ruby_it_would_start(tmp_path):
 
 
 @on_loop
-async def test_options_of_runtimes_are_told_from_their_programs(tmp_path):
+async def test_options_of_runtimes_are_separated_from_their_programs(tmp_path):
     for name in ("a.rb", "a.php", "a.pl", "a.jar", "A.java"):
         write(tmp_path / name, "")
 
@@ -140,10 +141,27 @@ async def test_prove_is_read_as_the_perl_that_runs_a_test(tmp_path):
 
 
 @on_loop
-async def test_gradle_is_refused_with_what_was_typed(tmp_path):
+async def test_gradle_is_run_with_a_script_that_starts_tests_with_the_agent(tmp_path):
     write(tmp_path / "gradlew", "#!/bin/sh\n", executable=True)
+    jar = write(tmp_path / "gradle" / "wrapper" / "gradle-wrapper.jar", "")
 
-    with pytest.raises(UsageError) as refused:
+    program = (await found(tmp_path, "./gradlew test --tests Cart --debug-jvm")).program
+
+    assert program.program == "org.gradle.wrapper.GradleWrapperMain"
+    assert program.env["CLASSPATH"] == str(jar)
+    *words, option, script, agent = program.args
+    assert words == ["test", "--tests", "Cart", "--no-daemon"]
+    assert (option, agent) == ("--init-script", "-Dfreezeframe.agent=")
+    assert Path(script).is_file()
+
+
+@on_loop
+async def test_a_gradle_without_its_launcher_is_refused_with_what_was_typed(tmp_path):
+    write(tmp_path / "gradlew", "#!/bin/sh\n", executable=True)
+    with pytest.raises(UsageError, match="alone runs no program"):
+        await found(tmp_path, "./gradlew --offline")
+
+    with pytest.raises(NotFound) as refused:
         await found(tmp_path, "./gradlew test --tests Cart")
 
     assert refused.value.next is not None

@@ -1,4 +1,4 @@
-"""Commands of cargo and go: every word is theirs or the program's, none is lost."""
+"""Commands of cargo and go: every word goes to the tool or to the program."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from backends.aio import on_loop
+from backends.async_tests import on_loop
 from freezeframe.backends.commands import cargo, go
-from freezeframe.backends.transport.run import run
+from freezeframe.backends.transport.run_command import run
 from freezeframe.errors import UsageError
 
 from .test_resolve import Tools, found, write
@@ -33,7 +33,7 @@ def need(command: str) -> None:
         ("-ldflags=-s . x", ("-ldflags=-s",), (), (".",), ("x",)),
     ],
 )
-def test_words_of_go_run_are_sorted(line, build, test, packages, args):
+def test_arguments_of_go_run_are_classified(line, build, test, packages, args):
     got = go.read(tuple(line.split()), tests=False)
     assert (got.build, got.test, got.packages, got.args) == (build, test, packages, args)
 
@@ -47,13 +47,13 @@ def test_words_of_go_run_are_sorted(line, build, test, packages, args):
         ("-race -json -timeout 3s", ("-race",), (), (), ()),
     ],
 )
-def test_words_of_go_test_are_sorted(line, build, test, packages, args):
+def test_arguments_of_go_test_are_classified(line, build, test, packages, args):
     got = go.read(tuple(line.split()), tests=True)
     assert (got.build, got.test, got.packages, got.args) == (build, test, packages, args)
 
 
 @on_loop
-async def test_of_several_packages_the_one_that_fails_is_taken(tmp_path):
+async def test_the_failing_one_of_several_packages_is_chosen(tmp_path):
     need("go")
     write(tmp_path / "go.mod", "module x\ngo 1.20\n")
     passes = 'import "testing"\nfunc TestA(t *testing.T) {}\n'
@@ -78,13 +78,13 @@ async def test_of_several_packages_the_one_that_fails_is_taken(tmp_path):
         ("test NAME -pshop -- --nocapture", ("-pshop",), ("NAME", "--nocapture")),
     ],
 )
-def test_words_of_cargo_are_sorted(line, own, args):
-    _, verb, words = cargo._verb(("cargo", *line.split()))
-    assert cargo._split(words, plain_is_argument=verb == "run") == (own, args)
+def test_arguments_of_cargo_are_classified(line, own, args):
+    _, verb, rest = cargo._verb(("cargo", *line.split()))
+    assert cargo._split(rest, plain_is_argument=verb == "run") == (own, args)
 
 
 @on_loop
-async def test_cargo_builds_in_the_projects_own_place_and_debugs_the_test_that_fails(tmp_path):
+async def test_cargo_builds_in_the_project_and_debugs_the_failing_test(tmp_path):
     need("cargo")
     write(
         tmp_path / "Cargo.toml", '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n'
@@ -95,10 +95,12 @@ async def test_cargo_builds_in_the_projects_own_place_and_debugs_the_test_that_f
 
     everything = (await found(tmp_path, "cargo test --offline")).program
     one = (await found(tmp_path, "cargo test --offline unit -- --nocapture")).program
+    nothing = (await found(tmp_path, "cargo test --offline nosuch")).program
     program = (await found(tmp_path, "cargo run --offline -q a -- b")).program
 
     assert everything.name == "it-tests"
     assert "the others: cargo test" in everything.remarks[0]
+    assert "has a test that matches `nosuch`" in nothing.remarks[0]
     assert (one.name, one.args) == ("shop-tests", ("unit", "--nocapture"))
     assert program.args == ("a", "--", "b")
     for each in (everything, one, program):

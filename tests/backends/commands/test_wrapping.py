@@ -1,4 +1,4 @@
-"""Commands that stand before another one, or run several: what is debugged then."""
+"""Commands that prefix another one, or run several: which one is debugged."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.aio import on_loop
-from freezeframe.backends.commands.line import CommandLine, Resolved
+from backends.async_tests import on_loop
+from freezeframe.backends.commands.command_line import CommandLine, Resolved
 from freezeframe.backends.commands.resolve import resolve
 from freezeframe.errors import BuildFailed, NotFound, UsageError
 
@@ -36,7 +36,7 @@ async def found(cwd: Path, line: str, **env: str) -> Resolved:
     ],
 )
 @on_loop
-async def test_what_stands_before_a_command_is_taken_off(tmp_path, line):
+async def test_prefix_commands_are_removed(tmp_path, line):
     app = write(tmp_path / "app.py", "")
 
     got = await found(tmp_path, line)
@@ -46,7 +46,7 @@ async def test_what_stands_before_a_command_is_taken_off(tmp_path, line):
 
 
 @on_loop
-async def test_only_root_debugs_behind_sudo(tmp_path, monkeypatch):
+async def test_only_root_debugs_with_sudo(tmp_path, monkeypatch):
     app = write(tmp_path / "app.py", "")
 
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -62,20 +62,21 @@ async def test_only_root_debugs_behind_sudo(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("line", "probe"),
+    ("line", "agent"),
     [
-        ("bash -c 'for f in *.py; do python $f; done'", "follow_probe.py"),
-        ("sh loop.sh a b", "follow_probe.py"),
-        ("./loop.sh a b", "follow_probe.py"),
-        ("xargs -n 1 python app.py", "follow_probe.py"),
-        ("python -O -c 'import app'", "follow_probe.py"),
-        ("node -e 'require(\"./x\")'", "follow_probe.cjs"),
-        ("sh -c 'node x.js | cat'", "follow_probe.cjs"),
+        ("bash -c 'for f in *.py; do python $f; done'", "follow_agent.py"),
+        ("sh loop.sh a b", "follow_agent.py"),
+        ("./loop.sh a b", "follow_agent.py"),
+        ("xargs -n 1 python app.py", "follow_agent.py"),
+        ("python -O -c 'import app'", "follow_agent.py"),
+        ("node -e 'require(\"./x\")'", "follow_agent.cjs"),
+        ("sh -c 'node x.js | cat'", "follow_agent.cjs"),
+        ("sh -c 'python app.py; echo done'", "follow_agent.py"),
     ],
 )
 @on_loop
 async def test_what_only_a_shell_can_run_is_run_and_its_children_are_followed(
-    tmp_path, line, probe
+    tmp_path, line, agent
 ):
     write(
         tmp_path / "loop.sh", '#!/bin/sh\nfor f in "$@"; do python app.py $f; done', executable=True
@@ -83,7 +84,7 @@ async def test_what_only_a_shell_can_run_is_run_and_its_children_are_followed(
 
     got = (await found(tmp_path, line)).program
 
-    assert os.path.basename(got.program) == probe
+    assert os.path.basename(got.program) == agent
     command, *words = shlex.split(line)
     if os.path.basename(got.args[0]) != "loop.sh":
         assert (os.path.basename(got.args[0]), list(got.args[1:])) == (command, words)
@@ -92,13 +93,13 @@ async def test_what_only_a_shell_can_run_is_run_and_its_children_are_followed(
 
 
 @on_loop
-async def test_a_shell_in_which_no_program_is_known_is_refused(tmp_path):
+async def test_a_shell_line_without_a_known_program_is_refused(tmp_path):
     with pytest.raises(UsageError, match="only a shell"):
         await found(tmp_path, "sh -c 'ls | wc -l'")
 
 
 @on_loop
-async def test_of_commands_in_a_row_the_one_that_fails_is_debugged(tmp_path):
+async def test_the_failing_one_of_several_commands_is_debugged(tmp_path):
     write(tmp_path / "bad.js", "process.exit(3)")
     write(tmp_path / "good.js", "")
     write(
@@ -125,7 +126,7 @@ async def test_of_commands_in_a_row_the_one_that_fails_is_debugged(tmp_path):
 
 
 @on_loop
-async def test_of_a_makefile_s_commands_the_one_that_fails_is_debugged(tmp_path):
+async def test_the_failing_command_of_a_makefile_is_debugged(tmp_path):
     bad = write(tmp_path / "bad.py", "raise SystemExit(3)")
     write(tmp_path / "good.py", "")
     write(tmp_path / "Makefile", "test:\n\tpython bad.py\n\tpython good.py\n")
@@ -138,7 +139,7 @@ async def test_of_a_makefile_s_commands_the_one_that_fails_is_debugged(tmp_path)
     looped = await found(tmp_path / "all", "make test")
 
     assert got.program.program == bad
-    assert os.path.basename(looped.program.program) == "follow_probe.py"
+    assert os.path.basename(looped.program.program) == "follow_agent.py"
 
 
 #: what `just` answers to `--dry-run` and `--command`, as version 1.40 does
@@ -152,7 +153,7 @@ esac
 
 
 @on_loop
-async def test_a_recipe_of_just_is_run_in_the_environment_that_just_gives(tmp_path):
+async def test_a_just_recipe_is_run_in_the_environment_of_just(tmp_path):
     app = write(tmp_path / "app.py", "")
     write(tmp_path / "bin" / "just", JUST, executable=True)
 
@@ -209,7 +210,7 @@ esac
 
 
 @on_loop
-async def test_of_several_tests_of_meson_s_the_one_that_fails_is_debugged(tmp_path):
+async def test_the_failing_one_of_several_meson_tests_is_debugged(tmp_path):
     bad = write(tmp_path / "b" / "bad", "")
     write(tmp_path / "b" / "ok", "")
     write(tmp_path / "bin" / "meson", MESON, executable=True)

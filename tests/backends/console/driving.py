@@ -14,22 +14,22 @@ import pytest
 from freezeframe.backends.backend import (
     Backend,
     BoundBreakpoint,
+    BreakpointRequest,
     Configuration,
-    Ended,
     Event,
+    ExitedEvent,
     Launch,
-    Printed,
+    OutputEvent,
     ProcessStarted,
     RawFrame,
     RawValue,
     Stopped,
     Target,
-    WantedBreakpoint,
 )
 from freezeframe.backends.console.debuggers import known
 from freezeframe.backends.debugger import Found
 from freezeframe.config import AdapterConfig, Config
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import ExceptionFilter
 from freezeframe.model.values import ScopeKind
 
@@ -61,21 +61,21 @@ class Driver:
     async def start(
         self,
         target: Target,
-        *breakpoints: WantedBreakpoint,
+        *breakpoints: BreakpointRequest,
         filters: Sequence[ExceptionFilter] | None = None,
     ) -> None:
         configuration = Configuration(breakpoints, filters)
         bound = await self.backend.start(target, configuration, self._sink)
         self.bound = {each.id: each for each in bound}
 
-    async def next(self, timeout_s: float = 15.0) -> Stopped | Ended:
+    async def next(self, timeout_s: float = 15.0) -> Stopped | ExitedEvent:
         """Return the next stop, or the end."""
         async with asyncio.timeout(timeout_s):
             while True:
                 while self._seen < len(self.events):
                     event = self.events[self._seen]
                     self._seen += 1
-                    if isinstance(event, Stopped | Ended):
+                    if isinstance(event, Stopped | ExitedEvent):
                         return event
                 self._news.clear()
                 await self._news.wait()
@@ -91,17 +91,19 @@ class Driver:
         assert isinstance(event, Stopped), event
         return event
 
-    async def end(self) -> Ended:
+    async def end(self) -> ExitedEvent:
         event = await self.next()
-        assert isinstance(event, Ended), event
+        assert isinstance(event, ExitedEvent), event
         return event
 
-    async def go(self, thread: int = 1) -> Stopped | Ended:
+    async def go(self, thread: int = 1) -> Stopped | ExitedEvent:
         await self.backend.resume(thread)
         return await self.next()
 
     def printed(self, stream: str = "stdout") -> str:
-        return "".join(e.text for e in self.events if isinstance(e, Printed) and e.stream == stream)
+        return "".join(
+            e.text for e in self.events if isinstance(e, OutputEvent) and e.stream == stream
+        )
 
     @property
     def pid(self) -> int:
@@ -150,7 +152,7 @@ class Driver:
 
 
 class Source:
-    """A program and its binary; `// @name` in a line stands for its number."""
+    """A program and its binary; `// @name` in a line names its number."""
 
     def __init__(self, path: Path, binary: Path) -> None:
         self.path = str(path)
@@ -162,16 +164,16 @@ class Source:
         assert len(found) == 1, f"{marker}: {found}"
         return found[0]
 
-    def at(self, marker: str, id: int = 1, **how: str) -> WantedBreakpoint:
-        return WantedBreakpoint(id, Location(file=self.path, line=self.line(marker)), **how)
+    def at(self, marker: str, id: int = 1, **how: str) -> BreakpointRequest:
+        return BreakpointRequest(id, Location(file=self.path, line=self.line(marker)), **how)
 
     def launch(self, *args: str, **how: object) -> Launch:
         settings = {"cwd": os.path.dirname(self.path), "env": dict(os.environ), **how}
         return Launch(self.binary, args, **settings)  # type: ignore[arg-type]
 
 
-def on(function: str, id: int = 1, **how: str) -> WantedBreakpoint:
-    return WantedBreakpoint(id, Location.parse(function), **how)
+def on(function: str, id: int = 1, **how: str) -> BreakpointRequest:
+    return BreakpointRequest(id, Location.parse(function), **how)
 
 
 _COMPILERS = {".c": ["gcc"], ".cpp": ["g++"], ".rs": ["rustc"]}

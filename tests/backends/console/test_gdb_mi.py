@@ -1,4 +1,4 @@
-"""The promises of a backend, kept by gdb through MI: start, breakpoints, steps, values, ends."""
+"""gdb through MI as a backend: start, breakpoints, steps, values, exits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.aio import on_loop
-from freezeframe.backends.backend import BreakpointMoved, Ended, Feature, StepKind
+from backends.async_tests import on_loop
+from freezeframe.backends.backend import BreakpointChanged, ExitedEvent, Feature, StepKind
 from freezeframe.config import Config, Timeouts
 from freezeframe.errors import DebuggerError, EvaluationFailed, LaunchFailed, UserError
 from freezeframe.model.stops import Exit, StopReason
@@ -32,7 +32,7 @@ async def test_a_program_stops_at_a_breakpoint_with_its_output_so_far(loop):
 
 
 @on_loop
-async def test_an_exit_code_is_told_as_a_number_not_in_octal(loop):
+async def test_an_exit_code_is_reported_as_a_number_not_in_octal(loop):
     async with Driver() as d:
         await d.start(loop.launch(), loop.at("print"))
         await d.stop()
@@ -41,8 +41,8 @@ async def test_an_exit_code_is_told_as_a_number_not_in_octal(loop):
     assert d.printed().endswith("total 5\n")
 
 
-def ended(code: int) -> Ended:
-    return Ended(Exit(code=code))
+def ended(code: int) -> ExitedEvent:
+    return ExitedEvent(Exit(code=code))
 
 
 @on_loop
@@ -75,9 +75,9 @@ async def test_the_program_gets_the_caller_s_arguments_environment_and_directory
     async with Driver() as d:
         await d.start(source.launch(*args, env=env, cwd=str(tmp_path)))
         assert await d.next() == ended(0)
-        wanted = "".join(f"<{a}>" for a in args)
-        wanted += "".join(f"[{k}={v}]" for k, v in env.items()) + f"({tmp_path})1"
-        assert d.printed() == wanted
+        expected = "".join(f"<{a}>" for a in args)
+        expected += "".join(f"[{k}={v}]" for k, v in env.items()) + f"({tmp_path})1"
+        assert d.printed() == expected
 
 
 @on_loop
@@ -155,7 +155,7 @@ async def test_steps_go_over_into_and_out_with_the_returned_value(loop):
         (None, "n > 8", ["9", "10"]),
     ],
 )
-def test_hit_counts_count_the_passes_where_the_condition_holds(loop, hits, condition, expected):
+def test_hit_counts_count_the_hits_where_the_condition_holds(loop, hits, condition, expected):
     @on_loop
     async def run():
         async with Driver() as d:
@@ -172,7 +172,7 @@ def test_hit_counts_count_the_passes_where_the_condition_holds(loop, hits, condi
 
 
 @on_loop
-async def test_every_breakpoint_that_was_passed_is_named(loop):
+async def test_every_breakpoint_that_was_hit_is_named(loop):
     async with Driver() as d:
         await d.start(
             loop.launch(),
@@ -190,7 +190,7 @@ async def test_every_breakpoint_that_was_passed_is_named(loop):
 
 
 @on_loop
-async def test_a_logpoint_writes_without_breaking_off_a_step(loop):
+async def test_a_logpoint_prints_without_interrupting_a_step(loop):
     async with Driver() as d:
         await d.start(
             loop.launch(),
@@ -210,7 +210,7 @@ async def test_a_logpoint_writes_without_breaking_off_a_step(loop):
 
 
 @on_loop
-async def test_what_cannot_be_bound_is_said_in_gdb_s_words(loop):
+async def test_a_breakpoint_that_cannot_be_bound_carries_gdb_s_message(loop):
     async with Driver() as d:
         await d.start(
             loop.launch(),
@@ -235,11 +235,11 @@ async def test_what_cannot_be_bound_is_said_in_gdb_s_words(loop):
 
 
 @on_loop
-async def test_a_condition_that_fails_while_it_runs_stops_and_says_why(loop):
+async def test_a_condition_that_cannot_be_evaluated_stops_and_says_why(loop):
     async with Driver() as d:
         await d.start(loop.launch(), loop.at("tick", condition="*(int*)(n - 1) == 4"))
         stop = await d.stop()
-        passed = await d.backend.passed(stop.breakpoints)
+        passed = await d.backend.hit_breakpoints(stop.breakpoints)
         assert "Cannot access memory" in passed.failures[1]
 
 
@@ -285,7 +285,7 @@ async def test_breakpoints_are_set_while_the_program_runs_and_it_runs_on(program
 
 
 @on_loop
-async def test_values_are_read_opened_changed_and_refused(loop):
+async def test_values_are_read_expanded_changed_and_refused(loop):
     async with Driver() as d:
         await d.start(loop.launch(), loop.at("print"))
         await d.stop()
@@ -321,7 +321,7 @@ async def test_values_are_read_opened_changed_and_refused(loop):
 
 
 @on_loop
-async def test_a_call_that_never_returns_is_given_up_and_the_program_stands_where_it_stood(
+async def test_a_call_that_never_returns_is_abandoned_and_the_program_stays_where_it_was(
     programs,
 ):
     source = build(
@@ -377,7 +377,7 @@ async def test_memory_registers_and_instructions(loop):
 
 
 @on_loop
-async def test_a_watchpoint_tells_old_and_new_value(loop):
+async def test_a_watchpoint_reports_old_and_new_value(loop):
     async with Driver() as d:
         await d.start(loop.launch(), on("main", 1), loop.at("sum", 2, condition="i == 1"))
         await d.stop()
@@ -404,7 +404,7 @@ async def test_a_watchpoint_tells_old_and_new_value(loop):
 
 
 @on_loop
-async def test_a_watchpoint_that_the_processor_has_no_room_for_is_refused_at_once(programs):
+async def test_a_watchpoint_without_a_free_register_is_refused_at_once(programs):
     source = build(
         programs,
         "many.c",
@@ -423,18 +423,18 @@ async def test_a_watchpoint_that_the_processor_has_no_room_for_is_refused_at_onc
         frame = (await d.frames())[0].id
         for name in "abcd":
             await d.backend.watch(name, "write", None, frame)
-        with pytest.raises(DebuggerError, match="no room"):
+        with pytest.raises(DebuggerError, match="no watchpoint register"):
             await d.backend.watch("e", "write", None, frame)
         assert (await d.go()).watch.expression == "a"
 
 
 @on_loop
-async def test_a_program_that_cannot_go_on_is_said_to_stand(loop):
+async def test_a_program_that_cannot_continue_is_reported_as_stopped(loop):
     async with Driver() as d:
         await d.start(loop.launch(), on("main"))
         await d.stop()
         frame = (await d.frames())[0].id
-        # What a user does behind our back is not refused beforehand.
+        # Raw commands are not refused beforehand.
         for offset in range(0, 40, 8):
             await d.backend.raw(f"watch *(long *)((char *)&main + {offset})", frame)
         stop = await d.go()
@@ -444,7 +444,7 @@ async def test_a_program_that_cannot_go_on_is_said_to_stand(loop):
 
 
 @on_loop
-async def test_a_jump_skips_what_lies_between(loop):
+async def test_a_jump_skips_the_lines_between(loop):
     async with Driver() as d:
         await d.start(loop.launch(), loop.at("loop"))
         await d.stop()
@@ -471,7 +471,7 @@ async def test_an_address_and_a_module_s_function_stop_the_program(loop):
 
 
 @on_loop
-async def test_what_is_no_program_is_refused(tmp_path, loop):
+async def test_a_file_that_is_not_a_program_is_refused(tmp_path, loop):
     text = tmp_path / "text"
     text.write_text("no program\n")
     copy = tmp_path / "copy"
@@ -479,26 +479,28 @@ async def test_what_is_no_program_is_refused(tmp_path, loop):
     broken = tmp_path / "broken"
     broken.write_bytes(b"\x7fELF and no more")
     broken.chmod(0o755)
-    for file, why in ((text, "is no binary"), (copy, "may not be executed"), (broken, "format")):
+    for file, why in ((text, "is not a binary"), (copy, "may not be executed"), (broken, "format")):
         async with Driver() as d:
             with pytest.raises(LaunchFailed, match=why):
                 await d.start(loop.launch().__class__(str(file), cwd=str(tmp_path), env=os.environ))
 
 
 @on_loop
-async def test_nothing_is_left_of_a_program_that_is_ended(loop):
+async def test_no_process_remains_of_a_killed_program(loop):
     async with Driver() as d:
         await d.start(loop.launch(), loop.at("sum"))
         await d.stop()
         pid = d.pid
-        directory = d.backend.streams.directory
+        directory = d.backend.io.directory
     assert not os.path.exists(f"/proc/{pid}")
     assert not os.path.exists(directory)
-    assert not [e for e in d.events if isinstance(e, BreakpointMoved) and not e.breakpoint.verified]
+    assert not [
+        e for e in d.events if isinstance(e, BreakpointChanged) and not e.breakpoint.verified
+    ]
 
 
 @on_loop
-async def test_an_environment_too_long_for_one_word_reaches_the_program_whole(programs):
+async def test_an_environment_too_long_for_one_argument_reaches_the_program(programs):
     source = build(
         programs,
         "long.c",

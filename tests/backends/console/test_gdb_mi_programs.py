@@ -1,4 +1,4 @@
-"""Programs as they come: crashes, threads, forks, libraries, of every make and language, dead."""
+"""gdb-mi with crashes, threads, forks, libraries, C++, Rust, attached programs and core files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import subprocess
 
 import pytest
 
-from backends.aio import on_loop, until
+from backends.async_tests import on_loop, until
 from freezeframe.backends.backend import (
     Attach,
-    BreakpointMoved,
+    BreakpointChanged,
     Core,
-    Ended,
+    ExitedEvent,
     Feature,
     StepKind,
     Stopped,
@@ -84,8 +84,8 @@ def crash(programs):
     return build(programs, "crash.c", CRASH, "-pthread")
 
 
-def ended(code: int | None = None, signal: str | None = None) -> Ended:
-    return Ended(Exit(code=code, signal=signal))
+def ended(code: int | None = None, signal: str | None = None) -> ExitedEvent:
+    return ExitedEvent(Exit(code=code, signal=signal))
 
 
 @on_loop
@@ -113,7 +113,7 @@ async def test_an_abort_shows_the_user_s_frame_behind_the_library_s(crash):
 
 
 @on_loop
-async def test_a_stack_overflow_is_told_without_counting_its_frames(crash):
+async def test_a_stack_overflow_is_reported_without_counting_its_frames(crash):
     async with Driver() as d:
         await d.start(crash.launch("deep"))
         assert (await d.stop()).reason is StopReason.SIGNAL
@@ -124,7 +124,7 @@ async def test_a_stack_overflow_is_told_without_counting_its_frames(crash):
 
 
 @on_loop
-async def test_a_program_that_is_killed_ended_by_that_signal(crash):
+async def test_a_killed_program_ends_with_that_signal(crash):
     async with Driver() as d:
         await d.start(crash.launch("kill"))
         assert await d.next() == ended(signal="SIGKILL")
@@ -142,7 +142,7 @@ async def test_a_signal_to_the_program_s_group_spares_its_debugger(crash):
 
 
 @on_loop
-async def test_an_interrupt_that_is_not_ours_reaches_the_program(crash):
+async def test_an_interrupt_from_elsewhere_reaches_the_program(crash):
     async with Driver() as d:
         await d.start(crash.launch("int"))
         stop = await d.stop()
@@ -156,7 +156,7 @@ async def test_children_of_a_program_run_as_they_do_without_a_debugger(crash):
     async with Driver() as d:
         await d.start(crash.launch("fork"), crash.at("child"))
         event = await d.next()
-        while isinstance(event, Stopped):  # the parent passes that line too
+        while isinstance(event, Stopped):  # the parent hits that line too
             event = await d.go()
         assert event == ended(0)
         assert d.printed() == "child 9\n"
@@ -242,7 +242,7 @@ async def test_a_breakpoint_in_a_library_binds_when_it_is_loaded(programs):
         assert "plug.c" in d.bound[1].message
         stop = await d.stop()
         assert stop.breakpoints == (1, 2)
-        moved = [e.breakpoint for e in d.events if isinstance(e, BreakpointMoved)]
+        moved = [e.breakpoint for e in d.events if isinstance(e, BreakpointChanged)]
         assert {(b.id, b.verified, b.line) for b in moved} >= {(1, True, 2)}
         assert (await d.evaluate("n")).text == "4"
         assert await d.go() == ended(5)
@@ -439,11 +439,11 @@ fn main() {
         assert await d.go() == ended(101)
 
 
-# --- joined and dead ----------------------------------------------------------------------------
+# --- attach and core files ----------------------------------------------------------------------
 
 
 @on_loop
-async def test_a_running_program_is_joined_and_left(crash):
+async def test_a_running_program_is_attached_to_and_detached(crash):
     process = await asyncio.create_subprocess_exec(
         crash.binary, "sleep", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
@@ -456,7 +456,7 @@ async def test_a_running_program_is_joined_and_left(crash):
             assert Feature.STDIN not in d.backend.features
             await d.backend.resume(1)
             await d.backend.detach()
-            assert await d.next() == Ended(Exit(how="detached"))
+            assert await d.next() == ExitedEvent(Exit(how="detached"))
         assert process.returncode is None
         with open(f"/proc/{process.pid}/status") as file:
             status = file.read()
@@ -474,22 +474,22 @@ async def test_a_running_program_is_joined_and_left(crash):
 
 
 @on_loop
-async def test_a_program_that_was_started_is_left_running_with_its_output(crash):
+async def test_a_launched_program_keeps_its_output_after_detach(crash):
     async with Driver() as d:
         await d.start(crash.launch("sleep"))
         await d.until_printed("ready")
         pid = d.pid
         await d.backend.detach()
         await d.backend.dispose()
-        assert d.backend.lingering
+        assert d.backend.has_detached_output
         assert os.path.exists(f"/proc/{pid}")
         os.kill(pid, signal.SIGKILL)
-        await until(lambda: not d.backend.lingering)
-        assert not os.path.exists(d.backend.streams.directory)
+        await until(lambda: not d.backend.has_detached_output)
+        assert not os.path.exists(d.backend.io.directory)
 
 
 @on_loop
-async def test_a_core_file_is_looked_at_and_never_run(crash, programs):
+async def test_a_core_file_is_inspected_and_never_run(crash, programs):
     core = str(programs / "core")
     async with Driver() as d:
         await d.start(crash.launch("wild"))
@@ -515,7 +515,7 @@ async def test_a_core_file_is_looked_at_and_never_run(crash, programs):
 
 
 @on_loop
-async def test_a_debug_server_is_joined(loop):
+async def test_a_debug_server_is_attached_to(loop):
     server = shutil.which("gdbserver")
     if server is None:
         pytest.skip("gdbserver is not installed; apt install gdbserver")
@@ -523,10 +523,10 @@ async def test_a_debug_server_is_joined(loop):
         server, "--once", "127.0.0.1:0", loop.binary, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
-        words = b""
-        while b"Listening on port" not in words:
-            words += await process.stderr.readline()
-        port = int(words.split()[-1])
+        output = b""
+        while b"Listening on port" not in output:
+            output += await process.stderr.readline()
+        port = int(output.split()[-1])
         async with Driver() as d:
             target = Attach(
                 host="127.0.0.1", port=port, program=loop.binary, cwd="/", env=dict(os.environ)

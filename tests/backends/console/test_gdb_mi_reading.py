@@ -1,4 +1,4 @@
-"""What is read from gdb's words without a gdb."""
+"""Parsing of gdb output, without a gdb."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from freezeframe.backends.console.debuggers.gdb_mi import libc, names, start, stops
-from freezeframe.backends.console.debuggers.gdb_mi.marks import bound
+from freezeframe.backends.breakpoint_hits import HitCondition, read_log
+from freezeframe.backends.console.debuggers.gdb_mi import frame_names, launch, stop_records
+from freezeframe.backends.console.debuggers.gdb_mi.breakpoints import bound
 from freezeframe.backends.console.debuggers.gdb_mi.warnings import Warnings
-from freezeframe.backends.counting import read_hits, read_log
+from freezeframe.backends.gdb import libc
 from freezeframe.model.stops import Exit, StopReason
 
 
-def test_an_end_is_read_in_octal_and_by_signal():
-    assert stops.ended({"reason": "exited", "exit-code": "0101"}) == Exit(code=65)
-    assert stops.ended({"reason": "exited-normally"}) == Exit(code=0)
+def test_an_exit_is_read_in_octal_and_by_signal():
+    assert stop_records.ended({"reason": "exited", "exit-code": "0101"}) == Exit(code=65)
+    assert stop_records.ended({"reason": "exited-normally"}) == Exit(code=0)
     signalled = {"reason": "exited-signalled", "signal-name": "SIGSEGV"}
-    assert stops.ended(signalled) == Exit(signal="SIGSEGV")
-    assert stops.ended({"reason": "breakpoint-hit"}) is None
-    assert stops.ended({}) is None
+    assert stop_records.ended(signalled) == Exit(signal="SIGSEGV")
+    assert stop_records.ended({"reason": "breakpoint-hit"}) is None
+    assert stop_records.ended({}) is None
 
 
 @pytest.mark.parametrize(
-    ("fields", "kind", "words"),
+    ("fields", "kind", "description"),
     [
         (
             {"reason": "signal-received", "signal-name": "SIGSEGV", "signal-meaning": "Fault"},
@@ -38,16 +39,16 @@ def test_an_end_is_read_in_octal_and_by_signal():
         ({}, StopReason.OTHER, None),
     ],
 )
-def test_a_stop_has_a_reason_and_words(fields, kind, words):
-    assert stops.kind(fields) is kind
-    assert stops.describe(fields) == words
+def test_a_stop_has_a_reason_and_a_description(fields, kind, description):
+    assert stop_records.kind(fields) is kind
+    assert stop_records.describe(fields) == description
 
 
 def test_conditions_that_failed_are_read_of_every_version():
     old = "Error in testing breakpoint condition:\nCannot access memory at address 0x0\n"
     new = "Error in testing condition for breakpoint 3:\nNo symbol here.\n"
-    assert stops.failed_conditions(old) == {"": "Cannot access memory at address 0x0"}
-    assert stops.failed_conditions(new) == {"3": "No symbol here"}
+    assert stop_records.failed_conditions(old) == {"": "Cannot access memory at address 0x0"}
+    assert stop_records.failed_conditions(new) == {"3": "No symbol here"}
 
 
 @pytest.mark.parametrize(
@@ -77,14 +78,14 @@ def test_conditions_that_failed_are_read_of_every_version():
     ],
 )
 def test_what_a_watchpoint_saw_is_read(fields, numbers, values):
-    assert stops.watch_numbers(fields) == numbers
-    assert stops.watch_values(fields) == values
+    assert stop_records.watch_numbers(fields) == numbers
+    assert stop_records.watch_values(fields) == values
 
 
 def test_names_lose_what_compilers_add():
-    assert names.function_name("core::f::h0123456789abcdef") == "core::f"
-    assert names.function_name("shop::hash") == "shop::hash"
-    assert names.function_name("total_of(std::vector<int, A<int> >&) const") == "total_of"
+    assert frame_names.function_name("core::f::h0123456789abcdef") == "core::f"
+    assert frame_names.function_name("shop::hash") == "shop::hash"
+    assert frame_names.function_name("total_of(std::vector<int, A<int> >&) const") == "total_of"
 
 
 @pytest.mark.parametrize(
@@ -99,13 +100,13 @@ def test_names_lose_what_compilers_add():
         (None, None, "_start", True),
     ],
 )
-def test_library_frames_are_told_from_the_user_s(path, module, function, library):
-    assert names.is_library(path, module, function) is library
+def test_library_frames_are_distinguished_from_user_frames(path, module, function, library):
+    assert frame_names.is_library(path, module, function) is library
 
 
-def test_what_is_linked_to_a_program_with_debug_information_is_not_the_user_s():
-    assert names.is_library(None, None, "main", debug=True)
-    assert not names.is_library("/home/me/a.rs", None, "shop::main", debug=True)
+def test_code_without_debug_information_in_a_program_with_it_is_a_library():
+    assert frame_names.is_library(None, None, "main", debug=True)
+    assert not frame_names.is_library("/home/me/a.rs", None, "shop::main", debug=True)
 
 
 FUNCTIONS = [
@@ -126,7 +127,7 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "resolved"),
     [
         ("main", ["shop::main"]),
         ("Point::shift", ["shop::Point::shift"]),
@@ -136,28 +137,28 @@ FUNCTIONS = [
         ("hift", []),
     ],
 )
-def test_a_name_means_the_user_s_functions_of_that_name(name, meant):
-    assert names.rust_functions(name, FUNCTIONS) == meant
+def test_a_name_resolves_to_user_functions_of_that_name(name, resolved):
+    assert frame_names.rust_functions(name, FUNCTIONS) == resolved
 
 
-def test_the_arguments_of_a_frame_are_told_where_they_are_short():
+def test_short_arguments_of_a_frame_are_shown():
     listed = {"args": [{"name": "n", "value": "3"}, {"name": "box", "type": "struct box"}]}
-    assert names.arguments(listed, rust=False) == "n=3"
-    assert names.arguments({"args": []}, rust=False) is None
+    assert frame_names.arguments(listed, rust=False) == "n=3"
+    assert frame_names.arguments({"args": []}, rust=False) is None
 
 
 def test_hit_counts_and_messages_are_read_or_refused():
-    assert read_hits(" >= 3 ") == (">=", 3)
-    assert read_hits("4") == ("==", 4)
+    assert HitCondition.parse(" >= 3 ") == (">=", 3)
+    assert HitCondition.parse("4") == ("==", 4)
     for wrong in ("often", "% 0", "-1"):
         with pytest.raises(ValueError):
-            read_hits(wrong)
-    assert read_log("n is {n}, {{x}}{ a[1] }") == ["n is ", ["n"], ", {x}", ["a[1]"]]
+            HitCondition.parse(wrong)
+    assert read_log("n is {n}, {{x}}{ a[1] }") == ["n is ", ("n",), ", {x}", ("a[1]",)]
     with pytest.raises(ValueError):
         read_log("{n")
 
 
-def test_a_breakpoint_is_bound_where_its_first_place_is():
+def test_a_breakpoint_is_bound_at_its_first_location():
     many = {
         "number": "1",
         "addr": "<MULTIPLE>",
@@ -183,10 +184,10 @@ def test_a_breakpoint_is_bound_where_its_first_place_is():
     ],
 )
 def test_a_source_is_the_file_that_the_compiler_named(file, found, path):
-    assert names.place({"file": file, "fullname": found}) == path
+    assert frame_names.source_path({"file": file, "fullname": found}) == path
 
 
-def test_the_c_library_s_functions_are_found_where_they_lie():
+def test_addresses_of_c_library_functions_are_found():
     known = libc.addresses(os.getpid(), ("setvbuf", "qsort"))
 
     if known is None:
@@ -217,30 +218,30 @@ def test_the_c_library_that_a_program_will_load_is_known_before_it_does(tmp_path
     assert libc.of_program(str(script), "setvbuf") is None
 
 
-def test_what_gdb_found_in_libraries_is_kept_within_bounds(tmp_path, monkeypatch):
+def test_the_cache_of_symbol_indexes_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setenv("FREEZEFRAME_HOME", str(tmp_path))
     folder = tmp_path / "cache" / "symbols"
-    first, _ = start.keep_indexes()
+    first, _ = launch.keep_indexes()
     assert str(folder) in first
     for age in range(500):
         (folder / f"{age}.gdb-index").touch()
         os.utime(folder / f"{age}.gdb-index", (1000 - age, 1000 - age))
 
-    assert len(start.keep_indexes()) == 2
+    assert len(launch.keep_indexes()) == 2
 
     assert {entry.name for entry in folder.iterdir()} == {f"{age}.gdb-index" for age in range(250)}
-    # Where nothing can be kept gdb reads everything each time.
+    # Without a cache gdb reads everything each time.
     monkeypatch.setenv("FREEZEFRAME_HOME", str(folder / "1.gdb-index"))
-    assert start.keep_indexes() == []
+    assert launch.keep_indexes() == []
 
 
-def test_warnings_that_matter_are_told_once_and_noise_is_not():
+def test_important_warnings_are_reported_once_and_noise_is_not():
     warnings = Warnings()
 
     assert warnings.read("warning: ") is None
     assert warnings.read("Unable to find libthread_db matching inferior's thread") is None
-    told = warnings.read(" library.\n")
-    assert told == "warning: Unable to find libthread_db matching inferior's thread library.\n"
-    assert warnings.read(told) is None
+    reported = warnings.read(" library.\n")
+    assert reported == "warning: Unable to find libthread_db matching inferior's thread library.\n"
+    assert warnings.read(reported) is None
     assert warnings.read("warning: Error disabling address space randomization\n") is None
     assert warnings.read("the core file may not match\n") is None

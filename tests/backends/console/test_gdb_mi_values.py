@@ -1,11 +1,11 @@
-"""Values under a real gdb: opened as they are, changed in place, never more than was asked for."""
+"""Values under a real gdb: expanded, changed in place, paged."""
 
 from __future__ import annotations
 
 import pytest
 
-from backends.aio import on_loop
-from freezeframe.backends.console.debuggers.gdb_mi import start
+from backends.async_tests import on_loop
+from freezeframe.backends.console.debuggers.gdb_mi import launch
 from freezeframe.errors import DebuggerError
 from freezeframe.model.values import ScopeKind
 
@@ -53,7 +53,7 @@ async def _opened(d: Driver, ref: int) -> dict[str, str]:
 
 
 @on_loop
-async def test_an_object_is_shown_as_what_it_is_not_as_what_it_is_seen_as(shapes):
+async def test_an_object_is_shown_by_its_dynamic_type(shapes):
     async with Driver() as d:
         await d.start(shapes.launch(), shapes.at("here"))
         await d.stop()
@@ -66,7 +66,7 @@ async def test_an_object_is_shown_as_what_it_is_not_as_what_it_is_seen_as(shapes
 
 
 @on_loop
-async def test_members_without_a_name_of_their_own_and_bits_are_members(shapes):
+async def test_anonymous_members_and_bit_fields_are_members(shapes):
     async with Driver() as d:
         await d.start(shapes.launch(), shapes.at("here"))
         await d.stop()
@@ -95,7 +95,7 @@ async def test_a_long_container_is_paged(shapes):
 
 
 @on_loop
-async def test_what_cannot_be_read_says_so_and_costs_nothing_else(shapes):
+async def test_an_unreadable_value_says_so_and_affects_no_other(shapes):
     async with Driver() as d:
         await d.start(shapes.launch(), shapes.at("here"))
         await d.stop()
@@ -115,18 +115,18 @@ async def test_values_are_shown_in_hexadecimal_with_their_children(shapes):
         await d.stop()
         frame = (await d.frames())[0].id
 
-        whole, parts = await d.backend.in_hex("255", frame)
+        whole, parts = await d.backend.evaluate_hex("255", frame)
         assert (whole.text, list(parts)) == ("0xff", [])
-        _, parts = await d.backend.in_hex("three", frame)
+        _, parts = await d.backend.evaluate_hex("three", frame)
         assert parts
-        _, parts = await d.backend.in_hex("many", frame)
+        _, parts = await d.backend.evaluate_hex("many", frame)
         assert [each.text for each in parts[:3]] == ["0x4", "0x2", "0x4"]
-        assert await d.backend.in_hex("no_such_name", frame) is None
+        assert await d.backend.evaluate_hex("no_such_name", frame) is None
 
 
 @on_loop
 async def test_a_gdb_without_python_shows_values_too(shapes, monkeypatch):
-    monkeypatch.setattr(start, "load_probes", lambda *more: ["-no-such-command"])
+    monkeypatch.setattr(launch, "load_agents", lambda *more: ["-no-such-command"])
     async with Driver() as d:
         await d.start(shapes.launch(), shapes.at("here"))
         await d.stop()
@@ -163,7 +163,7 @@ int main(int argc, char **) {
 
 
 @on_loop
-async def test_what_is_not_initialised_yet_is_not_shown_as_a_value(tmp_path):
+async def test_a_variable_that_is_not_initialised_yet_shows_no_value(tmp_path):
     source = build(tmp_path, "nested.cpp", NESTED)
     async with Driver() as driver:
         places = [source.at(name, id) for id, name in enumerate(("first", "twice", "loop"), 1)]
@@ -236,7 +236,7 @@ _INLINED = {
     "none.has_value()": "false",
     "prices.size()": "2",
     'prices.at("apple")': "3",
-    'stock.at("fig")': "4",  # compiled, but gdb makes no std::string of a text
+    'stock.at("fig")': "4",  # compiled, but gdb cannot convert a literal to std::string
     "found->second": "5",
     "(*seven).second": '"seven"',
     "*eight": "8",
@@ -254,7 +254,7 @@ _MISSING = {
 
 
 @on_loop
-async def test_entries_of_maps_real_types_and_lengths_are_told(tmp_path):
+async def test_map_entries_dynamic_types_and_lengths_are_shown(tmp_path):
     source = build(tmp_path, "containers.cpp", CONTAINERS, "-std=c++17")
     async with Driver() as driver:
         await driver.start(source.launch(), source.at("here"))
@@ -266,9 +266,9 @@ async def test_entries_of_maps_real_types_and_lengths_are_told(tmp_path):
         for expression, why in _MISSING.items():
             with pytest.raises(DebuggerError, match=why):
                 await driver.evaluate(expression)
-        told = {each: (await driver.evaluate(each)).text for each in _INLINED}
+        shown = {each: (await driver.evaluate(each)).text for each in _INLINED}
 
-    assert told == _INLINED
+    assert shown == _INLINED
     assert (pear.text, seven.text, owned.type) == ("5", '"seven"', "Square")
     assert (width.name, width.text) == ("width", "4")
     assert locals["text"].endswith('"... (length 3000)')
@@ -276,7 +276,7 @@ async def test_entries_of_maps_real_types_and_lengths_are_told(tmp_path):
 
 
 @on_loop
-async def test_debug_information_that_is_missing_is_told_once(tmp_path):
+async def test_missing_debug_information_is_reported_once(tmp_path):
     source = build(tmp_path, "split.c", "int main(void) { return 0; }\n", "-gsplit-dwarf")
     for part in tmp_path.glob("*.dwo"):
         part.unlink()

@@ -6,7 +6,7 @@ import pytest
 
 from freezeframe.backends.backend import StepKind
 from freezeframe.backends.console.debuggers.ghci import Ghci
-from freezeframe.backends.console.prompt.spelling import At
+from freezeframe.backends.console.prompt.command_set import FrameRef
 from freezeframe.errors import EvaluationFailed, Unsupported
 from freezeframe.model.stops import Exit, StopReason
 
@@ -71,7 +71,7 @@ def test_a_program_that_was_killed_is_said_to_be():
 
 
 def test_a_complaint_is_the_compiler_s_first_sentence():
-    asked = Ghci().evaluate("left + 1", At(1, 0))
+    asked = Ghci().evaluate("left + 1", FrameRef(1, 0))
 
     with pytest.raises(EvaluationFailed, match=r"Variable not in scope: left :: Int$"):
         asked.read(

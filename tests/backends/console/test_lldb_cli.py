@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from backends.aio import on_loop
+from backends.async_tests import on_loop
 from freezeframe.backends.backend import StepKind
 from freezeframe.backends.console.debuggers import known
 from freezeframe.backends.debugger import Found

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from freezeframe.backends.console.debuggers.ocamldebug import expressions, marshalled, stops, values
+from freezeframe.backends.console.debuggers.ocamldebug import (
+    expressions,
+    marshal_format,
+    stop_parser,
+    value_parser,
+)
 from freezeframe.errors import EvaluationFailed
 
-_SEEN = {
-    "i": expressions.known("int", "7"),
-    "f": expressions.known("float", "2.5"),
-    "s": expressions.known("string", '"a\\"b\\n"'),
-    "(!r).name": expressions.known("string", '"bob"'),
-    "c": expressions.known("color", "Shop.Red"),
-    "l.(0)": expressions.known("int", "-3"),
-    "h": expressions.known("(string, int) Hashtbl.t", "<abstr>"),
+_VALUES = {
+    "i": expressions.constant("int", "7"),
+    "f": expressions.constant("float", "2.5"),
+    "s": expressions.constant("string", '"a\\"b\\n"'),
+    "(!r).name": expressions.constant("string", '"bob"'),
+    "c": expressions.constant("color", "Shop.Red"),
+    "l.(0)": expressions.constant("int", "-3"),
+    "h": expressions.constant("(string, int) Hashtbl.t", "<abstr>"),
 }
 
 
@@ -38,8 +43,8 @@ _SEEN = {
 def test_operators_are_worked_out_as_ocaml_does(expression, text):
     tree = expressions.parse(expression)
 
-    assert {look.text for look in expressions.looks(tree)} <= set(_SEEN)
-    assert expressions.work(tree, _SEEN).text == text
+    assert {lookup.text for lookup in expressions.lookups(tree)} <= set(_VALUES)
+    assert expressions.evaluate_tree(tree, _VALUES).text == text
 
 
 @pytest.mark.parametrize(
@@ -54,31 +59,40 @@ def test_what_the_debugger_would_die_of_is_never_sent(expression):
 @pytest.mark.parametrize("expression", ["i = 7.", "i + 2.5", "h = h", "i && true", "f / 2."])
 def test_what_does_not_fit_is_an_error_and_no_guess(expression):
     with pytest.raises(EvaluationFailed):
-        expressions.work(expressions.parse(expression), _SEEN)
+        expressions.evaluate_tree(expressions.parse(expression), _VALUES)
 
 
 def test_a_value_is_read_with_its_type_and_parts():
-    value = values.read('p:\n  (string * int) list =\n  [("a;b", 1);\n   ("c", 2)]')
+    value = value_parser.read('p:\n  (string * int) list =\n  [("a;b", 1);\n   ("c", 2)]')
 
     assert (value.name, value.type, value.count) == ("p", "(string * int) list", 2)
     assert value.text == '[("a;b", 1); ("c", 2)]'
-    assert [(part.name, part.text, part.access) for part in values.split(value.text)] == [
+    assert [(part.name, part.text, part.access) for part in value_parser.split(value.text)] == [
         ("0", '("a;b", 1)', ".(0)"),
         ("1", '("c", 2)', ".(1)"),
     ]
-    assert [part.access for part in values.split('("a;b", 1)')] == [".(1)", ".(2)"]
-    record = values.split('{Shop.name = "x"; pos = {x = 1; y = 2}}')
+    assert [part.access for part in value_parser.split('("a;b", 1)')] == [".(1)", ".(2)"]
+    record = value_parser.split('{Shop.name = "x"; pos = {x = 1; y = 2}}')
     assert [(part.name, part.text) for part in record] == [
         ("name", '"x"'),
         ("pos", "{x = 1; y = 2}"),
     ]
-    assert [part.text for part in values.split("Node (Leaf, 1, Leaf)")] == ["Leaf", "1", "Leaf"]
-    assert values.split('"{a = 1}"') == values.split("-5") == values.split("(-5)") == []
+    assert [part.text for part in value_parser.split("Node (Leaf, 1, Leaf)")] == [
+        "Leaf",
+        "1",
+        "Leaf",
+    ]
+    assert (
+        value_parser.split('"{a = 1}"')
+        == value_parser.split("-5")
+        == value_parser.split("(-5)")
+        == []
+    )
 
 
-def test_a_complaint_is_no_value():
+def test_an_error_message_is_not_a_value():
     with pytest.raises(EvaluationFailed, match="Unbound identifier x"):
-        values.read("Unbound identifier x\n")
+        value_parser.read("Unbound identifier x\n")
 
 
 def test_a_stop_is_read_from_the_debuggers_own_lines():
@@ -88,15 +102,15 @@ def test_a_stop_is_read_from_the_debuggers_own_lines():
         'Uncaught exception: Bad ("why",\n  -5)\n\x1a\x1aH\n'
     )
 
-    there, end = stops.places(text)
+    there, end = stop_parser.parse_stops(text)
 
     assert (there.time, there.address, there.breakpoints) == (20, 122820, {1, 3})
     assert there.interrupted
     assert not there.ended
     assert (end.time, end.address, end.ended, end.interrupted) == (63, None, True, False)
-    info = stops.exception(end.uncaught or "")
+    info = stop_parser.exception(end.uncaught or "")
     assert (info.type, info.message) == ("Bad", '("why", -5)')
-    assert stops.exception('Failure "a \\"b\\""').message == 'a "b"'
+    assert stop_parser.exception('Failure "a \\"b\\""').message == 'a "b"'
 
 
 def test_marshalled_values_are_read_with_what_they_share():
@@ -105,15 +119,15 @@ def test_marshalled_values_are_read_with_what_they_share():
         "8495a6be00000018000000060000001300000012c0a022616101012c0401a041a042400c000000000000f83f"
     )
 
-    root = marshalled.read(b"xx" + data, 2)
+    root = marshal_format.read(b"xx" + data, 2)
 
-    assert isinstance(root, marshalled.Block)
+    assert isinstance(root, marshal_format.Block)
     first, again, numbers, real = root.fields
-    assert isinstance(first, marshalled.Block)
-    assert isinstance(numbers, marshalled.Block)
+    assert isinstance(first, marshal_format.Block)
+    assert isinstance(numbers, marshal_format.Block)
     assert first.fields == [b"aa", 300]
     assert again is first.fields[0]
     assert numbers.fields[0] == 1
     assert real == 1.5
-    with pytest.raises(marshalled.Unreadable):
-        marshalled.read(b"\x7fELF" + bytes(40), 0)
+    with pytest.raises(marshal_format.UnreadableValue):
+        marshal_format.read(b"\x7fELF" + bytes(40), 0)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from backends.aio import on_loop
-from freezeframe.backends.backend import Ended, Launch, StepKind, Stopped, WantedBreakpoint
+from backends.async_tests import on_loop
+from freezeframe.backends.backend import BreakpointRequest, ExitedEvent, Launch, StepKind, Stopped
 from freezeframe.backends.console.debuggers import known
 from freezeframe.backends.debugger import Found
 from freezeframe.config import Config, Timeouts
 from freezeframe.errors import DebuggerError, DebuggerTimeout
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import ExceptionFilter, StopReason
 
 from .driving import Driver
@@ -31,7 +31,7 @@ class Python(Driver):
 
     async def launch(self, *lines: int, **how: Any) -> None:
         wanted = [
-            WantedBreakpoint(id, Location(file=str(self.path), line=line))
+            BreakpointRequest(id, Location(file=str(self.path), line=line))
             for id, line in enumerate(lines, 1)
         ]
         filters = how.pop("filters", None)
@@ -43,7 +43,7 @@ class Python(Driver):
         }
         await self.start(Launch(str(self.path), **settings), *wanted, filters=filters)
 
-    async def step(self, kind: StepKind, thread: int) -> Stopped | Ended:
+    async def step(self, kind: StepKind, thread: int) -> Stopped | ExitedEvent:
         await self.backend.step(kind, thread)
         return await self.next()
 
@@ -161,7 +161,7 @@ async def test_a_recursion_that_is_too_deep_stops_in_the_program(tmp_path):
 async def test_a_step_over_is_not_ended_by_a_logpoint_in_what_it_calls(tmp_path):
     text = "def f(n):\n    m = n + 1\n    return m\nx = f(1)\ny = f(x)\nprint(y)\n"
     async with Python(tmp_path, text) as python:
-        log = WantedBreakpoint(7, Location(file=str(python.path), line=2), log="n is {n}")
+        log = BreakpointRequest(7, Location(file=str(python.path), line=2), log="n is {n}")
         await python.launch(4)
         thread = (await python.stop()).thread
         assert thread is not None
@@ -187,7 +187,7 @@ async def test_a_value_that_cannot_be_shown_costs_no_other(tmp_path):
         shown = {v.name: v for v in await python.all_locals()}
 
         assert shown["n"].text == "1"
-        assert shown["slow"].text == "Slow()"  # nobody asked for its `__repr__`
+        assert shown["slow"].text == "Slow()"  # its `__repr__` was not requested
         asked = await python.evaluate("slow")
         assert asked.failed
         assert "took too long" in asked.text
@@ -224,7 +224,7 @@ async def test_raised_exceptions_are_narrowed_to_types_and_what_inherits_from_th
         assert stop.reason is StopReason.EXCEPTION
         assert info is not None
         assert (info.type, info.mode) == ("ZeroDivisionError", "raised")
-        assert isinstance(await python.go(), Ended)
+        assert isinstance(await python.go(), ExitedEvent)
 
 
 @on_loop
@@ -276,3 +276,29 @@ async def test_a_forked_child_runs_undisturbed(tmp_path):
         await python.stop()
         assert (await python.go()).exit.code == 0  # type: ignore[union-attr]
         assert sorted(python.printed().split()) == ["False", "True"]
+
+
+@on_loop
+async def test_a_thread_of_the_low_level_module_is_debugged_too(tmp_path):
+    text = """\
+import _thread, sys, time
+ended = []
+sys.unraisablehook = lambda args: ended.append((args.err_msg, args.object.__name__))
+def work(n):
+    n += 1
+    raise ValueError(n)
+_thread.start_new_thread(work, (1,))
+while not ended:
+    time.sleep(0.01)
+assert ended == [("Exception ignored in thread started by", "work")], ended
+"""
+    async with Python(tmp_path, text) as python:
+        await python.launch(5, filters=[ExceptionFilter("uncaught", "uncaught")])
+        stop = await python.stop()
+        assert stop.reason is StopReason.BREAKPOINT
+        frames, _ = await python.backend.frames(stop.thread or 0, 0, 20)
+        assert [frame.function for frame in frames] == ["work"]
+        await python.backend.resume(stop.thread)
+        assert (await python.stop()).reason is StopReason.EXCEPTION
+        await python.backend.resume(None)
+        assert (await python.end()).exit.code == 0

@@ -1,4 +1,4 @@
-"""phpdbg, read: its words told from what a program prints among them."""
+"""Parse phpdbg: its output is separated from what the program prints."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freezeframe.backends.backend import RawFrame
-from freezeframe.backends.console.debuggers.xdebug import dbgp, php
-from freezeframe.backends.console.debuggers.xdebug.errors import Thrown
-from freezeframe.backends.console.debuggers.xdebug.values import literal, text
-from freezeframe.backends.console.prompt.dialect import Said
-from freezeframe.backends.console.queue import Reply
+from freezeframe.backends.console.command_channel import ImmediateReply
+from freezeframe.backends.console.debuggers.xdebug import Xdebug, dbgp, php_snippets
+from freezeframe.backends.console.debuggers.xdebug.php_errors import PhpException
+from freezeframe.backends.console.debuggers.xdebug.value_parser import literal, text
+from freezeframe.backends.console.prompt.codec import UnsolicitedText
+from freezeframe.backends.console.prompt.command_set import FrameRef
 from freezeframe.backends.php import catchers, scan
 
 # --- packets ------------------------------------------------------------------------------------
@@ -30,32 +32,32 @@ def answer(number: int, name: str = "status", more: str = "", inner: str = "") -
 
 @given(st.lists(st.integers(min_value=1, max_value=60), max_size=20))
 def test_answers_are_whole_however_they_arrive(cuts):
-    dialect = dbgp.DbgpDialect()
-    assert dialect.spell(7, "status\nstack_get") == b"status -i 1\0stack_get -i 2\0"
+    codec = dbgp.DbgpCodec()
+    assert codec.encode(7, "status\nstack_get") == b"status -i 1\0stack_get -i 2\0"
     notice = '<notify name="breakpoint_resolved"><breakpoint id="3"/></notify>'
     data = packet(notice) + packet(answer(1)) + packet(answer(2, "stack_get", inner="<stack/>"))
     found = []
     for cut in [*cuts, len(data)]:
-        found += dialect.feed(data[:cut])
+        found += codec.feed(data[:cut])
         data = data[cut:]
 
     [said, (token, words)] = found
 
-    assert isinstance(said, Said)
+    assert isinstance(said, UnsolicitedText)
     assert token == 7
-    # What was told on the way belongs to the answer.
+    # Messages received meanwhile belong to the answer.
     assert [dbgp.tag(each) for each in dbgp.documents(words)] == ["notify", "response", "response"]
     assert dbgp.response(words).get("command") == "stack_get"
 
 
 def test_a_late_answer_is_nobody_s_and_bytes_of_a_program_break_nothing():
-    dialect = dbgp.DbgpDialect()
-    dialect.spell(1, "status")
-    dialect.spell(2, "run")
+    codec = dbgp.DbgpCodec()
+    codec.encode(1, "status")
+    codec.encode(2, "run")
 
-    assert dialect.feed(packet(answer(1))) == []
+    assert codec.feed(packet(answer(1))) == []
     message = '<message exception="E"><![CDATA[\x01 \x00 caf\u00e9]]></message>'
-    [(token, words)] = dialect.feed(packet(answer(2, "run", 'status="break"', message)))
+    [(token, words)] = codec.feed(packet(answer(2, "run", 'status="break"', message)))
 
     assert token == 2
     told = dbgp.child(dbgp.response(words), "message")
@@ -64,12 +66,12 @@ def test_a_late_answer_is_nobody_s_and_bytes_of_a_program_break_nothing():
 
 
 def test_a_program_at_its_end_is_let_go_at_once():
-    dialect = dbgp.DbgpDialect()
-    dialect.spell(1, "run")
+    codec = dbgp.DbgpCodec()
+    codec.encode(1, "run")
 
-    [reply] = dialect.feed(packet(answer(1, "run", 'status="stopping"')))
+    [reply] = codec.feed(packet(answer(1, "run", 'status="stopping"')))
 
-    assert reply == Reply(b"run -i 2\0")
+    assert reply == ImmediateReply(b"run -i 2\0")
 
 
 def test_odd_words_are_quoted():
@@ -135,15 +137,17 @@ def test_any_text_can_be_scanned(words):
 
 
 def test_a_fatal_error_tells_the_exception_and_its_causes():
-    fatal = Thrown(
+    fatal = PhpException(
         "Fatal error",
         "Uncaught LogicException: inner in /a.php:3\nStack trace:\n#0 {main}\n\n"
         "Next Shop\\Refused: outer: two in /a.php:4\nStack trace:\n#0 {main}\n  thrown",
     )
 
-    assert fatal.uncaught() == Thrown("Shop\\Refused", "outer: two", ("LogicException: inner",))
-    assert fatal.repeats(Thrown("Shop\\Refused", "outer: two"))
-    assert not fatal.repeats(Thrown("Other", ""))
+    assert fatal.uncaught() == PhpException(
+        "Shop\\Refused", "outer: two", ("LogicException: inner",)
+    )
+    assert fatal.repeats(PhpException("Shop\\Refused", "outer: two"))
+    assert not fatal.repeats(PhpException("Other", ""))
 
 
 # --- values -------------------------------------------------------------------------------------
@@ -163,7 +167,14 @@ def test_values_are_written_as_php_writes_them():
 
 
 def test_an_expression_is_quoted_however_it_is_written():
-    made = php.evaluation("'it\\'s'", "n:")
+    made = php_snippets.evaluation("'it\\'s'", "n:")
 
     assert made.startswith("eval('")
-    assert php.variables_of("$a + $b['$a'] . $this->c") == ["a", "b", "this"]
+    assert php_snippets.variables_of("$a + $b['$a'] . $this->c") == ["a", "b", "this"]
+
+
+def test_a_condition_is_converted_to_bool_by_php_itself():
+    query = Xdebug(()).evaluate_condition("$items", FrameRef(1, 0))
+
+    code = base64.b64decode(query.command.rpartition(" ")[2]).decode()
+    assert "(bool) ($items)" in code, "an empty array is false in PHP, and its text is `[]`"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from freezeframe.backends import selection
 from freezeframe.backends.dap import adapters
 
 MINIMAL = """
@@ -37,15 +38,18 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             f"[freezeframe.adapters]\n{module} = {module}:ADAPTER\n"
         )
         adapters.known.cache_clear()
+        selection._installed.cache_clear()
 
     yield install
     adapters.known.cache_clear()
+    selection._installed.cache_clear()
 
 
 def test_an_adapter_of_another_package_is_known(install: Install) -> None:
     install("theirs", MINIMAL)
 
     assert adapters.known()["moondap"].languages == ("Moon",)
+    assert selection.known()["moondap"].patterns == ("*.moon",)
 
 
 def test_a_package_that_cannot_be_loaded_costs_nobody_else_their_debugger(
@@ -59,11 +63,11 @@ def test_a_package_that_cannot_be_loaded_costs_nobody_else_their_debugger(
 
 
 def test_what_runs_inside_programs_is_not_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.endswith("_probe")]:
+    for name in [name for name in sys.modules if name.endswith("agent")]:
         monkeypatch.delitem(sys.modules, name)
     adapters.known.cache_clear()
 
     adapters.known()
 
     loaded = [name for name in sys.modules if name.startswith("freezeframe.")]
-    assert not [name for name in loaded if name.endswith("_probe")]
+    assert not [name for name in loaded if name.endswith("agent")]

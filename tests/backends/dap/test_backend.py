@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import sys
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,28 +17,30 @@ from typing import Any, TypeVar
 
 import pytest
 
-from backends.aio import on_loop, until
+from backends.async_tests import on_loop, until
 from dap_schema import validate
 from fake_adapter import CAPABILITIES, command
 from freezeframe.backends import backend as events
+from freezeframe.backends import lldb
 from freezeframe.backends.backend import (
     BoundBreakpoint,
+    BreakpointRequest,
     Configuration,
     Feature,
     Launch,
     StepKind,
-    WantedBreakpoint,
 )
 from freezeframe.backends.dap.adapters._descriptor import (
     Adapter,
     Children,
     Found,
+    LaunchEnvironment,
     Missing,
     Plan,
     Spawn,
     Stdio,
-    Surroundings,
 )
+from freezeframe.backends.dap.adapters._lldb_backend import LldbBackend
 from freezeframe.backends.dap.backend import DapBackend
 from freezeframe.config import AdapterConfig, Config, Timeouts
 from freezeframe.errors import (
@@ -49,7 +50,7 @@ from freezeframe.errors import (
     EvaluationFailed,
     LaunchFailed,
 )
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 
 Script = dict[str, Any]
 T = TypeVar("T", bound=events.Event)
@@ -63,7 +64,7 @@ def _find(env: Any, config: AdapterConfig) -> Found | Missing:
     return Found(sys.executable, "9.9")
 
 
-def _plan(target: Any, around: Surroundings) -> Plan:
+def _plan(target: Any, around: LaunchEnvironment) -> Plan:
     argv = tuple(command(dict(target.options)["script"]))
     return Plan(Stdio(), "launch", {"program": target.program}, Spawn(argv, target.cwd, target.env))
 
@@ -88,12 +89,12 @@ class Debugged:
         self.events: list[events.Event] = []
         found = adapter.find({}, AdapterConfig())
         assert isinstance(found, Found)
-        self.backend = DapBackend(adapter, found, Config(timeouts=timeouts))
+        self.backend = (adapter.backend or DapBackend)(adapter, found, Config(timeouts=timeouts))
         self._tap = tap
         env = {**os.environ, "FREEZEFRAME_DAP_TAP": str(tap)}
         self._target = Launch("/program", cwd=str(tap.parent), env=env, options={"script": script})
 
-    async def start(self, *wanted: WantedBreakpoint) -> list[BoundBreakpoint]:
+    async def start(self, *wanted: BreakpointRequest) -> list[BoundBreakpoint]:
         return list(
             await self.backend.start(self._target, Configuration(wanted), self.events.append)
         )
@@ -108,7 +109,7 @@ class Debugged:
 
     @property
     def printed(self) -> str:
-        return "".join(e.text for e in self.events if isinstance(e, events.Printed))
+        return "".join(e.text for e in self.events if isinstance(e, events.OutputEvent))
 
     def sent(self) -> list[Any]:
         """Return every message that the adapter was sent; each must keep to the protocol."""
@@ -137,8 +138,8 @@ async def debugged(
         made.sent()
 
 
-def at_line(line: int, id: int = 1, **more: Any) -> WantedBreakpoint:
-    return WantedBreakpoint(id, Location("/program", line), **more)
+def at_line(line: int, id: int = 1, **more: Any) -> BreakpointRequest:
+    return BreakpointRequest(id, Location("/program", line), **more)
 
 
 # --- the order of things
@@ -167,26 +168,26 @@ async def test_breakpoints_are_in_place_before_the_program_runs_whatever_the_ada
 
 
 @on_loop
-async def test_the_end_of_the_program_is_told_once_with_its_exit_code(tmp_path: Path) -> None:
+async def test_the_exit_of_the_program_is_reported_once_with_its_exit_code(tmp_path: Path) -> None:
     async with debugged(tmp_path, {"exit_code": 3}) as program:
         await program.start()
-        ended = await program.event(events.Ended)
+        ended = await program.event(events.ExitedEvent)
         assert ended.exit.code == 3
-    assert program.count(events.Ended) == 1
+    assert program.count(events.ExitedEvent) == 1
 
 
 @on_loop
 async def test_an_end_without_an_exit_code_is_an_end(tmp_path: Path) -> None:
     async with debugged(tmp_path, {"exit_code": None}) as program:
         await program.start()
-        assert (await program.event(events.Ended)).exit.code is None
+        assert (await program.event(events.ExitedEvent)).exit.code is None
 
 
 # --- starts that fail
 
 
 @on_loop
-async def test_a_launch_that_is_refused_fails_in_the_adapters_words(tmp_path: Path) -> None:
+async def test_a_launch_that_is_refused_fails_with_the_adapters_message(tmp_path: Path) -> None:
     script = {"refuse": {"launch": "no such program: /program"}}
     async with debugged(tmp_path, script) as program:
         with pytest.raises(LaunchFailed, match="no such program: /program"):
@@ -219,7 +220,7 @@ async def test_a_launch_that_is_refused_after_the_configuration_fails_too(tmp_pa
 
 @pytest.mark.parametrize("stage", ["initialize", "launch", "setBreakpoints", "configurationDone"])
 @on_loop
-async def test_an_adapter_that_dies_while_it_starts_is_told_with_its_last_words(
+async def test_an_adapter_that_dies_while_it_starts_is_reported_with_its_last_output(
     tmp_path: Path, stage: str
 ) -> None:
     script = {
@@ -236,10 +237,8 @@ async def test_an_adapter_that_dies_while_it_starts_is_told_with_its_last_words(
 async def test_silence_at_any_stage_of_the_start_is_bounded(tmp_path: Path, stage: str) -> None:
     script: Script = {"silent": [stage], "initialized": "launch"}
     async with debugged(tmp_path, script, HASTY) as program:
-        began = time.monotonic()
         with pytest.raises(DebuggerTimeout, match="fake"):
             await program.start(at_line(7))
-        assert time.monotonic() - began < 15
 
 
 @on_loop
@@ -250,7 +249,7 @@ async def test_an_adapter_that_never_gets_ready_is_given_up(tmp_path: Path) -> N
 
 
 @on_loop
-async def test_a_program_that_is_no_debugger_is_told_with_what_it_said(tmp_path: Path) -> None:
+async def test_a_program_that_is_not_a_debugger_is_reported_with_its_output(tmp_path: Path) -> None:
     script = {"start": [{"stderr": "usage: fake FILE\n"}, {"die": 2}]}
     async with debugged(tmp_path, script) as program:
         with pytest.raises(DebuggerError, match="usage: fake FILE"):
@@ -261,7 +260,7 @@ async def test_a_program_that_is_no_debugger_is_told_with_what_it_said(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "message"),
     [
         ({"garbage": "{nonsense"}, "nonsense"),
         ({"header": "Content-Length: many"}, "many"),
@@ -273,25 +272,25 @@ async def test_a_program_that_is_no_debugger_is_told_with_what_it_said(tmp_path:
 )
 @on_loop
 async def test_what_cannot_be_understood_ends_the_session_or_harms_nobody(
-    tmp_path: Path, fault: Script, words: str | None
+    tmp_path: Path, fault: Script, message: str | None
 ) -> None:
     actions = [fault, *([{"die": 1}] if "half" in fault else [])]
     script = {"stops": [{"line": 7, "variables": {"x": "1"}}], "before": {"threads": actions}}
     async with debugged(tmp_path, script) as program:
         await program.start()
         await program.event(events.Stopped)
-        if words is None:
+        if message is None:
             assert [thread.name for thread in await program.backend.threads()] == ["main"]
             return
-        with pytest.raises(DebuggerLost, match=words):
+        with pytest.raises(DebuggerLost, match=message):
             await program.backend.threads()
-        ended = await program.event(events.Ended)
+        ended = await program.event(events.ExitedEvent)
         assert ended.exit.how == "lost"
-        assert words in (ended.exit.reason or "")
+        assert message in (ended.exit.reason or "")
 
 
 @on_loop
-async def test_everything_pending_fails_when_the_adapter_ends_with_its_last_words(
+async def test_everything_pending_fails_with_the_last_output_when_the_adapter_ends(
     tmp_path: Path,
 ) -> None:
     script = {
@@ -309,7 +308,7 @@ async def test_everything_pending_fails_when_the_adapter_ends_with_its_last_word
         for answer in answers:
             assert isinstance(answer, DebuggerLost)
             assert "assertion failed: frame" in str(answer)
-        ended = await program.event(events.Ended)
+        ended = await program.event(events.ExitedEvent)
         assert ended.exit.how == "lost"
         assert "assertion failed: frame" in (ended.exit.reason or "")
         with pytest.raises(DebuggerLost):
@@ -342,7 +341,7 @@ async def test_an_adapter_that_is_deaf_to_the_end_is_ended_all_the_same(tmp_path
         await program.event(events.Stopped)
     pid = int(pid_file.read_text())
     await until(lambda: not os.path.exists(f"/proc/{pid}") or _is_zombie(pid))
-    assert program.count(events.Ended) == 1
+    assert program.count(events.ExitedEvent) == 1
 
 
 def _is_zombie(pid: int) -> bool:
@@ -363,7 +362,7 @@ async def test_a_flood_of_output_is_all_there_before_the_stop_that_follows_it(
         stopped = next(
             index for index, e in enumerate(program.events) if isinstance(e, events.Stopped)
         )
-        before = [e.text for e in program.events[:stopped] if isinstance(e, events.Printed)]
+        before = [e.text for e in program.events[:stopped] if isinstance(e, events.OutputEvent)]
         assert "".join(before) == "0123456789\n" * 20_000
 
 
@@ -387,12 +386,12 @@ async def test_a_stack_is_looked_at_anew_when_the_program_has_become_another(
         "before": {"configurationDone": [gone]},
         "replies": {"evaluate": {"result": "", "variablesReference": 0}},
     }
-    adapter = replace(FAKE, raw=replace(FAKE.raw, fresh_frames="look again"))
+    adapter = replace(FAKE, backend=LldbBackend)
     async with debugged(tmp_path, script, adapter=adapter) as program:
         await program.start()
         await program.event(events.Stopped)
         asked = [m["arguments"] for m in program.sent() if m.get("command") == "evaluate"]
-        assert [each["expression"] for each in asked] == ["look again"]
+        assert [each["expression"] for each in asked] == [lldb.FRESH_FRAMES]
         await program.backend.resume(1)
         await until(lambda: program.count(events.Stopped) == 2)
         assert program.asked().count("evaluate") == 1
@@ -404,7 +403,7 @@ async def test_a_stack_is_looked_at_anew_when_the_program_has_become_another(
 @on_loop
 async def test_nothing_is_asked_that_was_not_advertised(tmp_path: Path) -> None:
     script = {"capabilities": {}, "launch": "at once", "stops": [{"line": 7}]}
-    function = WantedBreakpoint(2, Location(function="main"))
+    function = BreakpointRequest(2, Location(function="main"))
     async with debugged(tmp_path, script) as program:
         bound = {b.id: b for b in await program.start(at_line(7), function)}
         assert bound[1].verified
@@ -443,10 +442,10 @@ async def test_a_step_that_ends_the_debugger_is_no_error_of_the_step(tmp_path: P
         await program.start()
         await program.event(events.Stopped)
         await program.backend.step(StepKind.OVER, 1)
-        assert (await program.event(events.Ended)).exit.how == "lost"
+        assert (await program.event(events.ExitedEvent)).exit.how == "lost"
 
 
-# --- what an adapter asks of us
+# --- reverse requests of an adapter
 
 
 @on_loop
@@ -499,10 +498,10 @@ async def test_a_child_that_the_adapter_announces_gets_a_line_of_its_own(tmp_pat
     async with debugged(tmp_path, script) as program:
         await program.start()
         offered = await program.event(events.ChildStarted)
-        heard: list[events.Event] = []
-        await offered.backend.start(offered.target, Configuration([at_line(7)]), heard.append)
+        reported: list[events.Event] = []
+        await offered.backend.start(offered.target, Configuration([at_line(7)]), reported.append)
         try:
-            await until(lambda: any(isinstance(e, events.Stopped) for e in heard))
+            await until(lambda: any(isinstance(e, events.Stopped) for e in reported))
             attached = [m for m in program.sent() if m.get("command") == "attach"]
             assert [m["arguments"] for m in attached] == [{"name": "worker", "port": 1}]
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from freezeframe.backends.backend import RawFrame, RawValue
-from freezeframe.backends.dap.adapters.codelldb import ADAPTER
+from freezeframe.backends.dap.adapters.codelldb import ADAPTER, read_pid
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
 
@@ -18,11 +18,9 @@ def test_threads_go_by_their_own_names():
 
 
 def test_the_process_is_known_from_what_it_says_on_the_console():
-    read = ADAPTER.start.read_pid
-
-    assert read("Launched process 3487 from '/p/loop'\n") == 3487
-    assert read("Attached to process 12\n") == 12
-    assert read("Process exited with code 3.\n") is None
+    assert read_pid("Launched process 3487 from '/p/loop'\n") == 3487
+    assert read_pid("Attached to process 12\n") == 12
+    assert read_pid("Process exited with code 3.\n") is None
 
 
 def test_a_value_that_is_not_there_is_optimised_out():

@@ -1,4 +1,4 @@
-"""What debugpy tells of exceptions, read."""
+"""Parse what debugpy reports about exceptions."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from freezeframe.backends.backend import BoundBreakpoint, Launch, RawFrame, RawValue
-from freezeframe.backends.backend import WantedBreakpoint as Wanted
+from freezeframe.backends.backend import BreakpointRequest as Wanted
 from freezeframe.backends.dap.adapters import known
-from freezeframe.backends.dap.adapters.delve import places, values
+from freezeframe.backends.dap.adapters.delve import frames, unset, values
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import Exit, StopReason
 
 DELVE = known()["delve"]
@@ -26,6 +26,24 @@ def test_a_function_of_the_program_s_own_package_is_meant_first(tmp_path):
     named = [alias(target, name) for name in ("main", "check", "Print", "fmt.Print")]
 
     assert named == ["main.main", "main.check", "Print", "fmt.Print"]
+    # Delve takes `cart.Get` for the method `cart.Item.Get` too, but not with the whole path.
+    (tmp_path / "go.mod").write_text("module example.com/shop/v2\n\ngo 1.20\n")
+    (tmp_path / "cart").mkdir()
+    (tmp_path / "cart" / "cart.go").write_text("package cart\n\nfunc Get() {}\n")
+    (tmp_path / "cart" / "cart_test.go").write_text("package cart_test\n\nfunc TestGet() {}\n")
+    target = Launch("app", cwd=str(tmp_path / "cart"))
+    assert alias(target, "Get") == "example.com/shop/v2/cart.Get"
+    assert alias(target, "TestGet") == "example.com/shop/v2/cart_test.TestGet"
+
+
+def test_a_name_of_several_functions_is_rejected_with_their_names():
+    told = 'Location "Get" ambiguous: x.com/a/v2.(*Cache).Get, x.com/a/v2/lru.(*LRU).Get…'
+    wanted = Wanted(1, Location(function="Get"))
+
+    bound = DELVE.breakpoints.check_bound(wanted, BoundBreakpoint(1, False, message=told))
+
+    assert bound.rejected
+    assert bound.message == "name one of the functions v2.(*Cache).Get or lru.(*LRU).Get and others"
 
 
 @pytest.mark.parametrize(
@@ -37,6 +55,15 @@ def test_a_function_of_the_program_s_own_package_is_meant_first(tmp_path):
         ('[]string len: 1, cap: 1, ["a,b = 0x1"]', '[]string ["a,b = 0x1"]'),
         ('map[string]int ["a": 1, "b": 2, ]', 'map[string]int ["a": 1, "b": 2]'),
         ("[]uint8 len: 2, cap: 8, [104,105]", '[]uint8(cap 8) "hi"'),
+        (
+            "[]interface {} len: 2, cap: 2, [*(*interface {})(0xc000),nil]",
+            "[]interface {} […, nil]",
+        ),
+        (
+            'struct { shop.name string; shop.want struct { shop.n int } } {name: "a {", want: 1}',
+            'struct {name: "a {", want: 1}',
+        ),
+        ("[]struct { a.n int } len: 1, cap: 1, [{n: 1}]", "[]struct { a.n int } [{n: 1}]"),
         ("[]uint8 len: 2, cap: 8, [0,255]", "[]uint8(cap 8) [0, 255]"),
         (
             "[]main.P len: 70, cap: 80, [{X: 1},{X: 2},...+68 more]",
@@ -65,6 +92,7 @@ def test_a_container_is_counted_without_its_length():
 @pytest.mark.parametrize("name", ["~r0", ".autotmp_3", "len()", "cap()"])
 def test_what_the_user_did_not_write_is_hidden(name):
     assert values.hides({"name": name})
+    assert values.hides({"name": f"({name})"})
     assert not values.hides({"name": "total"})
 
 
@@ -79,7 +107,7 @@ def test_what_the_user_did_not_write_is_hidden(name):
     ],
 )
 def test_a_goroutine_is_called_by_its_labels(told, shown):
-    assert places.thread_name(told) == shown
+    assert frames.thread_name(told) == shown
 
 
 @pytest.mark.parametrize(
@@ -92,7 +120,7 @@ def test_a_goroutine_is_called_by_its_labels(told, shown):
     ],
 )
 def test_a_function_is_called_by_its_package(name, shown):
-    assert places.function_name(name) == shown
+    assert frames.function_name(name) == shown
 
 
 def test_code_of_others_is_known_by_its_folder(tmp_path):
@@ -106,16 +134,16 @@ def test_code_of_others_is_known_by_its_folder(tmp_path):
         "/home/me/shop/vendor/github.com/x/y/y.go",
         "/usr/lib/go-1.19/src/runtime/panic.go",
     ):
-        assert places.is_library(path, TARGET), path
+        assert frames.is_library(path, TARGET), path
     for path in ("/home/me/shop/src/main.go", "/home/me/go/src/github.com/me/shop/main.go"):
-        assert not places.is_library(path, TARGET), path
+        assert not frames.is_library(path, TARGET), path
 
 
 def test_a_frame_tells_what_is_waited_for():
-    frame = places.read_frame(RawFrame(1, "runtime.selectgo"), {})
+    frame = frames.read_frame(RawFrame(1, "runtime.selectgo"), {})
 
     assert frame.waits == "select"
-    assert places.read_frame(RawFrame(1, "main.selectgo"), {}).waits is None
+    assert frames.read_frame(RawFrame(1, "main.selectgo"), {}).waits is None
 
 
 SOURCE = """package main
@@ -151,7 +179,7 @@ def test_arguments_are_those_of_the_signature(tmp_path: Path, line, function, na
     file = tmp_path / "main.go"
     file.write_text(SOURCE)
 
-    assert places.argument_names(str(file), line, function) == names
+    assert frames.argument_names(str(file), line, function) == names
 
 
 @pytest.mark.parametrize(
@@ -213,3 +241,81 @@ def test_it_is_found_where_go_installs_it(tmp_path):
         assert isinstance(found, Found)
         assert (found.path, found.version) == (str(tool), "1.25.0")
     assert isinstance(DELVE.find({"PATH": "/nowhere"}, AdapterConfig()), Missing)
+
+
+SHOP = """package shop
+
+var table = func(k int) (r int) {
+	return k
+}
+
+func (s *Shop) sum(extra ...int) (total int, err error) { // (no int)
+	f := func(k int) (r int) {
+		return k
+	}
+	total, err = f(1), nil
+	x, err := pair(
+		f(2), "} {",
+		map[string]int{"a": 1},
+	)
+	if y := f(
+		3); y > 2 {
+		total = y
+	}
+	for _, extra := range extra {
+		total += extra
+	}
+	return
+}
+
+func short(k int) (n int) { n = k; return }
+func types(f func(a int) (b int), any interface{}) (int, error) { return 1, nil }
+func wide(
+	a int,
+) (
+	n int,
+) {
+	return a
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "without_value"),
+    [
+        (3, "shop.init.func1", {"r"}),
+        (4, "shop.init.func1", set()),
+        (7, "shop.(*Shop).sum", {"total", "err"}),
+        # The line of a closure is one of its function's too.
+        (8, "shop.(*Shop).sum", set()),
+        (8, "shop.(*Shop).sum.func1", {"r"}),
+        # A result that is assigned once more has a value.
+        (13, "shop.(*Shop).sum", {"x"}),
+        (16, "shop.(*Shop).sum", set()),
+        (18, "shop.(*Shop).sum", set()),
+        (27, "shop.types", set()),
+        (28, "shop.wide", {"n"}),
+        (31, "shop.wide", {"n"}),
+        (33, "shop.wide", set()),
+        (99, "shop.wide", set()),
+    ],
+)
+def test_the_source_tells_what_has_no_value_yet(tmp_path, line, function, without_value):
+    path = tmp_path / "shop.go"
+    path.write_text(SHOP)
+
+    found = unset.frame_names(str(path), line, function, True)
+
+    assert found.unset == without_value
+    assert not found.perhaps
+
+
+def test_of_a_function_of_one_line_nothing_is_claimed(tmp_path):
+    path = tmp_path / "shop.go"
+    path.write_text(SHOP)
+    place = (str(path), 26, "shop.short")
+
+    assert unset.frame_names(*place, True).perhaps == {"n"}
+    assert not unset.frame_names(*place, False).perhaps
+    assert "extra" in unset.frame_names(str(path), 11, "shop.(*Shop).sum", True).twice
+    assert "extra" not in unset.frame_names(str(path), 21, "shop.(*Shop).sum", True).twice

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from freezeframe.backends import select
+from freezeframe.backends import selection
 from freezeframe.backends.backend import Launch, RawValue
 from freezeframe.backends.dap.adapters import lldb_dap
-from freezeframe.backends.dap.adapters._descriptor import Surroundings
+from freezeframe.backends.dap.adapters._descriptor import LaunchEnvironment
 from freezeframe.backends.dap.adapters.gdb_dap import ADAPTER
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.config import AdapterConfig, Config
@@ -71,7 +71,7 @@ def test_the_program_is_known_before_its_breakpoints_are_set(tmp_path):
     program = tmp_path / "program"
     program.write_bytes(b"\x7fELF" + bytes(60))
     program.chmod(0o755)
-    around = Surroundings(Found("gdb", "16.3", ("gdb",)), AdapterConfig(), None, str(tmp_path))
+    around = LaunchEnvironment(Found("gdb", "16.3", ("gdb",)), AdapterConfig(), None, str(tmp_path))
 
     plan = ADAPTER.plan(Launch(str(program), cwd=str(tmp_path), env={}), around)
 
@@ -91,6 +91,6 @@ def test_gdb_s_machine_interface_is_taken_unless_dap_is_asked_for(
     program = tmp_path / "program"
     program.write_bytes(b"\x7fELF" + bytes(60))
 
-    choice = select.choose(str(program), name=kind, env={"PATH": str(tmp_path)}, config=Config())
+    choice = selection.choose(str(program), name=kind, env={"PATH": str(tmp_path)}, config=Config())
 
     assert choice.debugger.name == taken

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from freezeframe.backends import native as _native
-from freezeframe.backends.backend import Launch, RawFrame, RawValue, WantedBreakpoint
-from freezeframe.backends.counting import read_hits, wants
+from freezeframe.backends.backend import BreakpointRequest, Launch, RawFrame, RawValue
+from freezeframe.backends.breakpoint_hits import HitCondition
 from freezeframe.backends.dap.adapters import _lldb, _lldb_exceptions, lldb_dap
-from freezeframe.backends.dap.adapters._descriptor import Inquiry, Thrown
+from freezeframe.backends.dap.adapters._descriptor import ExceptionDetails, ExceptionQuery
 from freezeframe.backends.dap.adapters.lldb_dap import ADAPTER
-from freezeframe.backends.dap.voices import Voices
+from freezeframe.backends.dap.output_events import OutputClassifier
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.transport import corefile
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import LaunchFailed
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import Exit, StopReason
 
 
@@ -210,7 +210,7 @@ def test_the_thread_to_resume_is_found_by_its_id():
 # --- exceptions ---------------------------------------------------------------------------------
 
 
-def answered(inquiry: Inquiry, answers: Mapping[str, str]) -> Thrown | None:
+def answered(inquiry: ExceptionQuery, answers: Mapping[str, str]) -> ExceptionDetails | None:
     """Return what an inquiry finds out from these answers."""
     try:
         asked = next(inquiry)
@@ -222,19 +222,10 @@ def answered(inquiry: Inquiry, answers: Mapping[str, str]) -> Thrown | None:
 
 def test_an_exception_is_read_with_all_it_inherits_from():
     memory = {
-        "(unsigned long)($arg2)": "256",
         "(unsigned long)($arg1)": "4096",
-        "*(char**)(0x108)": '0x1 "6Broken"',
-        "*(unsigned long*)(0x100)": "7",
-        "image lookup --address 0x7": "vtable for __cxxabiv1::__si_class_type_info + 16",
-        "*(unsigned long*)(0x110)": "512",
-        "*(char**)(0x208)": '0x2 "St13runtime_error"',
-        "*(unsigned long*)(0x200)": "9",
-        "image lookup --address 0x9": "vtable for __cxxabiv1::__class_type_info + 16",
-        "*(char**)(0x1008)": '0x3 "too \\"far\\""',
-        "language cplusplus demangle _ZTS6Broken": "_ZTS6Broken ---> typeinfo name for Broken\n",
-        "language cplusplus demangle _ZTSSt13runtime_error": (
-            "… ---> typeinfo name for std::runtime_error\n"
+        "(unsigned long)($arg2)": "256",
+        "freezeframe-thrown throw 4096 256": (
+            '{"types": ["Broken", "std::runtime_error"], "message": "too \\"far\\""}\n'
         ),
     }
     inquiry = _lldb_exceptions.examine("C++ Throw")
@@ -255,23 +246,25 @@ def test_an_exception_is_read_with_all_it_inherits_from():
     ],
 )
 def test_an_exception_that_nobody_caught_is_read_from_the_last_words(words):
-    info = _native.read_last_words("SIGABRT", f"before\n{words}\n")
+    info = _native.read_uncaught_exception("SIGABRT", f"before\n{words}\n")
 
     assert info is not None
     assert (info.type, info.message) == ("app::Broken", "broken thing")
-    assert _native.read_last_words("SIGSEGV", words) is None
+    assert _native.read_uncaught_exception("SIGSEGV", words) is None
 
 
 # --- output -------------------------------------------------------------------------------------
 
 
 def heard(*texts: str) -> list[tuple[str, str]]:
-    voices = Voices(ADAPTER)
-    return [said for text in texts for said in voices.hear({"category": "console", "output": text})]
+    voices = OutputClassifier(ADAPTER)
+    return [
+        said for text in texts for said in voices.classify({"category": "console", "output": text})
+    ]
 
 
 def test_only_logpoints_speak_on_the_log():
-    begin, end = _lldb.LOG_MARKS
+    begin, end = _lldb.LOG_DELIMITERS
 
     assert heard(f"{begin}i is 3{end}\n", "something of LLDB's\n") == [
         ("log", "i is 3\n"),
@@ -280,7 +273,7 @@ def test_only_logpoints_speak_on_the_log():
 
 
 def test_a_logpoint_s_message_may_come_in_pieces_and_says_briefly_what_it_could_not():
-    begin, end = _lldb.LOG_MARKS
+    begin, end = _lldb.LOG_DELIMITERS
     pieces = [f"{begin}n=<error: first\n", "error: <user expression 0>:1:1: no n\n", f">!{end}\n"]
 
     assert heard(*pieces) == [("log", "n=<no n>!\n")]
@@ -294,7 +287,7 @@ def test_what_lldb_says_of_watchpoints_is_not_told_twice():
 
 
 def test_a_function_of_a_module_is_set_by_a_command():
-    want = WantedBreakpoint(1, Location(module="lib.so", function="f"), condition='s == "x"')
+    want = BreakpointRequest(1, Location(module="lib.so", function="f"), condition='s == "x"')
 
     command = _lldb.BREAKPOINTS.in_module.make(want)
 
@@ -308,7 +301,7 @@ def test_a_function_of_a_module_is_set_by_a_command():
     [("3", [3]), ("==3", [3]), (">=3", [3, 4, 5]), (">3", [4, 5]), ("%2", [2, 4]), ("<=2", [1, 2])],
 )
 def test_hit_counts_have_one_meaning(hits, wanted):
-    assert [count for count in range(1, 6) if wants(read_hits(hits), count)] == wanted
+    assert [count for count in range(1, 6) if HitCondition.parse(hits).matches(count)] == wanted
 
 
 # --- files --------------------------------------------------------------------------------------

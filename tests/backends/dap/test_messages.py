@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from freezeframe.backends.dap.messages import Event, Request, Response, error_text, parse
+from freezeframe.backends.dap.messages import DapEvent, DapRequest, DapResponse, error_text, parse
 
 
-def refused(message: str | None = None, **body: Any) -> Response:
-    return Response(3, "launch", False, message, body)
+def refused(message: str | None = None, **body: Any) -> DapResponse:
+    return DapResponse(3, "launch", False, message, body)
 
 
 @pytest.mark.parametrize(
@@ -30,19 +30,19 @@ def refused(message: str | None = None, **body: Any) -> Response:
         (refused(""), "`launch` was refused without a reason"),
     ],
 )  # fmt: skip
-def test_an_adapters_error_is_told_in_its_own_words(response: Response, text: str) -> None:
+def test_an_adapters_error_is_reported_with_its_message(response: DapResponse, text: str) -> None:
     assert error_text(response) == text
 
 
 @pytest.mark.parametrize(
     ("message", "parsed"),
     [
-        ({"seq": 0, "type": "event", "event": "initialized"}, Event("initialized")),
-        ({"type": "event", "event": "x", "body": None}, Event("x")),
+        ({"seq": 0, "type": "event", "event": "initialized"}, DapEvent("initialized")),
+        ({"type": "event", "event": "x", "body": None}, DapEvent("x")),
         ({"seq": 0, "type": "response", "request_seq": 2, "command": "next", "success": True},
-         Response(2, "next", True)),
+         DapResponse(2, "next", True)),
         ({"seq": 7, "type": "request", "command": "runInTerminal", "arguments": {"args": []}},
-         Request(7, "runInTerminal", {"args": [], "cwd": ""})),
+         DapRequest(7, "runInTerminal", {"args": [], "cwd": ""})),
         ({"type": "response", "success": True}, None),
         ({"type": "hello"}, None),
         ({}, None),
@@ -54,6 +54,6 @@ def test_messages_are_read_leniently(message: dict[str, Any], parsed: object) ->
 
 
 def test_every_message_describes_itself() -> None:
-    assert Request(7, "next").describe() == "request 7 `next`"
-    assert Event("stopped").describe() == "event `stopped`"
+    assert DapRequest(7, "next").describe() == "request 7 `next`"
+    assert DapEvent("stopped").describe() == "event `stopped`"
     assert refused("no").describe() == "response to 3 `launch` (failure: no)"

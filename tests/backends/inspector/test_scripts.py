@@ -1,4 +1,4 @@
-"""Scripts as V8 has them: statements that it knows by their ends."""
+"""Scripts: statements that V8 locates by their ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source maps: places there and back, sections, roots, and maps that are none."""
+"""Source maps: positions in both directions, sections, roots, and invalid maps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def number(value: int) -> str:
 
 
 def mappings(rows: list[list[tuple[int, int, int, int]]]) -> str:
-    """Write down segments: for each generated line its column, source, line and column there."""
+    """Encode segments: for each generated line its column, source, line and column there."""
     source = line = column = 0
     lines = []
     for row in rows:
@@ -59,7 +59,7 @@ SEGMENTS = st.lists(
 
 
 @given(SEGMENTS)
-def test_every_generated_place_leads_to_its_source(rows):
+def test_every_generated_position_maps_to_its_source(rows):
     found = SourceMap(a_map(rows), "/p")
 
     for line, row in enumerate(rows):
@@ -68,7 +68,7 @@ def test_every_generated_place_leads_to_its_source(rows):
 
 
 @given(SEGMENTS)
-def test_a_source_line_leads_to_the_first_place_that_was_made_of_it(rows):
+def test_a_source_line_maps_to_its_first_generated_position(rows):
     found = SourceMap(a_map(rows), "/p")
 
     for index, name in enumerate(("/p/a.ts", "/p/b.ts")):
@@ -81,7 +81,7 @@ def test_a_source_line_leads_to_the_first_place_that_was_made_of_it(rows):
             assert found.generated(name, there) == (*place, there)
 
 
-def test_a_line_without_code_leads_to_the_next_that_has_some():
+def test_a_line_without_code_maps_to_the_next_line_with_code():
     found = SourceMap(a_map([[(0, 0, 4, 0)], [(0, 0, 9, 2)]]), "/p")
 
     assert found.generated("/p/a.ts", 5) == (1, 0, 9)
@@ -89,7 +89,7 @@ def test_a_line_without_code_leads_to_the_next_that_has_some():
     assert found.generated("/p/none.ts", 1) is None
 
 
-def test_a_place_between_two_belongs_to_the_first_and_code_of_no_source_to_none():
+def test_a_position_between_segments_belongs_to_the_first():
     text = mappings([[(4, 0, 1, 0), (10, 0, 2, 0)]]) + "," + number(5)
     found = SourceMap({"version": 3, "sources": ["a.ts"], "mappings": text}, "/p")
 
@@ -99,7 +99,7 @@ def test_a_place_between_two_belongs_to_the_first_and_code_of_no_source_to_none(
     assert found.origin(3, 0) is None
 
 
-def test_a_map_of_sections_is_read_as_one():
+def test_an_indexed_map_is_read_as_one():
     one = {"version": 3, "sources": ["one.ts"], "mappings": mappings([[(0, 0, 3, 1)]])}
     two = {
         "version": 3,
@@ -131,7 +131,7 @@ def test_a_map_of_sections_is_read_as_one():
         ("https://host/a.ts", "", "https://host/a.ts"),
     ],
 )
-def test_sources_are_found_from_where_the_map_lies(name, root, expected):
+def test_sources_are_relative_to_the_map(name, root, expected):
     assert source_path(name, root, "/p/dist", "/p") == expected
 
 
@@ -144,7 +144,7 @@ def test_a_bundler_s_name_of_the_project_is_left_out_where_the_file_is_without_i
     assert found == str(tmp_path / "src" / "a.ts")
 
 
-def test_a_map_is_found_in_the_script_or_beside_it(tmp_path: Path):
+def test_a_map_is_found_in_the_script_or_next_to_it(tmp_path: Path):
     data = a_map([[(0, 0, 0, 0)]], sourcesContent=["let a", None])
     text = json.dumps(data)
     (tmp_path / "x.js.map").write_text(")]}'\n" + text)
@@ -165,11 +165,11 @@ def test_a_map_is_found_in_the_script_or_beside_it(tmp_path: Path):
 @pytest.mark.parametrize(
     "url", ["gone.map", "https://host/x.map", "data:application/json;base64,!!", "data:,[]"]
 )
-def test_a_map_that_cannot_be_had_is_none_and_no_error(url, tmp_path):
+def test_an_unavailable_map_is_none_and_no_error(url, tmp_path):
     assert sourcemaps.load(url, str(tmp_path / "x.js")) is None
 
 
-def test_what_is_no_map_is_refused():
+def test_data_that_is_not_a_map_is_refused():
     with pytest.raises(BadMap):
         SourceMap({"version": 2}, "/p")
     with pytest.raises(BadMap):
@@ -179,7 +179,7 @@ def test_what_is_no_map_is_refused():
         SourceMap({"version": 3, "sources": ["a"], "mappings": "g" * 400_000}, "/p")
 
 
-def test_a_place_that_names_no_source_of_the_map_is_code_of_no_source():
+def test_a_segment_with_an_unknown_source_has_no_source():
     rows = [[(0, 0, 1, 0), (4, 7, 2, 0), (8, 1, 3, 0)]]
     found = SourceMap(a_map(rows), "/p")
 
@@ -212,7 +212,7 @@ JSON = st.recursive(
     st.integers(0, 3),
     st.integers(0, 9),
 )
-def test_whatever_a_map_says_it_answers_or_is_none(data, line, column):
+def test_any_map_answers_or_is_refused(data, line, column):
     url = "data:application/json;base64," + base64.b64encode(json.dumps(data).encode()).decode()
 
     found = sourcemaps.load(url, "/p/x.js", "/p")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from backends.aio import on_loop, until
-from freezeframe.backends.transport import tree
-from freezeframe.backends.transport.drain import Drain
+from backends.async_tests import on_loop, until
+from freezeframe.backends.transport import process_tree
+from freezeframe.backends.transport.fd_reader import TextReader
 from freezeframe.backends.transport.process import (
     DEVNULL,
     PIPE,
@@ -30,14 +30,14 @@ PYTHON = [sys.executable, "-I", "-S", "-c"]
 
 async def output_of(process: Process) -> str:
     pieces: list[str] = []
-    drain = Drain(process.take_stdout(), pieces.append)
+    drain = TextReader(process.take_stdout(), pieces.append)
     drain.start()
     assert await drain.wait_end(10)
     return "".join(pieces)
 
 
 def alive(pid: int) -> bool:
-    return any(entry.pid == pid and not entry.zombie for entry in tree.table())
+    return any(entry.pid == pid and not entry.zombie for entry in process_tree.table())
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def alive(pid: int) -> bool:
     ],
 )
 @on_loop
-async def test_how_a_program_ended_is_known(code: str, returncode: int, exit: Exit) -> None:
+async def test_the_exit_of_a_program_is_known(code: str, returncode: int, exit: Exit) -> None:
     process = Process.spawn([*PYTHON, code])
     seen: list[int] = []
     process.on_exit(seen.append)
@@ -68,7 +68,7 @@ def test_every_signal_has_a_name() -> None:
 
 
 @on_loop
-async def test_without_a_pidfd_the_end_is_seen_all_the_same(
+async def test_the_exit_is_noticed_without_a_pidfd(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delattr(os, "pidfd_open")
@@ -110,7 +110,7 @@ async def test_descriptors_that_are_passed_on_keep_their_numbers() -> None:
 
 
 @on_loop
-async def test_signals_are_as_a_login_shell_leaves_them() -> None:
+async def test_signals_have_their_default_dispositions() -> None:
     old = signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     try:
@@ -127,7 +127,7 @@ print(signal.pthread_sigmask(0, []))
 
 
 @on_loop
-async def test_directory_and_environment_are_those_that_were_given(tmp_path: Path) -> None:
+async def test_a_program_gets_the_given_directory_and_environment(tmp_path: Path) -> None:
     process = Process.spawn(
         ["sh", "-c", 'pwd; echo "$A $HOME"'],
         cwd=str(tmp_path),
@@ -138,7 +138,7 @@ async def test_directory_and_environment_are_those_that_were_given(tmp_path: Pat
 
 
 @on_loop
-async def test_what_cannot_be_started_is_said_with_a_next_step(tmp_path: Path) -> None:
+async def test_a_failed_start_is_reported_with_a_next_step(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("no program")
     script = tmp_path / "script"
@@ -191,7 +191,7 @@ async def family(*args: str) -> AsyncIterator[tuple[Process, list[int]]]:
     """Run FAMILY, and hand over its root and the pids of its five descendants."""
     process = Process.spawn([*PYTHON, FAMILY, *args], stdin=PIPE, stdout=PIPE)
     pieces: list[str] = []
-    drain = Drain(process.take_stdout(), pieces.append)
+    drain = TextReader(process.take_stdout(), pieces.append)
     drain.start()
     members: list[int] = []
 
@@ -212,7 +212,7 @@ async def family(*args: str) -> AsyncIterator[tuple[Process, list[int]]]:
 
 
 @on_loop
-async def test_killing_the_tree_leaves_nobody_whatever_session_or_parent_they_have() -> None:
+async def test_killing_the_tree_kills_descendants_of_any_session_or_parent() -> None:
     async with family() as (process, members):
         assert all(alive(pid) for pid in members)
         assert await process.kill_tree()
@@ -231,9 +231,9 @@ async def test_descendants_that_were_noted_are_killed_even_after_the_program_has
 
 
 @on_loop
-async def test_a_spared_descendant_lives_on_with_its_own() -> None:
+async def test_a_spared_descendant_survives_with_its_descendants() -> None:
     async with family() as (process, members):
-        parents = {entry.pid: entry.parent for entry in tree.table()}
+        parents = {entry.pid: entry.parent for entry in process_tree.table()}
         sleeper = next(pid for pid in members if parents[parents[pid]] == process.pid)
         shell = parents[sleeper]
         assert await process.kill_tree(spare=[shell])
@@ -241,15 +241,15 @@ async def test_a_spared_descendant_lives_on_with_its_own() -> None:
 
 
 @on_loop
-async def test_a_process_below_ours_is_killed_with_its_own_and_nobody_else() -> None:
+async def test_only_a_descendant_and_its_descendants_are_killed() -> None:
     async with family() as (process, members):
-        parents = {entry.pid: entry.parent for entry in tree.table()}
+        parents = {entry.pid: entry.parent for entry in process_tree.table()}
         sleeper = next(pid for pid in members if parents[parents[pid]] == process.pid)
         shell = parents[sleeper]
-        assert await tree.kill(shell)
+        assert await process_tree.kill(shell)
         assert {pid for pid in members if not alive(pid)} == {shell, sleeper}
         (plain, *_) = (pid for pid in members if os.getsid(pid) == process.pid)
-        assert await tree.kill(plain)
+        assert await process_tree.kill(plain)
         assert not alive(plain)
         assert alive(process.pid)
         assert len([pid for pid in members if alive(pid)]) == 2
@@ -275,21 +275,21 @@ time.sleep(20)
     process = Process.spawn([*PYTHON, code], stdout=PIPE)
     # Every descendant holds the pipe: its end is the proof that all of them are gone.
     pieces: list[str] = []
-    drain = Drain(process.take_stdout(), pieces.append)
+    drain = TextReader(process.take_stdout(), pieces.append)
     drain.start()
     await until(lambda: pieces and len(process.note_descendants()) > 5)
     assert await process.kill_tree()
     assert await drain.wait_end(5)
 
 
-def test_a_number_that_was_reused_is_not_taken_for_the_family() -> None:
+def test_a_reused_pid_is_not_a_member_of_the_tree() -> None:
     stranger = subprocess.Popen(["sleep", "60"], start_new_session=True)
     try:
-        family = tree.Family(stranger.pid)
-        assert family.look() == [stranger.pid]
+        family = process_tree.ProcessTree(stranger.pid)
+        assert family.refresh() == [stranger.pid]
         family._members = {stranger.pid: 1.0}
         family._sessions = {stranger.pid: 1.0}
-        assert family.look() == []
+        assert family.refresh() == []
     finally:
         stranger.kill()
         stranger.wait()
@@ -319,7 +319,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN); os.write(1, b"up"); time.sleep(60
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own promise, Linux only")
 @on_loop
-async def test_a_program_dies_with_us_unless_it_may_not(tmp_path: Path) -> None:
+async def test_a_program_dies_with_us_unless_die_with_parent_is_off(tmp_path: Path) -> None:
     code = """
 import asyncio, os, sys
 from freezeframe.backends.transport.process import Process

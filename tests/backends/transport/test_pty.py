@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import sys
 
-from backends.aio import on_loop, until
-from freezeframe.backends.transport.drain import Drain
-from freezeframe.backends.transport.feeder import Feeder
+from backends.async_tests import on_loop, until
+from freezeframe.backends.transport.fd_reader import TextReader
+from freezeframe.backends.transport.fd_writer import StdinWriter
 from freezeframe.backends.transport.process import Process
 from freezeframe.backends.transport.pty import Terminal
 
@@ -30,9 +30,9 @@ async def test_a_program_gets_a_terminal_of_its_own() -> None:
     )
     terminal.release_program()
     pieces: list[str] = []
-    drain = Drain(terminal.take_ours(), pieces.append)
+    drain = TextReader(terminal.dup_controller(), pieces.append)
     drain.start()
-    feeder = Feeder(terminal.take_ours())
+    feeder = StdinWriter(terminal.dup_controller())
     await until(lambda: "".join(pieces).count("\n") == 2)
     assert "".join(pieces) == "True True 77\nTrue\n"
     await feeder.write(b"words\n")

@@ -1,4 +1,4 @@
-"""The WebSocket client: frames in any pieces, masks, pings, ends, and a server that lies."""
+"""The WebSocket client: frames in any chunks, masks, pings, ends, and an invalid server."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.aio import on_loop, until
+from backends.async_tests import on_loop, until
 from freezeframe.backends.transport import websocket
-from freezeframe.backends.transport.websocket import BadFrame, Frames
+from freezeframe.backends.transport.websocket import BadFrame, WebSocketFrames
 from freezeframe.errors import DebuggerError, DebuggerTimeout
 
 TEXT, BINARY, CONTINUATION, CLOSE, PING, PONG = 1, 2, 0, 8, 9, 10
@@ -37,8 +37,8 @@ def in_pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 
 
 @given(st.lists(st.text(max_size=300)), st.lists(st.integers(0, 10_000)))
-def test_messages_arrive_whole_in_whatever_pieces_the_bytes_come(messages, cuts):
-    frames = Frames()
+def test_messages_are_complete_for_any_chunks_of_bytes(messages, cuts):
+    frames = WebSocketFrames()
     data = b"".join(frame(TEXT, text.encode()) for text in messages)
 
     arrived = [text for piece in in_pieces(data, cuts) for text in frames.receive(piece)]
@@ -51,9 +51,9 @@ def test_a_message_in_several_frames_is_one_message(text, cuts):
     first, *rest = in_pieces(text.encode(), cuts)
     sent = [frame(TEXT, first, final=not rest)]
     for index, part in enumerate(rest, 1):
-        sent.append(frame(PING, b"still there?"))  # control frames may stand between
+        sent.append(frame(PING, b"still there?"))  # control frames may come between
         sent.append(frame(CONTINUATION, part, final=index == len(rest)))
-    frames = Frames()
+    frames = WebSocketFrames()
 
     assert frames.receive(b"".join(sent)) == [text]
     assert frames.replies.count(bytes([0x80 | PONG])) >= len(rest)
@@ -61,31 +61,31 @@ def test_a_message_in_several_frames_is_one_message(text, cuts):
 
 @given(st.text(max_size=70_000))
 def test_what_is_sent_is_masked_and_can_be_read_back(text):
-    data = Frames(mask=lambda: b"\x01\x02\x03\x04").encode(text)
+    data = WebSocketFrames(mask=lambda: b"\x01\x02\x03\x04").encode(text)
 
     assert data[0] == 0x81
     assert data[1] & 0x80, "a client must mask"
-    assert Frames().receive(data) == [text]
+    assert WebSocketFrames().receive(data) == [text]
 
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65_535, 65_536, 3_000_000])
 def test_every_length_has_its_form(size):
     text = "x" * size
 
-    assert Frames().receive(frame(TEXT, text.encode())) == [text]
-    assert Frames().receive(Frames().encode(text)) == [text]
+    assert WebSocketFrames().receive(frame(TEXT, text.encode())) == [text]
+    assert WebSocketFrames().receive(WebSocketFrames().encode(text)) == [text]
 
 
-def test_a_ping_is_answered_with_its_own_words():
-    frames = Frames(mask=lambda: bytes(4))
+def test_a_ping_is_answered_with_its_payload():
+    frames = WebSocketFrames(mask=lambda: bytes(4))
 
     assert frames.receive(frame(PING, b"hello")) == []
 
     assert bytes(frames.replies) == bytes([0x80 | PONG, 0x80 | 5]) + bytes(4) + b"hello"
 
 
-def test_nothing_is_read_behind_a_goodbye():
-    frames = Frames(mask=lambda: bytes(4))
+def test_nothing_is_read_after_a_close_frame():
+    frames = WebSocketFrames(mask=lambda: bytes(4))
 
     arrived = frames.receive(frame(TEXT, b"last") + frame(CLOSE, b"\x03\xe8") + frame(TEXT, b"no"))
 
@@ -106,9 +106,9 @@ def test_nothing_is_read_behind_a_goodbye():
         pytest.param(bytes([0x81, 127]) + (1 << 62).to_bytes(8, "big"), id="an endless frame"),
     ],
 )
-def test_a_server_that_leaves_the_protocol_is_given_up(wrong):
+def test_a_server_that_violates_the_protocol_is_rejected(wrong):
     with pytest.raises(BadFrame):
-        Frames().receive(wrong)
+        WebSocketFrames().receive(wrong)
 
 
 # --- on a real socket -----------------------------------------------------------------------------
@@ -150,14 +150,14 @@ class Server:
         answer = base64.b64encode(proof).decode()
         lines = ["HTTP/1.1 101 Switching Protocols", f"Sec-WebSocket-Accept: {answer}", "", ""]
         writer.write("\r\n".join(lines).encode() + self._early)
-        frames = Frames()
+        frames = WebSocketFrames()
         while data := await reader.read(65536):
             self.heard += frames.receive(data)
         self.gone = True
 
 
 @on_loop
-async def test_messages_go_both_ways_and_those_that_came_early_are_not_lost() -> None:
+async def test_messages_go_both_ways_and_early_ones_are_not_lost() -> None:
     async with Server(early=frame(TEXT, b"early")) as server:
         socket = await websocket.connect("127.0.0.1", server.port, "/id", timeout_s=5)
         got: list[str] = []
@@ -176,7 +176,7 @@ async def test_messages_go_both_ways_and_those_that_came_early_are_not_lost() ->
 
 
 @on_loop
-async def test_closing_says_goodbye_and_nothing_follows() -> None:
+async def test_closing_sends_a_close_frame_and_nothing_follows() -> None:
     async with Server() as server:
         socket = await websocket.connect("127.0.0.1", server.port, "/", timeout_s=5)
         ends: list[str | None] = []
@@ -197,9 +197,9 @@ async def test_garbage_ends_the_connection_with_the_reason() -> None:
 
 
 @on_loop
-async def test_a_server_of_something_else_is_said_to_be_none() -> None:
+async def test_a_server_of_another_protocol_is_reported() -> None:
     async with Server(accept=False) as server:
-        with pytest.raises(DebuggerError, match="speaks no WebSocket") as caught:
+        with pytest.raises(DebuggerError, match="does not speak WebSocket") as caught:
             await websocket.connect("127.0.0.1", server.port, "/x", timeout_s=5)
         assert caught.value.error_code == "connect"
         listed = await websocket.fetch_json("127.0.0.1", server.port, "/json/list", timeout_s=5)
@@ -207,7 +207,7 @@ async def test_a_server_of_something_else_is_said_to_be_none() -> None:
 
 
 @on_loop
-async def test_a_server_that_says_nothing_is_not_waited_for_for_ever() -> None:
+async def test_a_silent_server_times_out() -> None:
     async with Server(silent=True) as server:
         with pytest.raises(DebuggerTimeout):
             await websocket.connect("127.0.0.1", server.port, "/", timeout_s=0.2)

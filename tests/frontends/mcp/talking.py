@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from harness.client import CLIENT, Dbg
-from harness.speaker import Raw
+from harness.raw_mcp_client import Raw
 
 __all__ = ["HANDSHAKE", "STATELESS", "Raw", "call", "connected", "on_loop", "refusal"]
 

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 from frontends.mcp.talking import HANDSHAKE, STATELESS, call, on_loop, refusal
-from harness import facts
+from harness import waits
 from harness.client import Background, Dbg
 
 KEY = {"Authorization": "Bearer secret"}
@@ -30,7 +30,7 @@ HELLO = {
 
 
 def status(port: int, body: object = HELLO, **headers: str) -> int | None:
-    """Return the status of a request; None while nobody listens."""
+    """Return the status of a request; None while no process listens."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     wanted = {
         "Content-Type": "application/json",
@@ -49,13 +49,13 @@ def status(port: int, body: object = HELLO, **headers: str) -> int | None:
 
 def _served(dbg: Dbg) -> tuple[int, Background]:
     """Start a server, and return when it listens."""
-    port = facts.free_port()
+    port = waits.free_port()
     server = dbg.start_background("mcp", "--http", port, env={"FREEZEFRAME_MCP_TOKEN": "secret"})
-    facts.wait_until(lambda: not server.running or status(port), "the server listens", timeout_s=60)
+    waits.wait_until(lambda: not server.running or status(port), "the server listens", timeout_s=60)
     if not server.running:
         ended = server.wait()
-        assert "cannot be had" in ended.err, str(ended)
-        return _served(dbg)  # somebody else was faster to take the port
+        assert "cannot be used" in ended.err, str(ended)
+        return _served(dbg)  # another process took the port first
     return port, server
 
 
@@ -65,7 +65,7 @@ def port(dbg: Dbg) -> Iterator[int]:
     port, server = _served(dbg)
     yield port
     server.interrupt()
-    facts.wait_for_exit(server.pid)
+    waits.wait_for_exit(server.pid)
 
 
 @asynccontextmanager
@@ -76,7 +76,7 @@ async def connected(port: int, mode: str) -> AsyncIterator[Client]:
             yield client
 
 
-def test_only_who_knows_the_token_and_comes_from_here_is_served(dbg, port):
+def test_only_a_local_client_with_the_token_is_served(dbg, port):
     assert status(port) == 401
     assert status(port, Authorization="Bearer guess") == 401
     assert status(port, Authorization="Bearer ") == 401
@@ -88,7 +88,7 @@ def test_only_who_knows_the_token_and_comes_from_here_is_served(dbg, port):
     assert status(port, **KEY) == 200
     second = dbg("mcp", "--http", port)
     assert (second.code, second.out) == (1, "")
-    assert f"port {port} cannot be had" in second.err
+    assert f"port {port} cannot be used" in second.err
     assert "Bearer" not in second.err
 
 
@@ -99,7 +99,7 @@ async def test_two_clients_of_both_eras_share_a_session_that_outlives_them(dbg, 
         await call(one, "debug_breakpoint_add", where=p.at("loop"))
         text, _ = await call(one, "debug_start", program="loop.py")
         assert p.at("loop") in text
-        # Both at once: the second one steps after the first, or is told that it is too early.
+        # Both at once: the second one steps after the first, or is refused as too early.
         both = [client.call_tool("debug_step", {}) for client in (one, two)]
         said = [step.content[0].text for step in await asyncio.gather(*both)]
         assert any(text.startswith("stopped: step") for text in said)
@@ -116,12 +116,12 @@ async def test_two_clients_of_both_eras_share_a_session_that_outlives_them(dbg, 
 
 
 @on_loop
-async def test_who_hangs_up_while_the_program_runs_leaves_it_running(dbg, program, port):
+async def test_a_client_that_disconnects_leaves_the_program_running(dbg, program, port):
     program("endless.py")
     async with connected(port, STATELESS) as one:
         await call(one, "debug_start", program="endless.py", timeout=0)
         waiting = asyncio.create_task(one.call_tool("debug_continue", {"mode": "wait"}))
-        await asyncio.to_thread(facts.wait_for_file, dbg.project / "spinning.txt")
+        await asyncio.to_thread(waits.wait_for_file, dbg.project / "spinning.txt")
     waiting.cancel()
     await asyncio.wait({waiting})
     async with connected(port, HANDSHAKE) as two:

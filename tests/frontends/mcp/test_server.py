@@ -16,9 +16,9 @@ from mcp.client.stdio import stdio_client
 from mcp_types import ListRootsResult, Root
 
 from freezeframe.errors import FreezeframeError
-from freezeframe.frontends.mcp.bridge import Bridge
+from freezeframe.frontends.mcp.daemon_client import DaemonClient
 from frontends.mcp.talking import HANDSHAKE, STATELESS, Raw, call, connected, on_loop, refusal
-from harness import facts
+from harness import waits
 from harness.client import CLIENT
 
 BYTES_PER_TOKEN = 3
@@ -67,7 +67,7 @@ async def test_a_model_reads_text_and_may_name_frame_and_thread_of_a_call(dbg, p
         assert (await client.call_tool("debug_variables", {})).content[0].text == inner
         threads = {"thread": 1, "limit": 1}
         assert not (await client.call_tool("debug_stack", threads)).is_error
-        config = await client.call_tool("debug_lldb_command", {"command": "config"})
+        config = await client.call_tool("debug_command", {"command": "config"})
         assert "await_s = 300" in config.content[0].text
 
 
@@ -106,7 +106,7 @@ async def test_client_and_command_line_share_sessions(dbg, program):
 
 
 @on_loop
-async def test_a_session_is_named_by_who_starts_it(dbg, program):
+async def test_the_caller_names_the_session(dbg, program):
     program("loop.py")
     async with connected(dbg) as client:
         for name in ("one", "two"):
@@ -119,19 +119,19 @@ async def test_a_session_is_named_by_who_starts_it(dbg, program):
 
 
 @on_loop
-async def test_a_wrong_argument_is_told_with_its_path_and_a_next_step(dbg):
+async def test_a_wrong_argument_is_reported_with_its_path_and_a_next_step(dbg):
     async with connected(dbg) as client:
         text, error = await refusal(client, "debug_start", program=[3])
-        assert "`args.program`" in text
+        assert "`program`" in text
         assert error["code"] == "usage"
-        assert error["next"] == 'debug_lldb_command {"command": "help start"}'
+        assert error["next"] == 'debug_command {"command": "help start"}'
         _, error = await refusal(client, "debug_breakpoint_add", wher="a.py:1")
-        assert "`args.wher`; the nearest is `where`" in error["message"]
+        assert "`wher`; the nearest is `where`" in error["message"]
         assert "; it takes where, condition, hit_count, log, " in error["message"]
         _, error = await refusal(client, "debug_step", kind="sideways")
-        assert "`args.kind` takes over, in, out, until" in error["message"]
-        _, error = await refusal(client, "debug_lldb_command", command="'open")
-        assert "`args.command`" in error["message"]
+        assert "`kind` takes over, in, out, until" in error["message"]
+        _, error = await refusal(client, "debug_command", command="'open")
+        assert "`command`" in error["message"]
         _, error = await refusal(client, "debug_stack", session="nobody")
         assert error["code"] == "no-session"
         with pytest.raises(MCPError, match="there is no tool nothing; there are debug_start, "):
@@ -145,14 +145,14 @@ async def test_any_command_line_is_within_reach(dbg, program):
         await call(client, "debug_start", program="loop.py", stop_on_entry=True)
         text, data = await call(client, "debug_lldb_command", command="dbg batch next locals")
         assert len(data["items"]) == 2
-        text, _ = await call(client, "debug_lldb_command", command="print 6 * 7")
+        text, _ = await call(client, "debug_command", command="print 6 * 7")
         assert text == "6 * 7 = 42\n"
-        _, error = await refusal(client, "debug_lldb_command", command="mcp")
+        _, error = await refusal(client, "debug_command", command="mcp")
         assert error["code"] == "usage"
 
 
 @on_loop
-async def test_a_program_that_runs_on_is_told_and_waited_for_again(dbg, program):
+async def test_a_program_that_keeps_running_is_reported_and_waited_for_again(dbg, program):
     program("endless.py")
     seen = []
 
@@ -174,16 +174,16 @@ async def test_a_program_that_runs_on_is_told_and_waited_for_again(dbg, program)
 
 
 @on_loop
-async def test_a_wait_ends_before_the_host_s_patience_whatever_was_asked_for(dbg, program):
+async def test_a_wait_ends_before_the_host_s_time_limit_whatever_was_requested(dbg, program):
     program("endless.py")
     await asyncio.to_thread(dbg, "start", "endless.py", "--no-wait")
-    bridge = Bridge(str(dbg.project), dbg.env, limit_s=3, budget=None)
+    daemon = DaemonClient(str(dbg.project), dbg.env, limit_s=3, budget=None)
 
-    answer = await bridge.ask({"line": "await --timeout 300"})
-    also = await bridge.ask({"command": "await"})
+    answer = await daemon.call({"line": "await --timeout 300"})
+    also = await daemon.call({"command": "await"})
 
     assert answer["result"]["state"] == also["result"]["state"] == "running"
-    bridge.close()
+    daemon.close()
 
 
 @on_loop
@@ -191,7 +191,7 @@ async def test_a_cancelled_wait_leaves_the_session_sound(dbg, program):
     program("endless.py")
     async with connected(dbg) as client:
         await call(client, "debug_start", program="endless.py", timeout=0)
-        await asyncio.to_thread(facts.wait_for_file, dbg.project / "spinning.txt")
+        await asyncio.to_thread(waits.wait_for_file, dbg.project / "spinning.txt")
         under_way = asyncio.Event()
 
         async def progress(done: float, total: float | None, message: str | None) -> None:
@@ -215,7 +215,7 @@ async def test_a_client_that_leaves_while_the_program_runs_leaves_it_running(dbg
     async with connected(dbg) as client:
         await call(client, "debug_start", program="endless.py", timeout=0)
         waiting = asyncio.create_task(client.call_tool("debug_continue", {"mode": "wait"}))
-        await asyncio.to_thread(facts.wait_for_file, dbg.project / "spinning.txt")
+        await asyncio.to_thread(waits.wait_for_file, dbg.project / "spinning.txt")
     waiting.cancel()
     await asyncio.wait({waiting})
     answer = await asyncio.to_thread(dbg, "pause")
@@ -224,13 +224,13 @@ async def test_a_client_that_leaves_while_the_program_runs_leaves_it_running(dbg
 
 
 @on_loop
-async def test_the_daemon_s_end_is_survived_and_what_it_cost_is_told(dbg, program):
+async def test_the_server_survives_the_daemon_s_end_and_reports_lost_sessions(dbg, program):
     program("loop.py")
     async with connected(dbg) as client:
         await call(client, "debug_start", program="loop.py", stop_on_entry=True)
         _, data = await call(client, "debug_status")
         os.kill(data["daemon_pid"], signal.SIGKILL)
-        await asyncio.to_thread(facts.wait_for_exit, data["daemon_pid"])
+        await asyncio.to_thread(waits.wait_for_exit, data["daemon_pid"])
         text, error = await refusal(client, "debug_stack")
         assert error["code"] == "no-session"
         assert text.startswith("note: ")
@@ -271,8 +271,8 @@ async def test_paths_count_from_the_directory_that_is_named_where_only_that_has_
 
 
 @on_loop
-async def test_a_build_that_outlasts_the_host_s_patience_goes_on_and_is_waited_for(dbg):
-    """The compiler here takes as long as it must: until it is let go."""
+async def test_a_build_that_outlasts_the_host_s_time_limit_continues_and_is_waited_for(dbg):
+    """The compiler here takes as long as it must: until it is released."""
     compiler = dbg.home / "bin" / "gcc"
     compiler.parent.mkdir()
     compiler.write_text(f'#!/bin/sh\necho begun >>begun\ncat go\nexec {shutil.which("gcc")} "$@"\n')
@@ -280,16 +280,16 @@ async def test_a_build_that_outlasts_the_host_s_patience_goes_on_and_is_waited_f
     os.mkfifo(dbg.project / "go")
     (dbg.project / "main.c").write_text("int main(void) {\n    return 3;\n}\n")
     env = {**dbg.env, "PATH": f"{compiler.parent}{os.pathsep}{dbg.env['PATH']}"}
-    impatient = Bridge(str(dbg.project), env, limit_s=3, budget=None)
-    patient = Bridge(str(dbg.project), env, budget=None)
+    impatient = DaemonClient(str(dbg.project), env, limit_s=3, budget=None)
+    patient = DaemonClient(str(dbg.project), env, budget=None)
     start = {"command": "start", "args": {"program": "main.c", "breakpoints": ["main.c:2"]}}
-    await patient.ask({"command": "status"})
+    await patient.call({"command": "status"})
 
     with pytest.raises(FreezeframeError, match="still being built") as caught:
-        await impatient.ask(start)
+        await impatient.call(start)
     assert caught.value.error_code == "building"
     assert caught.value.next == "dbg start main.c"
-    again = asyncio.create_task(patient.ask(start))
+    again = asyncio.create_task(patient.call(start))
     await asyncio.to_thread((dbg.project / "go").write_text, "")
 
     assert (await again)["result"]["state"] == "stopped"
@@ -299,7 +299,7 @@ async def test_a_build_that_outlasts_the_host_s_patience_goes_on_and_is_waited_f
 
 
 @on_loop
-async def test_an_installation_that_outlasts_the_host_s_patience_is_told_to_who_asks_again(dbg):
+async def test_an_installation_that_outlasts_the_time_limit_is_reported_to_the_next_call(dbg):
     command = "sh -c 'echo begun >>begun; cat go; echo done >ended; exit 3'"
     dbg.configure(
         "[adapters.mine]\n"
@@ -308,19 +308,19 @@ async def test_an_installation_that_outlasts_the_host_s_patience_is_told_to_who_
         f'install = ["{command}"]\n'
     )
     os.mkfifo(dbg.project / "go")
-    impatient = Bridge(str(dbg.project), dbg.env, limit_s=2, budget=None)
+    impatient = DaemonClient(str(dbg.project), dbg.env, limit_s=2, budget=None)
     setup = {"command": "setup", "args": {"name": "mine", "run": True}}
-    await impatient.ask({"command": "status"})
+    await impatient.call({"command": "status"})
 
     with pytest.raises(FreezeframeError, match="setting up mine is not done after") as caught:
-        await impatient.ask(setup)
+        await impatient.call(setup)
     assert caught.value.error_code == "under-way"
     assert caught.value.next == "dbg setup mine --run"
     await asyncio.to_thread((dbg.project / "go").write_text, "")
-    await asyncio.to_thread(facts.wait_for_file, dbg.project / "ended")
+    await asyncio.to_thread(waits.wait_for_file, dbg.project / "ended")
 
-    [told] = (await impatient.ask(setup))["result"]["setups"]
-    assert told["steps"][0]["why"] == "it ended with status 3"
+    [told] = (await impatient.call(setup))["result"]["setups"]
+    assert told["steps"][0]["why"] == "it exited with status 3"
     assert (dbg.project / "begun").read_text() == "begun\n", "run once"
     impatient.close()
 
@@ -344,6 +344,8 @@ def test_malformed_messages_are_refused_and_the_next_one_is_answered(dbg):
         assert raw.answer(id)["error"]["code"] in (-32600, -32601, -32602)
     raw.send({"jsonrpc": "2.0", "id": 9, "method": "ping"})
     assert raw.answer(9)["result"] == {}
+    raw.process.stdout.close()  # as when a client is killed that a message is on its way to
+    raw.send({"jsonrpc": "2.0", "id": 10, "method": "ping"})
     assert raw.close() == 0
 
 
@@ -368,7 +370,7 @@ def test_a_thousand_calls_in_a_row_leave_nothing_behind(dbg, program):
         raw.call(id, name, **arguments)
     for (files, memory_mb), pid in zip(before, pids, strict=True):
         # The link of the last call may be closed a moment after its answer.
-        facts.wait_until(lambda pid=pid, files=files: _weight(pid)[0] <= files, "no file is left")
+        waits.wait_until(lambda pid=pid, files=files: _weight(pid)[0] <= files, "no file is left")
         assert _weight(pid)[1] - memory_mb < 6, "per 800 calls"
     assert raw.close() == 0
 
@@ -379,5 +381,5 @@ def _weight(pid: int) -> tuple[int, float]:
         files = len(os.listdir(f"/proc/{pid}/fd"))
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             return files, int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    except FileNotFoundError:  # a system that does not tell
+    except FileNotFoundError:  # a system that does not report it
         return 0, 0.0

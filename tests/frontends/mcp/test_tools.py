@@ -1,4 +1,4 @@
-"""The tools as they are declared, and what a call of one asks of the daemon."""
+"""The tools as they are declared, and what a call of one requests from the daemon."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from freezeframe.errors import UsageError
-from freezeframe.frontends import commands
-from freezeframe.frontends.mcp.shrink import BYTES_PER_TOKEN, DATA_PER_TEXT, fit
-from freezeframe.frontends.mcp.tools import tools
-from freezeframe.frontends.mcp.wording import for_agents
-from freezeframe.model.places import Location
-from freezeframe.ops import table
-from freezeframe.ops._schema import from_jsonable
+from freezeframe.frontends import cli_ops
+from freezeframe.frontends.mcp.tool_texts import for_agents, message_for_agents
+from freezeframe.frontends.mcp.tools import find_tool, tools
+from freezeframe.frontends.mcp.truncate import BYTES_PER_TOKEN, DATA_PER_TEXT, fit
+from freezeframe.model.locations import Location
+from freezeframe.ops._json_schema import from_jsonable
+from freezeframe.ops._registry import OPS
 
-PACKAGE = Path(commands.__file__).parent.parent
+PACKAGE = Path(cli_ops.__file__).parent.parent
 ALL = tools(all=True)
 
 
@@ -34,7 +34,13 @@ def test_the_seven_names_that_hosts_know_are_there():
         "debug_lldb_command",
         "debug_detach",
     }
-    assert names <= set(tools())
+    assert all(find_tool(name, tools()) for name in names)
+
+
+def test_the_old_name_of_debug_command_works_and_is_not_listed():
+    assert find_tool("debug_lldb_command", tools()) == tools()["debug_command"]
+    assert "debug_lldb_command" not in tools(all=True)
+    assert find_tool("debug_nothing", tools()) is None
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -52,7 +58,7 @@ def test_a_tool_s_schemas_are_schemas_and_say_every_listed_argument(name):
 def test_every_operation_for_programs_is_within_reach():
     covered = {spec.id for tool in ALL.values() for spec in tool.specs()}
 
-    missing = {spec.id for spec in table.OPS if not spec.hidden} - covered
+    missing = {spec.id for spec in OPS if not spec.hidden} - covered
 
     assert missing <= {"mcp", "completion"}
 
@@ -63,11 +69,11 @@ def test_only_what_cannot_run_code_is_called_read_only():
 
     assert {"debug_stack", "debug_variables", "debug_output", "debug_status"} <= read_only
     assert read_only.isdisjoint(
-        {"debug_evaluate", "debug_print", "debug_eval", "debug_start", "debug_lldb_command"}
+        {"debug_evaluate", "debug_print", "debug_eval", "debug_start", "debug_command"}
     )
 
 
-def test_an_argument_can_say_which_operation_is_meant():
+def test_an_argument_can_choose_the_operation():
     step = tools()["debug_step"]
 
     assert step.request({"kind": "out", "count": 2})["command"] == "finish"
@@ -104,6 +110,12 @@ NATURAL = [
     ("start", {"file": "a", "breakpoints": [{"file": "a", "line": 3}]}, "start", {"program": "a"}),
     ("step", {"action": "out"}, "finish", {}),
     ("continue", {"timeoutMs": 1500}, "continue", {"timeout": 1.5}),
+    ("continue", {"timeout": "500 ms"}, "continue", {"timeout": 0.5}),
+    ("start", {"module": "a.b"}, "start", {"program": "a.b", "module": True}),
+    ("start", {"program": ["a", "x"]}, "start", {"program": "a", "args": ("x",)}),
+    ("start", {"program": "a", "stop_on_entry": 1}, "start", {"stop_on_entry": True}),
+    ("breakpoint_add", {"file": "a.py"}, "breakpoint_add", {"where": "a.py"}),
+    ("attach_sim", {"pid": 12}, "attach", {"pid": 12, "simulator": "booted"}),
     ("attach", {"host": "127.0.0.1", "port": 5678}, "attach", {"where": "127.0.0.1:5678"}),
 ]
 
@@ -111,11 +123,24 @@ NATURAL = [
 @pytest.mark.parametrize(("tool", "given", "operation", "arguments"), NATURAL)
 def test_arguments_are_understood_as_models_write_them(tool, given, operation, arguments):
     asked = tools()[f"debug_{tool}"].request(given)
-    read = from_jsonable(table.OPS.by_id(operation), asked["args"])
+    read = from_jsonable(OPS.by_id(operation), asked["args"])
 
     assert asked["command"] == operation
     spelled = {name: str(v) if isinstance(v, Location) else v for name, v in read.items()}
     assert spelled == {**spelled, **arguments}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "next"),
+    [
+        ("variables", {"name": "a.b"}, "dbg print a.b"),
+        ("step", {"kind": "sideways"}, "dbg next"),
+    ],
+)
+def test_a_call_that_is_not_understood_names_the_next_one(tool, given, next):
+    with pytest.raises(UsageError) as wrong:
+        tools()[f"debug_{tool}"].request(given)
+    assert wrong.value.next == next
 
 
 @pytest.mark.parametrize(
@@ -124,12 +149,13 @@ def test_arguments_are_understood_as_models_write_them(tool, given, operation, a
         ("await", 'debug_continue {"mode": "wait"}'),
         ("break a.py:3", 'debug_breakpoint_add {"where": "a.py:3"}'),
         ("print --reveal p", 'debug_evaluate {"reveal": true, "expression": "p"}'),
-        ("frame 2", 'debug_lldb_command {"command": "frame 2"}'),
+        ("frame 2", 'debug_command {"command": "frame 2"}'),
         ("break FILE:LINE", 'debug_breakpoint_add {"where": "FILE:LINE"}'),
         ("status", "debug_status"),
+        ("start P  # the one in it", 'debug_start {"program": "P"}  # the one in it'),
     ],
 )
-def test_a_command_is_told_as_the_call_of_a_tool(line, call):
+def test_a_command_is_shown_as_a_tool_call(line, call):
     text = f"x (dbg {line})\n  next: dbg {line} or dbg stop\n| next: dbg {line}\n"
 
     assert for_agents(text, tools()) == (
@@ -137,8 +163,26 @@ def test_a_command_is_told_as_the_call_of_a_tool(line, call):
     )
 
 
+@pytest.mark.parametrize(
+    ("tool", "message", "shown"),
+    [
+        (
+            "evaluate",
+            "print needs `args.expression`: code.",
+            "debug_evaluate needs `expression`: code.",
+        ),
+        ("start", "`start` takes a program.", "debug_start takes a program."),
+        ("start", "start: `args.env[1]` takes a string.", "debug_start: `env[1]` takes a string."),
+        ("breakpoint_remove", "Name ids, or --all.", "Name ids, or `all`."),
+        ("stack", "x --all-threads=3, `dbg locals --all`", "x --all-threads=3, `dbg locals --all`"),
+    ],
+)
+def test_an_error_speaks_of_the_tool_that_was_called_and_its_arguments(tool, message, shown):
+    assert message_for_agents(message, tools()[f"debug_{tool}"]) == shown
+
+
 def test_a_command_line_is_handed_on_as_it_is():
-    tool = tools()["debug_lldb_command"]
+    tool = tools()["debug_command"]
 
     asked = tool.request({"command": "dbg break 'a b.py:3' -c 'n > 1'", "session": "x"})
 
@@ -182,4 +226,4 @@ def test_the_package_mcp_is_known_in_one_place():
                 names = [node.module or ""]
             if any(name.split(".")[0] in ("mcp", "mcp_types") for name in names):
                 knows.add(file.relative_to(PACKAGE).as_posix())
-    assert knows == {f"frontends/mcp/{name}.py" for name in ("refusals", "server", "telling")}
+    assert knows == {f"frontends/mcp/{name}.py" for name in ("errors", "server", "notifications")}

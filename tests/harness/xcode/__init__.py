@@ -14,7 +14,7 @@ import shlex
 from pathlib import Path
 
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.select import known
+from freezeframe.backends.selection import known
 from freezeframe.config import AdapterConfig
 from harness.client import Dbg
 

@@ -1,4 +1,5 @@
-"""Programs made of their sources before they are debugged. One small file per toolchain.
+"""Build programs from source before they are debugged. One small file per toolchain.
 
-`find` looks at files and says what would be built; `make` builds it into a folder of our cache.
+`toolchains` looks at files and finds the toolchain; `build_cache.make` builds into a folder of our
+cache.
 """

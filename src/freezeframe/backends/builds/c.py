@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from freezeframe import files
-from freezeframe.backends.transport.run import Ran
+from freezeframe.backends.transport.run_command import CommandResult
 
-from . import tools
-from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
+from . import compilers as tools
+from .build_plan import FOLDER, BuildPlan, BuildRequest, CompilerError, Toolchain
 
 _DEBUG = ("-g", "-O0")
 
 
 @dataclass(frozen=True)
 class _Language:
-    """How make's own rules spell a language."""
+    """The names that make's built-in rules use for a language."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -52,35 +52,35 @@ _FORTRAN = _Language(
 )
 
 
-async def _plan(language: _Language, wish: Wish) -> Recipe | None:
-    if os.path.isdir(wish.path) or wish.tests:
+async def _plan(language: _Language, request: BuildRequest) -> BuildPlan | None:
+    if os.path.isdir(request.path) or request.tests:
         return None
-    env = wish.env
-    folder, file = os.path.split(wish.path)
+    env = request.env
+    folder, file = os.path.split(request.path)
     stem = os.path.splitext(file)[0]
-    chosen = shlex.split(env.get(language.variable, ""))
+    configured = shlex.split(env.get(language.variable, ""))
     compiler = tools.need(
-        chosen[:1] or language.compilers, env, what=file, install=language.install
+        configured[:1] or language.compilers, env, what=file, install=language.install
     )
 
-    def given(name: str) -> list[str]:
+    def flags_of(name: str) -> list[str]:
         return shlex.split(env.get(name, ""))
 
-    # Theirs come last: who sets CFLAGS has the last word.
-    flags = (*_DEBUG, *given("CPPFLAGS"), *given(language.flags))
-    link = (*given("LDFLAGS"), file, "-pthread", *given("LDLIBS"), *language.libraries)
-    # The rules of several sources would overwrite each other.
+    # The user's flags come last, so that CFLAGS overrides ours.
+    flags = (*_DEBUG, *flags_of("CPPFLAGS"), *flags_of(language.flags))
+    link = (*flags_of("LDFLAGS"), file, "-pthread", *flags_of("LDLIBS"), *language.libraries)
+    # With several sources each would overwrite the rules of the other.
     single = not any(word.endswith(language.suffixes) for word in link if word != file)
     rules = ("-MD", "-MF", f"{FOLDER}/rules") if single else ()
-    return Recipe(
-        source=wish.path,
-        argv=(compiler, *chosen[1:], *flags, *rules, *link, "-o", f"{FOLDER}/{stem}"),
+    return BuildPlan(
+        source=request.path,
+        argv=(compiler, *configured[1:], *flags, *rules, *link, "-o", f"{FOLDER}/{stem}"),
         cwd=folder,
         product=stem,
-        words=" ".join((os.path.basename(compiler), *chosen[1:], *flags)),
+        display=" ".join((os.path.basename(compiler), *configured[1:], *flags)),
         read_errors=read_errors,
         name=stem,
-        # Complaints are read, so they must be in English.
+        # The errors are parsed, so they must be in English.
         env={"LC_ALL": "C"},
         rules="rules" if single else None,
         advice=partial(_advice, folder, file),
@@ -91,7 +91,7 @@ _ERROR = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)$",
     re.MULTILINE,
 )
-#: gfortran: the place, the line itself, a marker, then the words
+#: gfortran: the location, the source line, a marker, then the message
 _FORTRAN_ERROR = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+):\n(?:.*\n)*?(?:Fatal )?Error: (?P<text>.*)$",
     re.MULTILINE,
@@ -104,25 +104,25 @@ _UNDEFINED = re.compile(
 _LINKER = re.compile(r"^(?:\S*ld\S*): (?P<text>(?:cannot find|error:|library not found).*)$", re.M)
 
 
-def read_errors(ran: Ran) -> list[Complaint]:
-    """Return the errors of gcc, clang, gfortran and the linkers behind them."""
+def read_errors(result: CommandResult) -> list[CompilerError]:
+    """Return the errors of gcc, clang, gfortran and their linkers."""
     found = []
     for pattern in (_ERROR, _FORTRAN_ERROR):
-        for match in pattern.finditer(ran.err):
-            place = int(match["line"]), int(match["column"]) if match["column"] else None
-            found.append(Complaint(match["text"], match["file"], *place))
+        for match in pattern.finditer(result.err):
+            location = int(match["line"]), int(match["column"]) if match["column"] else None
+            found.append(CompilerError(match["text"], match["file"], *location))
     if found:
         return found
-    for match in _UNDEFINED.finditer(ran.err):
+    for match in _UNDEFINED.finditer(result.err):
         line = int(match["line"]) if match["line"] else None
-        # An object file of ours has no name that means anything to the user.
+        # The name of a temporary object file means nothing to the user.
         file = match["file"] if line is not None else None
-        found.append(Complaint(match["text"], file, line))
-    return found + [Complaint(match["text"]) for match in _LINKER.finditer(ran.err)]
+        found.append(CompilerError(match["text"], file, line))
+    return found + [CompilerError(match["text"]) for match in _LINKER.finditer(result.err)]
 
 
-def _advice(folder: str, file: str, words: str) -> str | None:
-    if "undefined reference" not in words and "undefined symbol" not in words:
+def _advice(folder: str, file: str, output: str) -> str | None:
+    if "undefined reference" not in output and "undefined symbol" not in output:
         return None
     for project, how in (
         ("Makefile", "make"),
@@ -137,7 +137,7 @@ def _advice(folder: str, file: str, words: str) -> str | None:
 
 
 def _has_no_main(folder: str, name: str, file: str) -> bool:
-    """Whether a file beside the program's own may be a part of it."""
+    """Return whether a file next to the program's source may be part of the program."""
     if os.path.splitext(name)[1] != os.path.splitext(file)[1] or name == file:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Java: one file, and what it needs of the sources around it, compiled into a folder of classes."""
+"""Java: compile one file, and the sources it needs, into a folder of classes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import re
 
 from freezeframe import files
-from freezeframe.backends.transport.run import Ran
+from freezeframe.backends.transport.run_command import CommandResult
 from freezeframe.errors import NotFound
 
-from . import tools
-from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
+from . import compilers
+from .build_plan import FOLDER, BuildPlan, BuildRequest, CompilerError, Toolchain
 
-#: classes of other files that are named come along
+#: with the classes of other files that the source refers to
 _QUIET = ("-nowarn", "-implicit:class", "-encoding", "UTF-8")
 _BESIDE = ("$JAVA_HOME/bin",)
 _INSTALL = "apt-get install openjdk-17-jdk-headless"
@@ -21,32 +21,33 @@ _TYPE = re.compile(r"^(?:[\w@]+\s+)*?(?:class|record|enum|interface)\s+(\w+)", r
 _MAIN = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(|\bvoid\s+main\s*\(")
 
 
-async def _plan(wish: Wish) -> Recipe | None:
-    if os.path.isdir(wish.path) or wish.tests:
+async def _plan(request: BuildRequest) -> BuildPlan | None:
+    if os.path.isdir(request.path) or request.tests:
         return None
-    folder, file = os.path.split(wish.path)
-    javac = tools.need(("javac",), wish.env, what=file, install=_INSTALL, beside=_BESIDE)
-    text = files.read_head(wish.path, 4_000_000).decode("utf-8", "replace")
+    folder, file = os.path.split(request.path)
+    javac = compilers.need(("javac",), request.env, what=file, install=_INSTALL, beside=_BESIDE)
+    text = files.read_head(request.path, 4_000_000).decode("utf-8", "replace")
     main = _main_class(text)
     if main is None:
         raise NotFound(
-            f"{wish.shown(wish.path)} has no main method.", next="dbg start FILE-WITH-MAIN.java"
+            f"{request.shown(request.path)} has no main method.",
+            next="dbg start FILE-WITH-MAIN.java",
         )
     package = _PACKAGE.search(text)
     root = _root(folder, package[1] if package else "")
     flags = ("-g",)
-    given = wish.env.get("CLASSPATH", "")
+    given = request.env.get("CLASSPATH", "")
     path = (root or folder) + (os.pathsep + given if given else "")
-    places = ("-sourcepath", root or folder, "-cp", path, "-d", f"{FOLDER}/classes")
-    return Recipe(
-        source=wish.path,
-        argv=(javac, *flags, *_QUIET, *places, file),
+    path_options = ("-sourcepath", root or folder, "-cp", path, "-d", f"{FOLDER}/classes")
+    return BuildPlan(
+        source=request.path,
+        argv=(javac, *flags, *_QUIET, *path_options, file),
         cwd=folder,
         product="classes",
-        words=" ".join(("javac", *flags)),
+        display=" ".join(("javac", *flags)),
         read_errors=read_errors,
         name=os.path.splitext(file)[0],
-        # Complaints are read, so they must be in English.
+        # The errors are parsed, so they must be in English.
         env={"LC_ALL": "C"},
         sources=(root or folder, ".java"),
         kind="jvm",
@@ -55,7 +56,7 @@ async def _plan(wish: Wish) -> Recipe | None:
 
 
 def _root(folder: str, package: str) -> str | None:
-    """Return the folder that a package begins in; None where it does not lie in its own folder."""
+    """Return the root folder of a package; None if the file is not in the folder of its package."""
     parts = package.split(".") if package else []
     here = folder
     for part in reversed(parts):
@@ -66,7 +67,7 @@ def _root(folder: str, package: str) -> str | None:
 
 
 def _main_class(text: str) -> str | None:
-    """Return the name of the class whose `main` is run: the first that has one."""
+    """Return the name of the first class with a `main`."""
     bare = re.sub(r"/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
     bare = re.sub(r"//.*", "", bare)
     package = _PACKAGE.search(bare)
@@ -82,13 +83,13 @@ _ERROR = re.compile(r"^(?P<file>[^:\n]+\.java):(?P<line>\d+): error: (?P<text>.*
 _BARE_ERROR = re.compile(r"^error: (?P<text>.*)$", re.MULTILINE)
 
 
-def read_errors(ran: Ran) -> list[Complaint]:
+def read_errors(result: CommandResult) -> list[CompilerError]:
     """Return the errors of javac."""
     found = [
-        Complaint(match["text"], match["file"], int(match["line"]))
-        for match in _ERROR.finditer(ran.err)
+        CompilerError(match["text"], match["file"], int(match["line"]))
+        for match in _ERROR.finditer(result.err)
     ]
-    return found or [Complaint(match["text"]) for match in _BARE_ERROR.finditer(ran.err)]
+    return found or [CompilerError(match["text"]) for match in _BARE_ERROR.finditer(result.err)]
 
 
 TOOLCHAINS = (Toolchain(language="Java", suffixes=(".java",), plan=_plan),)

@@ -1,4 +1,4 @@
-"""OCaml: one file and the modules beside it that it names, made into bytecode for its debugger."""
+"""OCaml: compile one file and the modules next to it that it uses to bytecode for ocamldebug."""
 
 from __future__ import annotations
 
@@ -8,68 +8,68 @@ import shlex
 from collections.abc import Sequence
 
 from freezeframe import files
-from freezeframe.backends.transport.run import Ran
+from freezeframe.backends.transport.run_command import CommandResult
 from freezeframe.errors import BuildFailed
 
-from . import tools
-from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
+from . import compilers
+from .build_plan import FOLDER, BuildPlan, BuildRequest, CompilerError, Toolchain
 
 _INSTALL = "apt-get install ocaml-nox"
 _FLAGS = "-g"
-#: libraries that come with the compiler, by a module of theirs that a program names
+#: libraries that come with the compiler, by a module of theirs
 _LIBRARIES = {"Unix": "unix", "Str": "str", "Thread": "threads", "Mutex": "threads"}
 _MODULE = re.compile(r"\b[A-Z]\w*")
 _PROJECT = "dune-project"
-#: One after the other, as they need each other; the products go into the folder, not beside the
-#: sources. `$0` is the compiler, the words behind it are the sources.
+#: One file after the other, in dependency order; the products go into the folder, not next to the
+#: sources. `$0` is the compiler, the arguments after it are the sources.
 _SCRIPT = f"""set -e
 made=
 for file in $(ocamldep -sort "$@"); do
     stem=${{file%.*}}
     case $file in
-    *.mli) "$0" {_FLAGS} @seen@ -I {FOLDER} -c -o {FOLDER}/$stem.cmi $file ;;
+    *.mli) "$0" {_FLAGS} @include@ -I {FOLDER} -c -o {FOLDER}/$stem.cmi $file ;;
     *)
-        "$0" {_FLAGS} @seen@ -I {FOLDER} -c -o {FOLDER}/$stem.cmo $file
+        "$0" {_FLAGS} @include@ -I {FOLDER} -c -o {FOLDER}/$stem.cmo $file
         made="$made {FOLDER}/$stem.cmo"
         ;;
     esac
 done
-"$0" {_FLAGS} @seen@ @linked@ -o {FOLDER}/@product@ $made
+"$0" {_FLAGS} @include@ @linked@ -o {FOLDER}/@product@ $made
 """
 
 
-async def _plan(wish: Wish) -> Recipe | None:
-    if wish.tests:
+async def _plan(request: BuildRequest) -> BuildPlan | None:
+    if request.tests:
         return None
-    if os.path.isdir(wish.path):
+    if os.path.isdir(request.path):
         raise BuildFailed(
-            f"{wish.shown(wish.path)} is a dune project, of which dune makes a program.",
+            f"{request.shown(request.path)} is a dune project, which dune builds.",
             next=_by_dune("bin/main.ml"),
         )
-    folder, file = os.path.split(wish.path)
-    compiler = tools.need(("ocamlc",), wish.env, what=file, install=_INSTALL)
+    folder, file = os.path.split(request.path)
+    compiler = compilers.need(("ocamlc",), request.env, what=file, install=_INSTALL)
     parts, libraries = _needs(folder, file)
     stem = os.path.splitext(file)[0]
-    script = _SCRIPT.replace("@seen@", " ".join(f"-I +{name}" for name in libraries))
+    script = _SCRIPT.replace("@include@", " ".join(f"-I +{name}" for name in libraries))
     script = script.replace("@linked@", " ".join(f"{name}.cma" for name in _linked(libraries)))
     script = script.replace("@product@", shlex.quote(f"{stem}.bc"))
-    return Recipe(
-        source=wish.path,
+    return BuildPlan(
+        source=request.path,
         argv=("/bin/sh", "-c", script, compiler, *parts),
         cwd=folder,
         product=f"{stem}.bc",
-        words=f"{os.path.basename(compiler)} {_FLAGS}",
+        display=f"{os.path.basename(compiler)} {_FLAGS}",
         read_errors=read_errors,
         name=stem,
-        # Complaints are read, so they must be in English.
+        # The errors are parsed, so they must be in English.
         env={"LC_ALL": "C", "OCAML_COLOR": "never"},
         kind="ocaml",
-        advice=lambda words: _advice(folder, file, words),
+        advice=lambda output: _advice(folder, file, output),
     )
 
 
 def _needs(folder: str, file: str) -> tuple[list[str], list[str]]:
-    """Return the sources of a program, and the libraries that it names."""
+    """Return the sources of a program, and the libraries that it uses."""
     there = {name for name in os.listdir(folder) if name.endswith((".ml", ".mli"))}
     found: dict[str, None] = {}
     libraries: dict[str, None] = {}
@@ -89,9 +89,9 @@ def _needs(folder: str, file: str) -> tuple[list[str], list[str]]:
 
 
 def _linked(libraries: Sequence[str]) -> list[str]:
-    """Return what is linked: threads stand on another library."""
-    under = ["unix"] if "threads" in libraries and "unix" not in libraries else []
-    return [*under, *sorted(libraries, key=lambda name: name == "threads")]
+    """Return the libraries to link: threads needs unix."""
+    required = ["unix"] if "threads" in libraries and "unix" not in libraries else []
+    return [*required, *sorted(libraries, key=lambda name: name == "threads")]
 
 
 _ERROR = re.compile(
@@ -104,27 +104,27 @@ _BARE_ERROR = re.compile(
 )
 
 
-def read_errors(ran: Ran) -> list[Complaint]:
+def read_errors(result: CommandResult) -> list[CompilerError]:
     """Return the errors of ocamlc and ocamldep."""
-    words = ran.err + ran.out
+    output = result.err + result.out
     found = [
-        Complaint(
+        CompilerError(
             " ".join(match["text"].split()),
             match["file"],
             int(match["line"]),
             int(match["column"]) + 1,
         )
-        for match in _ERROR.finditer(words)
+        for match in _ERROR.finditer(output)
     ]
     found = found or [
-        Complaint(" ".join(match["text"].split())) for match in _BARE_ERROR.finditer(words)
+        CompilerError(" ".join(match["text"].split())) for match in _BARE_ERROR.finditer(output)
     ]
-    # Both tools complain about what neither can read.
+    # Both tools report what neither can parse.
     return list(dict.fromkeys(found))
 
 
-def _advice(folder: str, file: str, words: str) -> str | None:
-    if "Unbound module" not in words and "No implementations provided" not in words:
+def _advice(folder: str, file: str, output: str) -> str | None:
+    if "Unbound module" not in output and "No implementations provided" not in output:
         return None
     here, below = folder, file
     while not os.path.isfile(os.path.join(here, _PROJECT)):
@@ -137,10 +137,10 @@ def _advice(folder: str, file: str, words: str) -> str | None:
 
 def _by_dune(file: str) -> str:
     program = f"{os.path.splitext(file)[0]}.bc"
-    where = os.path.join(os.path.dirname(file), "dune")
+    dune_file = os.path.join(os.path.dirname(file), "dune")
     return (
         f"dune build ./{program} && dbg start _build/default/{program}"
-        f"  # with (modes byte exe) in {where}"
+        f"  # with (modes byte exe) in {dune_file}"
     )
 
 

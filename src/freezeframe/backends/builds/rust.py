@@ -1,4 +1,4 @@
-"""Rust: cargo for a package, rustc for a file that is in none."""
+"""Rust: cargo for a package, rustc for a file outside any package."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from freezeframe.backends.transport.run import Ran, run
+from freezeframe.backends.transport.run_command import CommandResult, run
 from freezeframe.errors import BuildFailed, NotFound
 
-from . import tools
-from .recipe import FOLDER, Complaint, Recipe, Toolchain, Wish
+from . import compilers
+from .build_plan import FOLDER, BuildPlan, BuildRequest, CompilerError, Toolchain
 
 _MANIFEST = "Cargo.toml"
 _BESIDE = ("$CARGO_HOME/bin", "~/.cargo/bin")
@@ -21,17 +21,17 @@ _INSTALL = "apt-get install cargo"
 _MESSAGES = "--message-format=json-diagnostic-short"
 
 
-async def _plan(wish: Wish) -> Recipe | None:
-    root = _package_above(wish.path)
+async def _plan(request: BuildRequest) -> BuildPlan | None:
+    root = _package_above(request.path)
     if root is not None:
-        return await _package(wish, root)
-    if os.path.isdir(wish.path) or wish.tests:
+        return await _package(request, root)
+    if os.path.isdir(request.path) or request.tests:
         return None
-    return _file(wish)
+    return _file(request)
 
 
 def _package_above(path: str) -> str | None:
-    """Return the folder of the manifest that a file or folder belongs to."""
+    """Return the folder of the manifest of the package that contains a path."""
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     while True:
         if os.path.isfile(os.path.join(folder, _MANIFEST)):
@@ -42,20 +42,20 @@ def _package_above(path: str) -> str | None:
         folder = parent
 
 
-def _file(wish: Wish) -> Recipe:
-    folder, file = os.path.split(wish.path)
+def _file(request: BuildRequest) -> BuildPlan:
+    folder, file = os.path.split(request.path)
     stem = os.path.splitext(file)[0]
-    compiler = tools.need(
-        ("rustc",), wish.env, what=file, install="apt-get install rustc", beside=_BESIDE
+    compiler = compilers.need(
+        ("rustc",), request.env, what=file, install="apt-get install rustc", beside=_BESIDE
     )
     flags = ("-g", "--edition=2021")
     output = ("--emit=link,dep-info", "--out-dir", FOLDER, "--crate-name", _crate(stem))
-    return Recipe(
-        source=wish.path,
+    return BuildPlan(
+        source=request.path,
         argv=(compiler, *flags, "--error-format=short", *output, file),
         cwd=folder,
         product=_crate(stem),
-        words=f"rustc {' '.join(flags)}",
+        display=f"rustc {' '.join(flags)}",
         read_errors=read_errors,
         name=stem,
         rules=f"{_crate(stem)}.d",
@@ -73,58 +73,60 @@ _ERROR = re.compile(
 _BARE_ERROR = re.compile(r"^error(?:\[\w+\])?: (?P<text>(?!aborting|could not compile).*)$", re.M)
 
 
-def read_errors(ran: Ran) -> list[Complaint]:
-    """Return the errors of rustc in its short form."""
+def read_errors(result: CommandResult) -> list[CompilerError]:
+    """Return the errors of rustc in its short format."""
     found = [
-        Complaint(match["text"], match["file"], int(match["line"]), int(match["column"]))
-        for match in _ERROR.finditer(ran.err)
+        CompilerError(match["text"], match["file"], int(match["line"]), int(match["column"]))
+        for match in _ERROR.finditer(result.err)
     ]
-    return found or [Complaint(match["text"]) for match in _BARE_ERROR.finditer(ran.err)]
+    return found or [CompilerError(match["text"]) for match in _BARE_ERROR.finditer(result.err)]
 
 
 # --- packages ------------------------------------------------------------------------------
 
 
-async def _package(wish: Wish, root: str) -> Recipe:
-    cargo = tools.need(
-        ("cargo",), wish.env, what=wish.shown(wish.path), install=_INSTALL, beside=_BESIDE
+async def _package(request: BuildRequest, root: str) -> BuildPlan:
+    cargo = compilers.need(
+        ("cargo",), request.env, what=request.shown(request.path), install=_INSTALL, beside=_BESIDE
     )
-    # It calls rustc by name, which is beside it.
-    path = os.pathsep.join((wish.env.get("PATH", os.defpath), os.path.dirname(cargo)))
+    # cargo runs rustc by name, which is in the same directory.
+    path = os.pathsep.join((request.env.get("PATH", os.defpath), os.path.dirname(cargo)))
     env = {"PATH": path}
-    asked = await run(
+    result = await run(
         (cargo, "metadata", "--no-deps", "--format-version=1"),
         cwd=root,
-        env={**wish.env, **env},
-        timeout_s=wish.timeout_s,
+        env={**request.env, **env},
+        timeout_s=request.timeout_s,
     )
-    if asked.status != 0:
-        said = [c.text for c in read_errors(asked)] or asked.err.strip().splitlines()
-        why = said[0] if said else f"cargo ended with {asked.status}"
-        raise BuildFailed(f"{root} is no package that cargo can read: {why}.", next="cargo check")
-    metadata = json.loads(asked.out)
-    package, target = _target(metadata, wish, root)
+    if result.status != 0:
+        errors = [c.text for c in read_errors(result)] or result.err.strip().splitlines()
+        why = errors[0] if errors else f"cargo ended with {result.status}"
+        raise BuildFailed(
+            f"{root} is not a package that cargo can read: {why}.", next="cargo check"
+        )
+    metadata = json.loads(result.out)
+    package, target = _target(metadata, request, root)
     kind, name = target["kind"][0], target["name"]
     which = {"bin": "--bin", "example": "--example", "bench": "--bench", "test": "--test"}
-    tests = wish.tests or kind == "test"
+    tests = request.tests or kind == "test"
     if tests:
         one = (which[kind], name) if kind in which else ("--lib",)
         what: tuple[str, ...] = ("test", "--no-run", *one)
     else:
         what = ("build", which[kind], name)
-    words = " ".join(("cargo", *what))
-    return Recipe(
-        source=wish.path,
+    display = " ".join(("cargo", *what))
+    return BuildPlan(
+        source=request.path,
         argv=(
             cargo,
             *what,
             "--manifest-path",
             package["manifest_path"],
-            "--message-format=json-diagnostic-short",
+            _MESSAGES,
         ),
         cwd=root,
         product="",
-        words=words,
+        display=display,
         read_errors=read_messages,
         read_product=partial(_read_executable, target["src_path"]),
         name=f"{name}-tests" if tests and kind != "test" else name,
@@ -137,71 +139,71 @@ async def _package(wish: Wish, root: str) -> Recipe:
 
 
 def _target(
-    metadata: Mapping[str, Any], wish: Wish, root: str
+    metadata: Mapping[str, Any], request: BuildRequest, root: str
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the package and the one of its targets that a path means."""
+    """Return the package and the target that a path names."""
     here = [p for p in metadata["packages"] if os.path.dirname(p["manifest_path"]) == root]
     every = [(package, target) for package in metadata["packages"] for target in package["targets"]]
     for package, target in every:
-        runs = target["kind"][0] in ("bin", "example", "test", "bench") or wish.tests
-        if os.path.realpath(target["src_path"]) == os.path.realpath(wish.path) and runs:
+        is_runnable = target["kind"][0] in ("bin", "example", "test", "bench") or request.tests
+        if os.path.realpath(target["src_path"]) == os.path.realpath(request.path) and is_runnable:
             return package, target
     packages = here or metadata["packages"]
     targets = [(p, t) for p in packages for t in p["targets"]]
     programs = [(p, t) for p, t in targets if t["kind"][0] == "bin"]
-    if wish.tests:
+    if request.tests:
         programs = [(p, t) for p, t in targets if "lib" in t["kind"]] or programs
     default = [(p, t) for p, t in programs if t["name"] == p.get("default_run")]
     chosen = default or programs
-    shown = wish.shown(wish.path)
+    shown = request.shown(request.path)
     if len(chosen) == 1:
         return chosen[0]
     if not chosen:
         raise NotFound(
             f"{shown} belongs to a library: nothing in its package runs by itself.",
-            next=f"dbg start cargo test{_from(wish.cwd, root)}",
+            next=f"dbg start cargo test{_from(request.cwd, root)}",
         )
-    files = [wish.shown(t["src_path"]) for _, t in chosen]
-    flag = "-m test " if wish.tests else ""
+    files = [request.shown(t["src_path"]) for _, t in chosen]
+    flag = "-m test " if request.tests else ""
     raise NotFound(
-        f"{shown} is of a package with {len(files)} programs: {', '.join(files)}.",
+        f"{shown} belongs to a package with {len(files)} programs: {', '.join(files)}.",
         next=f"dbg start {flag}{files[0]}",
     )
 
 
-def messages(ran: Ran) -> Iterator[Mapping[str, Any]]:
+def messages(result: CommandResult) -> Iterator[Mapping[str, Any]]:
     """Yield the messages of a command with `--message-format=json`."""
-    for line in ran.out.splitlines():
+    for line in result.out.splitlines():
         if line.startswith("{"):
             yield json.loads(line)
 
 
-def read_messages(ran: Ran) -> list[Complaint]:
-    """Return the errors of a compiler whose messages are JSON."""
+def read_messages(result: CommandResult) -> list[CompilerError]:
+    """Return the errors in JSON messages of a compiler."""
     found = []
-    for each in messages(ran):
+    for each in messages(result):
         message = each.get("message") or {}
         if each.get("reason") != "compiler-message" or message.get("level") != "error":
             continue
         span = next((s for s in message.get("spans") or () if s.get("is_primary")), None)
         if span is not None:
-            place = span["file_name"], span["line_start"], span["column_start"]
-            found.append(Complaint(message["message"], *place))
+            location = span["file_name"], span["line_start"], span["column_start"]
+            found.append(CompilerError(message["message"], *location))
         elif not message["message"].startswith("aborting"):
-            found.append(Complaint(message["message"]))
-    return found or read_errors(ran)
+            found.append(CompilerError(message["message"]))
+    return found or read_errors(result)
 
 
-def _read_executable(source: str, ran: Ran) -> str | None:
-    for each in messages(ran):
-        made = each.get("executable")
-        if made and (each.get("target") or {}).get("src_path") == source:
-            return str(made)
+def _read_executable(source: str, result: CommandResult) -> str | None:
+    for each in messages(result):
+        executable = each.get("executable")
+        if executable and (each.get("target") or {}).get("src_path") == source:
+            return str(executable)
     return None
 
 
 def _from(cwd: str, root: str) -> str:
-    """Return the option that leads cargo to a package which the user is not in."""
+    """Return the option that points cargo to a package outside the user's directory."""
     inside = os.path.relpath(cwd, root)
     if not inside.startswith(os.pardir):
         return ""

@@ -1,5 +1,5 @@
-"""Command lines as a shell takes them, and the program behind each. One file per kind of command.
+"""Resolve shell command lines to the program they run. One file per kind of command.
 
-`resolve` unwraps a line step by step (`npm test` → `jest` → a script under node) until what is left
-is a program that a debugger starts. What a command prepares first (a build, a `pretest`) is run.
+`resolve` unwraps a line step by step (`npm test` → `jest` → a script under node) until a program is
+left that a debugger can start. What a command runs first (a build, a `pretest`) is run.
 """

@@ -1,7 +1,7 @@
-"""Rust: `cargo run`, `cargo test`, `cargo bench`, built by the user's own command in its own place.
+"""Rust: `cargo run`, `cargo test`, `cargo bench`, built by the user's own command.
 
-Cargo tells which programs a command makes. Where it would run several test programs, the command is
-run as it is first: the one that fails is the one that is debugged.
+Cargo reports which programs a command builds. Where it would run several test programs, the command
+is run without a debugger first: the test program that fails is the one to debug.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends.builds import rust
-from freezeframe.backends.builds.recipe import Recipe
-from freezeframe.backends.transport.run import Ran
+from freezeframe.backends.builds.build_plan import BuildPlan
+from freezeframe.backends.transport.run_command import CommandResult
 from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.fast_dataclass import dataclass
 
-from .line import CommandLine, Program, Tools
+from .command_line import CommandLine, Program, Tools
 from .options import takes_next, values
 
 _RUN = {"run": "build", "r": "build"}
 _TEST = {"test": "test", "t": "test", "bench": "bench"}
-#: options whose value is a word of its own
+#: options whose value is the next word
 _VALUED = frozenset(
     (
         *("--bin", "--example", "--test", "--bench", "--package", "--exclude", "--features"),
@@ -35,13 +36,13 @@ _VALUED = frozenset(
 _LETTERS = "pFjZC"
 #: cargo's own hint after a test program failed
 _RERUN = re.compile(r"to rerun pass `([^`]+)`")
-#: options that say which test programs a command runs
+#: options that select the test programs of a command
 _SELECTING = ("--lib", "--bins", "--bin", "--tests", "--test", "--examples", "--example", "--doc")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A program that cargo made, as its message tells."""
+class BuiltProgram:
+    """A program that cargo built, from cargo's JSON message."""
 
     path: str
     name: str
@@ -51,65 +52,65 @@ class Made:
 
     @property
     def selection(self) -> str:
-        """The option that builds this one alone."""
+        """The option that builds this program alone."""
         named = self.kind in ("bin", "example", "test", "bench")
         return f"--{self.kind} {self.name}" if named else "--lib"
 
 
 async def cargo(line: CommandLine, tools: Tools) -> Program:
-    """Read a command of cargo's as the program that it builds and runs."""
-    begin, verb, words = _verb(line.words)
-    if verb == "nextest" and words[:1] == ("run",):
-        verb, words = "test", words[1:]
+    """Return the program that a cargo command builds and runs."""
+    cargo_argv, verb, argv = _verb(line.argv)
+    if verb == "nextest" and argv[:1] == ("run",):
+        verb, argv = "test", argv[1:]
     if verb not in _RUN and verb not in _TEST:
         tried = f"cargo {verb}".strip()
         raise UsageError(f"`{tried}` runs no program.", next="dbg start cargo run")
-    own, args = _split(words, plain_is_argument=verb in _RUN)
-    cargo_path = line.which(line.words[0])
+    options, args = _split(argv, plain_is_argument=verb in _RUN)
+    cargo_path = line.which(line.argv[0])
     if cargo_path is None:
         raise NotFound("there is no cargo on PATH.", next="apt-get install cargo")
-    begin = (cargo_path, *begin[1:])
+    cargo_argv = (cargo_path, *cargo_argv[1:])
     if verb in _RUN:
-        return await _run(line, tools, begin, own, args)
-    return await _test(line, tools, begin, _TEST[verb], own, args)
+        return await _run(line, tools, cargo_argv, options, args)
+    return await _test(line, tools, cargo_argv, _TEST[verb], options, args)
 
 
-def _verb(words: tuple[str, ...]) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
-    """Return cargo with its options, its subcommand, and the words behind that."""
+def _verb(argv: tuple[str, ...]) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """Return cargo with its options, its subcommand, and the arguments after that."""
     at = 1
-    while at < len(words) and words[at].startswith(("-", "+")):
-        at += 1 + takes_next(words[at], _VALUED, _LETTERS)
-    return words[:at], "".join(words[at : at + 1]), words[at + 1 :]
+    while at < len(argv) and argv[at].startswith(("-", "+")):
+        at += 1 + takes_next(argv[at], _VALUED, _LETTERS)
+    return argv[:at], "".join(argv[at : at + 1]), argv[at + 1 :]
 
 
 def _split(
-    words: tuple[str, ...], *, plain_is_argument: bool
+    argv: tuple[str, ...], *, plain_is_argument: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return cargo's own options, and what is for the program.
+    """Return cargo's own options, and the program's arguments.
 
-    Behind `run` all that follows the first plain word is the program's; behind `test` that word
-    names tests, and options of cargo's may follow it.
+    After `run` everything from the first plain word on is for the program; after `test` that word
+    filters tests, and options of cargo may follow it.
     """
-    own: list[str] = []
+    options: list[str] = []
     args: list[str] = []
     at = 0
-    while at < len(words):
-        word = words[at]
+    while at < len(argv):
+        word = argv[at]
         at += 1
         if word == "--":
-            args += words[at:]
+            args += argv[at:]
             break
         if not word.startswith("-"):
             args.append(word)
             if plain_is_argument:
-                args += words[at:]
+                args += argv[at:]
                 break
             continue
-        own.append(word)
+        options.append(word)
         if takes_next(word, _VALUED, _LETTERS):
-            own += words[at : at + 1]
+            options += argv[at : at + 1]
             at += 1
-    return tuple(own), tuple(args)
+    return tuple(options), tuple(args)
 
 
 # --- programs ------------------------------------------------------------------------------------
@@ -118,17 +119,17 @@ def _split(
 async def _run(
     line: CommandLine,
     tools: Tools,
-    begin: tuple[str, ...],
-    own: tuple[str, ...],
+    cargo_argv: tuple[str, ...],
+    options: tuple[str, ...],
     args: tuple[str, ...],
 ) -> Program:
-    made = await _built(line, tools, begin, "build", own)
-    wanted = values(own, ("--bin", "--example"))
-    programs = [each for each in made if each.kind in ("bin", "example")]
-    if wanted:
-        programs = [each for each in programs if each.name in wanted]
+    built = await _build(line, tools, cargo_argv, "build", options)
+    requested = values(options, ("--bin", "--example"))
+    programs = [each for each in built if each.kind in ("bin", "example")]
+    if requested:
+        programs = [each for each in programs if each.name in requested]
     elif len(programs) > 1:
-        default = await _default(line, tools, begin, programs)
+        default = await _default(line, tools, cargo_argv, programs)
         programs = [each for each in programs if each.name == default] if default else programs
     if not programs:
         raise NotFound("`cargo run` makes no program here.", next="dbg start cargo test")
@@ -139,21 +140,21 @@ async def _run(
             next=f"dbg start cargo run --bin {programs[0].name}",
         )
     [program] = programs
-    recipe = _recipe(line, begin, "build", own, program)
+    recipe = _build_plan(line, cargo_argv, "build", options, program)
     env = _environment(line, program)
     return Program(program.path, args, recipe=recipe, name=program.name, env=env)
 
 
 async def _default(
-    line: CommandLine, tools: Tools, begin: tuple[str, ...], programs: list[Made]
+    line: CommandLine, tools: Tools, cargo_argv: tuple[str, ...], programs: list[BuiltProgram]
 ) -> str | None:
     """Return the program that a manifest names for `cargo run`."""
-    argv = (*begin, "metadata", "--no-deps", "--format-version=1")
+    argv = (*cargo_argv, "metadata", "--no-deps", "--format-version=1")
     folder = os.path.dirname(programs[0].manifest)
-    ran = await tools.run(argv, cwd=folder, env=line.env)
+    result = await tools.run(argv, cwd=folder, env=line.env)
     manifests = {each.manifest for each in programs}
     try:
-        packages = json.loads(ran.out)["packages"]
+        packages = json.loads(result.out)["packages"]
     except (ValueError, KeyError):
         return None
     named = [p.get("default_run") for p in packages if p.get("manifest_path") in manifests]
@@ -166,22 +167,22 @@ async def _default(
 async def _test(
     line: CommandLine,
     tools: Tools,
-    begin: tuple[str, ...],
+    cargo_argv: tuple[str, ...],
     verb: str,
-    own: tuple[str, ...],
+    options: tuple[str, ...],
     args: tuple[str, ...],
 ) -> Program:
-    made = await _built(line, tools, begin, verb, (*own, "--no-run"))
-    if not made:
+    built = await _build(line, tools, cargo_argv, verb, (*options, "--no-run"))
+    if not built:
         raise NotFound(f"`cargo {verb}` makes no test program here.", next="dbg start cargo run")
-    chosen, noted = await _chosen(line, tools, begin, verb, own, args, made)
-    recipe = _recipe(line, begin, verb, (*own, "--no-run"), chosen, tests=True)
-    is_whole = not any(each.partition("=")[0] in _SELECTING for each in own)
-    others = [f"cargo test {each.selection}" for each in made if each is not chosen]
+    chosen, notes = await _choose(line, tools, cargo_argv, verb, options, args, built)
+    recipe = _build_plan(line, cargo_argv, verb, (*options, "--no-run"), chosen, tests=True)
+    is_whole = not any(each.partition("=")[0] in _SELECTING for each in options)
+    others = [f"cargo test {each.selection}" for each in built if each is not chosen]
     remarks = []
     if others:
         remarks.append(f"debugged: {chosen.selection}; the others: {', '.join(others[:6])}")
-    if is_whole and verb == "test" and any(each.selection == "--lib" for each in made):
+    if is_whole and verb == "test" and any(each.selection == "--lib" for each in built):
         remarks.append("doc tests are not run under the debugger: cargo test --doc")
     return Program(
         chosen.path,
@@ -189,127 +190,138 @@ async def _test(
         recipe=recipe,
         name=f"{chosen.name}-tests",
         env=_environment(line, chosen),
-        remarks=(*noted, *remarks),
+        remarks=(*notes, *remarks),
     )
 
 
-async def _chosen(
+async def _choose(
     line: CommandLine,
     tools: Tools,
-    begin: tuple[str, ...],
+    cargo_argv: tuple[str, ...],
     verb: str,
-    own: tuple[str, ...],
+    options: tuple[str, ...],
     args: tuple[str, ...],
-    made: list[Made],
-) -> tuple[Made, tuple[str, ...]]:
-    """Return the one of several test programs that is to be debugged."""
-    if len(made) == 1:
-        return made[0], ()
+    built: list[BuiltProgram],
+) -> tuple[BuiltProgram, tuple[str, ...]]:
+    """Return the one of several test programs to debug."""
+    if len(built) == 1:
+        return built[0], ()
     for file in line.break_files:
-        for each in made:
+        for each in built:
             if os.path.realpath(each.source) == os.path.realpath(file):
                 return each, ()
-    with_tests = [each for each in made if await _has_tests(line, tools, each, args)]
-    if len(with_tests) == 1:
-        return with_tests[0], ()
-    if line.break_files and with_tests:
-        library = [each for each in with_tests if each.selection == "--lib"]
-        return (library or with_tests)[0], ()
-    ran = await tools.run((*begin, verb, *own, "--", *args), cwd=line.cwd, env=line.env)
-    rerun = _RERUN.search(ran.err)
-    failing = [each for each in made if rerun and each.selection in rerun[1]]
-    if ran.status != 0 and failing:
+    candidates = [each for each in built if await _has_tests(line, tools, each, args)]
+    if not candidates:
+        matching = f" that matches `{' '.join(args)}`" if args else ""
+        return built[0], (f"none of {len(built)} test programs has a test{matching}",)
+    if len(candidates) == 1:
+        return candidates[0], ()
+    if line.break_files:
+        library = [each for each in candidates if each.selection == "--lib"]
+        return (library or candidates)[0], ()
+    result = await tools.run((*cargo_argv, verb, *options, "--", *args), cwd=line.cwd, env=line.env)
+    rerun = _RERUN.search(result.err)
+    failing = [each for each in built if rerun and each.selection in rerun[1]]
+    if result.status != 0 and failing:
         return failing[0], ()
-    said = f"all {len(with_tests)} test programs pass"
-    if ran.status != 0:
-        said = f"cargo {verb} ended with {ran.status}: {_last(ran)}"
-    return (with_tests or made)[0], (said,)
+    remark = f"all {len(candidates)} test programs pass"
+    if result.status != 0:
+        remark = f"cargo {verb} ended with {result.status}: {_last(result)}"
+    return candidates[0], (remark,)
 
 
-async def _has_tests(line: CommandLine, tools: Tools, made: Made, args: tuple[str, ...]) -> bool:
-    """Whether a test program has tests that the words of the command name."""
-    argv = (made.path, *args, "--list", "--format", "terse")
-    env = {**line.env, **_environment(line, made)}
-    ran = await tools.run(argv, cwd=os.path.dirname(made.manifest), env=env)
-    # A program with a harness of its own may not know the question: it is run as the others are.
-    return ran.status != 0 or ": test" in ran.out or ": bench" in ran.out
+async def _has_tests(
+    line: CommandLine, tools: Tools, built: BuiltProgram, args: tuple[str, ...]
+) -> bool:
+    """Return whether a test program has tests that match the command's filters."""
+    argv = (built.path, *args, "--list", "--format", "terse")
+    env = {**line.env, **_environment(line, built)}
+    result = await tools.run(argv, cwd=os.path.dirname(built.manifest), env=env)
+    # A program with its own harness may not know `--list`: it is run as the others are.
+    return result.status != 0 or ": test" in result.out or ": bench" in result.out
 
 
-def _last(ran: Ran) -> str:
-    rows = [row for row in ran.err.splitlines() if row.strip()]
+def _last(result: CommandResult) -> str:
+    rows = [row for row in result.err.splitlines() if row.strip()]
     return rows[-1].strip() if rows else ""
 
 
 # --- building ------------------------------------------------------------------------------------
 
 
-async def _built(
-    line: CommandLine, tools: Tools, begin: tuple[str, ...], verb: str, own: tuple[str, ...]
-) -> list[Made]:
-    """Return the programs that a command makes."""
-    made: list[Made] = []
-
-    def note(ran: Ran) -> str | None:
-        made[:] = _executables(ran, tests="--no-run" in own)
-        # What is there in any case, where nothing was made: the list is what counts.
-        return made[0].path if made else line.cwd
-
-    await tools.build(replace(_recipe(line, begin, verb, own, None), read_product=note), line.env)
-    return made
-
-
-def _recipe(
+async def _build(
     line: CommandLine,
-    begin: tuple[str, ...],
+    tools: Tools,
+    cargo_argv: tuple[str, ...],
     verb: str,
-    own: tuple[str, ...],
-    made: Made | None,
+    options: tuple[str, ...],
+) -> list[BuiltProgram]:
+    """Return the programs that a command builds."""
+    built: list[BuiltProgram] = []
+
+    def note(result: CommandResult) -> str | None:
+        built[:] = _executables(result, tests="--no-run" in options)
+        # A path that exists in any case, where nothing was built: only the list matters.
+        return built[0].path if built else line.cwd
+
+    await tools.build(
+        replace(_build_plan(line, cargo_argv, verb, options, None), read_product=note), line.env
+    )
+    return built
+
+
+def _build_plan(
+    line: CommandLine,
+    cargo_argv: tuple[str, ...],
+    verb: str,
+    options: tuple[str, ...],
+    built: BuiltProgram | None,
     *,
     tests: bool = False,
-) -> Recipe:
-    def product(ran: Ran) -> str | None:
-        for each in _executables(ran, tests=tests):
-            if made is not None and (each.source, each.kind) == (made.source, made.kind):
+) -> BuildPlan:
+    def product(result: CommandResult) -> str | None:
+        for each in _executables(result, tests=tests):
+            if built is not None and (each.source, each.kind) == (built.source, built.kind):
                 return each.path
         return None
 
-    quiet = [each for each in own if not each.startswith("--message-format")]
+    quiet = [each for each in options if not each.startswith("--message-format")]
     shown = shlex.join(("cargo", verb, *quiet))
-    return Recipe(
-        source=made.source if made is not None else line.cwd,
-        argv=(*begin, verb, *quiet, "--message-format=json-diagnostic-short"),
+    return BuildPlan(
+        source=built.source if built is not None else line.cwd,
+        argv=(*cargo_argv, verb, *quiet, "--message-format=json-diagnostic-short"),
         cwd=line.cwd,
         product="",
-        words=shown,
+        display=shown,
         read_errors=rust.read_messages,
         read_product=product,
-        name=made.name if made is not None else "cargo",
+        name=built.name if built is not None else "cargo",
         incremental=True,
         shared=f"cargo {line.cwd}",
-        run_in=os.path.dirname(made.manifest) if tests and made is not None else None,
+        run_in=os.path.dirname(built.manifest) if tests and built is not None else None,
     )
 
 
-def _environment(line: CommandLine, made: Made) -> Mapping[str, str]:
-    """Return what cargo tells the programs that it runs."""
-    folder = os.path.dirname(made.manifest)
+def _environment(line: CommandLine, built: BuiltProgram) -> Mapping[str, str]:
+    """Return the variables that cargo sets for the programs that it runs."""
+    folder = os.path.dirname(built.manifest)
     return {
         "CARGO": line.which("cargo") or "cargo",
         "CARGO_MANIFEST_DIR": folder,
-        "CARGO_MANIFEST_PATH": made.manifest,
+        "CARGO_MANIFEST_PATH": built.manifest,
     }
 
 
-def _executables(ran: Ran, *, tests: bool) -> list[Made]:
+def _executables(result: CommandResult, *, tests: bool) -> list[BuiltProgram]:
     found = []
-    for message in rust.messages(ran):
+    for message in rust.messages(result):
         target: Mapping[str, Any] = message.get("target") or {}
         path = message.get("executable")
         if not path or bool((message.get("profile") or {}).get("test")) is not tests:
             continue
         kinds = target.get("kind") or [""]
         found.append(
-            Made(
+            BuiltProgram(
                 str(path),
                 str(target.get("name", "")),
                 str(kinds[0]),

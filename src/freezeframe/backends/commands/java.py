@@ -1,17 +1,18 @@
-"""Java: the machine with its options, and the builds that run tests."""
+"""Java: the java command with its options, and build tools that run tests."""
 
 from __future__ import annotations
 
+import glob
 import os
 import shlex
 
 from freezeframe.errors import NotFound, UsageError
 
-from .line import CommandLine, Program, Tools
+from .command_line import CommandLine, Program, Tools
 from .options import split
 
 _CLASSPATH = ("-cp", "-classpath", "--class-path")
-#: options whose value is a word of its own
+#: options whose value is the next word
 _VALUED = (
     *_CLASSPATH,
     *("-p", "--module-path", "--upgrade-module-path", "--add-modules", "--add-exports"),
@@ -21,23 +22,23 @@ _VALUED = (
 
 async def java(line: CommandLine, tools: Tools) -> Program:
     """Read `java -Dname=value -cp classes Main` and `java -jar app.jar`."""
-    found = split(line.words[1:], _VALUED)
+    found = split(line.argv[1:], _VALUED)
     options, rest, jar = found.options, found.rest, False
     if "-jar" in options:
         at = options.index("-jar")
         options, rest, jar = options[:at], (*options[at + 1 :], *rest), True
     if not rest:
         raise UsageError("`java` alone runs no program.", next="dbg start FILE.jar")
-    interpreter = line.which(line.words[0])
+    interpreter = line.which(line.argv[0])
     given = found.value(*_CLASSPATH) if not jar else None
     own = _without(options, _CLASSPATH)
     path = line.path(rest[0])
     if jar or rest[0].endswith(".java"):
         if not os.path.isfile(path):
             raise NotFound(f"there is no {rest[0]} in {line.cwd}.", next="dbg start FILE.jar")
-        machine = interpreter if jar else None
+        jvm = interpreter if jar else None
         env = {"CLASSPATH": _absolute(line, given)} if given else {}
-        return Program(path, rest[1:], interpreter=machine, interpreter_args=own, env=env)
+        return Program(path, rest[1:], interpreter=jvm, interpreter_args=own, env=env)
     classes = _absolute(line, given or line.env.get("CLASSPATH", ""))
     return Program(
         rest[0].replace("/", "."),
@@ -76,11 +77,11 @@ _LAUNCHER = "org.codehaus.plexus.classworlds.launcher.Launcher"
 
 async def maven(line: CommandLine, tools: Tools) -> Program:
     """Read `mvn test -Dtest=X` as Maven itself, with the tests in its own process."""
-    goals = [each for each in line.words[1:] if not each.startswith("-")]
+    goals = [each for each in line.argv[1:] if not each.startswith("-")]
     if not any(each in _TESTING or ":" in each for each in goals):
         tried = f"mvn {' '.join(goals)}".strip()
         raise UsageError(f"`{tried}` runs no program.", next="dbg start mvn test -Dtest=CLASS")
-    script = line.which(line.words[0])
+    script = line.which(line.argv[0])
     home = _maven_home(script) if script is not None else None
     if script is None or home is None:
         raise NotFound("there is no Maven on PATH.", next="apt-get install maven")
@@ -100,18 +101,18 @@ async def maven(line: CommandLine, tools: Tools) -> Program:
     given = line.env.get("MAVEN_OPTS", "").split()
     return Program(
         _LAUNCHER,
-        # In a process of their own the tests would be nobody's to see.
-        (*line.words[1:], "-DforkCount=0", "-B"),
+        # In their own process the tests could not be debugged.
+        (*line.argv[1:], "-DforkCount=0", "-B"),
         module=True,
         language="Java",
-        interpreter=_machine(line),
+        interpreter=_jvm(line),
         interpreter_args=(*given, *(f"-D{name}={value}" for name, value in settings.items())),
         env={"CLASSPATH": os.pathsep.join(jars)},
         name="mvn",
     )
 
 
-def _machine(line: CommandLine) -> str | None:
+def _jvm(line: CommandLine) -> str | None:
     home = line.env.get("JAVA_HOME")
     own = os.path.join(home, "bin", "java") if home else None
     return own if own and os.path.isfile(own) else line.which("java")
@@ -124,7 +125,7 @@ def _maven_home(script: str) -> str | None:
 
 
 def _project_above(folder: str) -> str:
-    """Return the folder of the whole project, which `.mvn` marks; else the given one."""
+    """Return the root folder of the project, which contains `.mvn`; else the given one."""
     here = folder
     while not os.path.isdir(os.path.join(here, ".mvn")):
         parent = os.path.dirname(here)
@@ -134,14 +135,47 @@ def _project_above(folder: str) -> str:
     return here
 
 
+#: the option after which the debugger puts its agent, for the script that Gradle runs
+_AGENT = "-Dfreezeframe.agent="
+_GRADLE_SCRIPT = os.path.join(os.path.dirname(__file__), "gradle_agent.gradle")
+
+
 async def gradle(line: CommandLine, tools: Tools) -> Program:
-    """Gradle runs tests in a daemon's child; it says itself how a debugger comes there."""
-    words = [each for each in line.words if each != "--debug-jvm"]
-    raise UsageError(
-        f"`{shlex.join(words)}` runs its program in a process of Gradle's own, which waits for a "
-        "debugger with --debug-jvm.",
-        next=f"{shlex.join(words)} --debug-jvm &  # then: dbg attach localhost:5005 -b FILE:LINE",
+    """Read `gradle test --tests X` as Gradle itself, which starts tests with the debug agent."""
+    args = tuple(each for each in line.argv[1:] if each != "--debug-jvm")
+    if not [each for each in args if not each.startswith("-")]:
+        raise UsageError("`gradle` alone runs no program.", next="dbg start gradle test")
+    script = line.which(line.argv[0])
+    found = _gradle_launcher(script) if script is not None else None
+    if found is None:
+        raise NotFound(
+            f"there is no Gradle behind {line.argv[0]}.",
+            next=f"{shlex.join((line.argv[0], *args))} --debug-jvm &  # then: dbg attach "
+            "localhost:5005 -b FILE:LINE",
+        )
+    jar, main = found
+    given = [*line.env.get("JAVA_OPTS", "").split(), *line.env.get("GRADLE_OPTS", "").split()]
+    return Program(
+        main,
+        # A running daemon would not be our child, and outlives the session.
+        (*args, "--no-daemon", "--init-script", _GRADLE_SCRIPT, _AGENT),
+        module=True,
+        language="Java",
+        interpreter=_jvm(line),
+        interpreter_args=("--add-opens=java.base/java.lang=ALL-UNNAMED", *given),
+        env={"CLASSPATH": jar},
+        name="gradle",
     )
+
+
+def _gradle_launcher(script: str) -> tuple[str, str] | None:
+    """Return the jar of `gradle` or of a project's `gradlew`, and its main class."""
+    own = os.path.join(os.path.dirname(script), "gradle", "wrapper", "gradle-wrapper.jar")
+    if os.path.isfile(own):
+        return own, "org.gradle.wrapper.GradleWrapperMain"
+    home = os.path.dirname(os.path.dirname(os.path.realpath(script)))
+    jars = sorted(glob.glob(os.path.join(glob.escape(home), "lib", "gradle-launcher*.jar")))
+    return (jars[-1], "org.gradle.launcher.GradleMain") if jars else None
 
 
 COMMANDS = {"java": java, "mvn": maven, "mvnw": maven, "gradle": gradle, "gradlew": gradle}

@@ -1,4 +1,4 @@
-"""Builds that run tests: `make test`, `ctest -R x`, `meson test x`."""
+"""Build tools that run tests: `make test`, `ctest -R x`, `meson test x`."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from freezeframe import files
 from freezeframe.errors import BuildFailed, NotFound, UsageError
 
 from . import shell
-from .followed import followed
-from .line import CommandLine, Program, Tools, prepare
+from .command_line import CommandLine, Program, Tools, prepare
+from .followed_commands import followed
 from .options import split
 from .wrappers import finished
 
 _ENTERING = re.compile(r"^make(?:\[\d+\])?: Entering directory '(.+)'$")
 _LEAVING = re.compile(r"^make(?:\[\d+\])?: Leaving directory")
-#: that are given by a path and still run no program of the user's
+#: tools that are given by a path and are not a program of the user
 _TOOLS = re.compile(
     r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|ld|ar|ranlib|strip|cmake|ninja)"
 )
 
 
-#: options of just whose value is a word of its own
+#: options of just whose value is the next word
 _JUST = ("-f", "--justfile", "-d", "--working-directory", "--shell", "--dotenv-path")
-#: where just runs commands, and what with
+#: prints the directory and environment in which just runs commands
 _JUST_DUMP = "printf '%s\\0' \"$PWD\"; env -0"
 
 
 async def make(line: CommandLine, tools: Tools) -> CommandLine | Program:
     """Read `make test` as the program that its last command runs; the others are run first."""
-    argv = (line.words[0], "-n", "-w", *line.words[1:])
-    ran = await tools.run(argv, cwd=line.cwd, env=line.env)
-    tried = " ".join(line.words)
-    if ran.status != 0:
-        said = (ran.err.strip() or "make cannot tell").splitlines()[0]
-        raise NotFound(f"`{tried}` has nothing to run: {said}", next="make -n")
-    again = f"make {shlex.join(('-n', *line.words[1:]))}"
-    return await _last(line, tools, _rows(ran.out, line.cwd), again)
+    argv = (line.argv[0], "-n", "-w", *line.argv[1:])
+    result = await tools.run(argv, cwd=line.cwd, env=line.env)
+    tried = " ".join(line.argv)
+    if result.status != 0:
+        remark = (result.err.strip() or "make cannot tell").splitlines()[0]
+        raise NotFound(f"`{tried}` has nothing to run: {remark}", next="make -n")
+    again = f"make {shlex.join(('-n', *line.argv[1:]))}"
+    return await _last(line, tools, _rows(result.out, line.cwd), again)
 
 
 async def just(line: CommandLine, tools: Tools) -> CommandLine | Program:
     """Read `just test` as the program that its last command runs; the others are run first."""
-    found = split(line.words[1:], _JUST)
-    argv = (line.words[0], *found.options, "--dry-run", *found.rest)
-    ran = await tools.run(argv, cwd=line.cwd, env=line.env)
-    tried = " ".join(line.words)
-    if ran.status != 0:
-        said = (ran.err.strip() or "just cannot tell").splitlines()[0]
-        raise NotFound(f"`{tried}` has nothing to run: {said}", next="just --list")
-    argv = (line.words[0], *found.options, "--command", "sh", "-c", _JUST_DUMP)
+    found = split(line.argv[1:], _JUST)
+    argv = (line.argv[0], *found.options, "--dry-run", *found.rest)
+    result = await tools.run(argv, cwd=line.cwd, env=line.env)
+    tried = " ".join(line.argv)
+    if result.status != 0:
+        remark = (result.err.strip() or "just cannot tell").splitlines()[0]
+        raise NotFound(f"`{tried}` has nothing to run: {remark}", next="just --list")
+    argv = (line.argv[0], *found.options, "--command", "sh", "-c", _JUST_DUMP)
     dumped = (await tools.run(argv, cwd=line.cwd, env=line.env)).out.split("\0")
     if len(dumped) > 1:
         pairs = (each.split("=", 1) for each in dumped[1:] if "=" in each)
         line = replace(line.moved_to(dumped[0]), env={**line.env, **dict(pairs)})
-    rows = [(line.cwd, row) for row in ran.err.replace("\\\n", " ").splitlines() if row.strip()]
-    again = f"just --dry-run {shlex.join(line.words[1:])}"
+    rows = [(line.cwd, row) for row in result.err.replace("\\\n", " ").splitlines() if row.strip()]
+    again = f"just --dry-run {shlex.join(line.argv[1:])}"
     return await _last(line, tools, rows, again)
 
 
@@ -68,9 +68,9 @@ async def _last(
 ) -> CommandLine | Program:
     """Return the last command that runs a program; run those before it.
 
-    Where one before it runs a program and fails, nothing behind that would be run: that one.
+    If an earlier command runs a program and fails, nothing after it would be run: return that one.
     """
-    tried = " ".join(line.words)
+    tried = " ".join(line.argv)
     at = next((i for i in range(len(rows) - 1, -1, -1) if _is_run(rows[i][1])), None)
     if at is None:
         program = followed(line, "\n".join(text for _, text in rows))
@@ -78,8 +78,7 @@ async def _last(
             return program
         last = rows[-1][1][:100] if rows else "nothing"
         raise UsageError(
-            f"`{tried}` runs no program that a debugger can be put before; its last command is "
-            f"`{last}`.",
+            f"`{tried}` runs no program that can be debugged; its last command is `{last}`.",
             next=f"{again}  # then: dbg start PROGRAM",
         )
     for cwd, text in rows[:at]:
@@ -94,14 +93,14 @@ async def _last(
     return await _row(line, tools, cwd, text, f"`{tried}` runs: {text[:150]}")
 
 
-async def _row(line: CommandLine, tools: Tools, cwd: str, text: str, said: str) -> CommandLine:
+async def _row(line: CommandLine, tools: Tools, cwd: str, text: str, remark: str) -> CommandLine:
     commands = shell.read(text, line.env, cwd)
-    assert commands is not None  # as `_is_run` found
-    return (await finished(line.moved_to(cwd), tools, commands)).remarking(said)
+    assert commands is not None  # `_is_run` has checked that
+    return (await finished(line.moved_to(cwd), tools, commands)).remarking(remark)
 
 
 def _rows(text: str, cwd: str) -> list[tuple[str, str]]:
-    """Return the commands that make would run, and where."""
+    """Return the commands that make would run, each with its directory."""
     found, folders = [], [cwd]
     for row in text.replace("\\\n", " ").splitlines():
         entering = _ENTERING.match(row)
@@ -116,37 +115,43 @@ def _rows(text: str, cwd: str) -> list[tuple[str, str]]:
 
 def _is_run(text: str) -> bool:
     commands = shell.read(text, {}, "/")
-    if not commands or not commands[-1].words:
+    if not commands or not commands[-1].argv:
         return False
-    word = commands[-1].words[0]
+    word = commands[-1].argv[0]
     name = os.path.basename(word)
     if shell.is_runner(name):
         return True
     return os.sep in word and _TOOLS.fullmatch(name) is None and not word.startswith("/usr/bin/")
 
 
-# --- tests that a build knows by name ------------------------------------------------------------
+# --- tests that are known by name -----------------------------------------------------------------
 
 
 async def ctest(line: CommandLine, tools: Tools) -> CommandLine:
     """Read `ctest -R name` as the test's own command."""
-    argv = (line.words[0], "--show-only=json-v1", *line.words[1:])
-    ran = await tools.run(argv, cwd=line.cwd, env=line.env)
+    argv = (line.argv[0], "--show-only=json-v1", *line.argv[1:])
+    result = await tools.run(argv, cwd=line.cwd, env=line.env)
     try:
-        tests: list[dict[str, Any]] = json.loads(ran.out[ran.out.index("{") :])["tests"]
+        tests: list[dict[str, Any]] = json.loads(result.out[result.out.index("{") :])["tests"]
     except (ValueError, KeyError):
-        said = (ran.err.strip() or ran.out.strip() or "no answer").splitlines()[0]
-        raise NotFound(f"ctest names no tests: {said}.", next="ctest --test-dir build -N") from None
+        remark = (result.err.strip() or result.out.strip() or "no answer").splitlines()[0]
+        raise NotFound(
+            f"ctest names no tests: {remark}.", next="ctest --test-dir build -N"
+        ) from None
     tests = [each for each in tests if each.get("command")]
     if not tests:
-        raise NotFound("no test of ctest's is meant.", next="ctest -N")
+        raise NotFound("no ctest test matches.", next="ctest -N")
     failed: set[str] = set()
     remarks: tuple[str, ...] = ()
     if len(tests) > 1:
-        plain = await tools.run((line.words[0], *line.words[1:]), cwd=line.cwd, env=line.env)
-        failed = set(re.findall(r"^\s*\d+ - (\S+) \(", plain.out, re.MULTILINE))
-        said = f"all {len(tests)} tests pass" if plain.status == 0 else f"{len(failed)} tests fail"
-        remarks = (f"{said}; each alone: dbg start ctest -R '^NAME$'",)
+        run_result = await tools.run((line.argv[0], *line.argv[1:]), cwd=line.cwd, env=line.env)
+        failed = set(re.findall(r"^\s*\d+ - (\S+) \(", run_result.out, re.MULTILINE))
+        remark = (
+            f"all {len(tests)} tests pass"
+            if run_result.status == 0
+            else f"{len(failed)} tests fail"
+        )
+        remarks = (f"{remark}; each alone: dbg start ctest -R '^NAME$'",)
     test = next((each for each in tests if each.get("name") in failed), tests[0])
     properties = {each.get("name"): each.get("value") for each in test.get("properties", ())}
     given = properties.get("ENVIRONMENT") or ()
@@ -159,14 +164,14 @@ async def ctest(line: CommandLine, tools: Tools) -> CommandLine:
 
 async def meson(line: CommandLine, tools: Tools) -> CommandLine | None:
     """Read `meson test NAME` as the test's own command."""
-    if line.words[1:2] != ("test",):
+    if line.argv[1:2] != ("test",):
         return None
-    found = split(line.words[2:], ("-C", "--suite", "-j", "-t"))
+    found = split(line.argv[2:], ("-C", "--suite", "-j", "-t"))
     folder = line.path(found.value("-C") or ".")
-    argv = (line.words[0], "introspect", "--tests", folder)
-    ran = await tools.run(argv, cwd=line.cwd, env=line.env)
+    argv = (line.argv[0], "introspect", "--tests", folder)
+    result = await tools.run(argv, cwd=line.cwd, env=line.env)
     try:
-        tests = json.loads(ran.out)
+        tests = json.loads(result.out)
     except ValueError:
         raise NotFound("meson names no tests here.", next="meson test -C build --list") from None
     line = await prepare(line, tools, ("ninja", "-C", folder), f"ninja -C {folder}")
@@ -174,16 +179,20 @@ async def meson(line: CommandLine, tools: Tools) -> CommandLine | None:
     if not named:
         names = ", ".join(each["name"] for each in tests) or "none"
         raise NotFound(
-            f"no test of meson's is meant; there are {names}.",
+            f"no meson test matches; there are {names}.",
             next=f"meson test -C {shlex.quote(folder)} --list",
         )
     if len(named) > 1:
-        plain = await tools.run(line.words, cwd=line.cwd, env=line.env)
+        run_result = await tools.run(line.argv, cwd=line.cwd, env=line.env)
         failed = _meson_failures(os.path.join(folder, "meson-logs", "testlog.json"))
         named.sort(key=lambda each: each["name"] not in failed)
-        said = f"all {len(named)} tests pass" if plain.status == 0 else f"{len(failed)} tests fail"
+        remark = (
+            f"all {len(named)} tests pass"
+            if run_result.status == 0
+            else f"{len(failed)} tests fail"
+        )
         alone = f"dbg start meson test -C {shlex.quote(os.path.relpath(folder, line.cwd))} NAME"
-        line = line.remarking(f"test {named[0]['name']} is debugged: {said}; each alone: {alone}")
+        line = line.remarking(f"test {named[0]['name']} is debugged: {remark}; each alone: {alone}")
     test = named[0]
     env = {str(k): str(v) for k, v in (test.get("env") or {}).items()}
     inner = line.moved_to(test.get("workdir") or folder)
@@ -191,7 +200,7 @@ async def meson(line: CommandLine, tools: Tools) -> CommandLine | None:
 
 
 def _meson_failures(log: str) -> set[str]:
-    """Return the names of tests that failed when meson ran them last."""
+    """Return the names of tests that failed when meson last ran them."""
     failed: set[str] = set()
     try:
         rows = files.read_text(log).splitlines()
@@ -210,8 +219,8 @@ def _meson_failures(log: str) -> set[str]:
 
 
 async def cmake(line: CommandLine, tools: Tools) -> CommandLine | None:
-    """Refuse what builds and runs nothing, with what runs the tests."""
-    folder = "".join(line.words[2:3]) if line.words[1:2] == ("--build",) else "build"
+    """Refuse a command that builds and runs nothing, and name the one that runs the tests."""
+    folder = "".join(line.argv[2:3]) if line.argv[1:2] == ("--build",) else "build"
     raise UsageError(
         "`cmake` builds and runs no program.", next=f"dbg start ctest --test-dir {folder}"
     )

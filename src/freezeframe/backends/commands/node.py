@@ -1,4 +1,4 @@
-"""JavaScript: node with its options, its own test runner, and the runners of TypeScript."""
+"""JavaScript: node with its options, node's test runner, and TypeScript runners."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from freezeframe.errors import NotFound, UsageError
 
-from .followed import followed
-from .line import CommandLine, Program, Tools
+from .command_line import CommandLine, Program, Tools
+from .followed_commands import followed
 from .options import split
 
-#: options of node whose value is a word of its own
+#: options of node whose value is the next word
 _VALUED = frozenset(
     (
         *("-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"),
@@ -32,30 +32,31 @@ _VALUED = frozenset(
     )
 )
 _CODE = ("-e", "--eval", "-p", "--print", "-pe")
-#: of node's own runner, which starts a process for each file; one process is told by the file
+#: options of node's own runner, which starts a process for each file; in one process they mean
+#: nothing
 _RUNNER = ("--test", "--test-concurrency", "--test-shard", "--watch")
 _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 
 
 async def node(line: CommandLine, tools: Tools) -> Program:
     """Read `node --import tsx app.ts` and `node --test dir/`."""
-    found = split(line.words[1:], _VALUED)
-    words = found.rest[1:] if found.rest[:1] == ("--",) else found.rest
-    interpreter = line.which(line.words[0])
+    found = split(line.argv[1:], _VALUED)
+    args = found.rest[1:] if found.rest[:1] == ("--",) else found.rest
+    interpreter = line.which(line.argv[0])
     if interpreter is None:
-        raise NotFound(f"there is no {line.words[0]} on PATH.", next="dbg start FILE.js")
+        raise NotFound(f"there is no {line.argv[0]} on PATH.", next="dbg start FILE.js")
     if found.has(*_CODE):
-        # The code itself is in no file; breakpoints in what it requires are met in a child.
+        # The code itself is in no file; breakpoints in what it requires are hit in a child.
         program = followed(line, "node")
         if program is not None:
             return program
     if found.has("--test"):
-        return _tests(line, interpreter, found.options, words)
-    if not words:
+        return _tests(line, interpreter, found.options, args)
+    if not args:
         raise UsageError("`node` alone runs no program.", next="dbg start FILE.js")
     options = tuple(each for each in found.options if not each.startswith("--inspect"))
-    script = _script(line, words[0])
-    return Program(script, words[1:], interpreter=interpreter, interpreter_args=options)
+    script = _script(line, args[0])
+    return Program(script, args[1:], interpreter=interpreter, interpreter_args=options)
 
 
 def _script(line: CommandLine, word: str) -> str:
@@ -68,14 +69,14 @@ def _script(line: CommandLine, word: str) -> str:
 
 
 def _tests(
-    line: CommandLine, interpreter: str, options: tuple[str, ...], words: tuple[str, ...]
+    line: CommandLine, interpreter: str, options: tuple[str, ...], args: tuple[str, ...]
 ) -> Program:
-    """Read `node --test …`: one file runs by itself; several under node's runner, in children."""
-    files = [each for word in words for each in _test_files(line.path(word))]
-    if not words:
+    """Read `node --test …`: a single file runs directly; several are imported into one process."""
+    files = [each for word in args for each in _test_files(line.path(word))]
+    if not args:
         files = _test_files(line.cwd)
     if not files:
-        where = " ".join(words) or line.cwd
+        where = " ".join(args) or line.cwd
         raise NotFound(f"there are no test files in {where}.", next="dbg start node --test FILE.js")
     kept = []
     skip = False
@@ -90,15 +91,15 @@ def _tests(
         kept.append(each)
     if len(files) == 1:
         return Program(files[0], interpreter=interpreter, interpreter_args=tuple(kept))
-    # The runner's own way without processes, which node 20 does not have: one imports all files.
-    entry = str(Path(__file__).with_name("node_tests_probe.mjs"))
+    # Node 20 has no option to run several files in one process: our agent imports all of them.
+    entry = str(Path(__file__).with_name("node_tests_agent.mjs"))
     return Program(
         entry, tuple(files), interpreter=interpreter, interpreter_args=tuple(kept), name="node-test"
     )
 
 
 def _test_files(path: str) -> list[str]:
-    """Return the files that node takes for tests: one that is named, or those below a folder."""
+    """Return the files that node takes for tests: a named one, or those below a folder."""
     if os.path.isfile(path):
         return [path]
     if not os.path.isdir(path):
@@ -151,9 +152,9 @@ _TS_NODE_SETTINGS = {
 
 async def tsx(line: CommandLine, tools: Tools) -> CommandLine | None:
     """Read `tsx app.ts` as node with tsx's loader: tsx itself would start node as a child."""
-    words = line.words[1:]
-    words = words[1:] if words[:1] == ("watch",) else words
-    found = split(words, _TSX_VALUED)
+    args = line.argv[1:]
+    args = args[1:] if args[:1] == ("watch",) else args
+    found = split(args, _TSX_VALUED)
     if not found.rest:
         return None
     config = found.value("--tsconfig")
@@ -165,28 +166,31 @@ async def tsx(line: CommandLine, tools: Tools) -> CommandLine | None:
             continue
         options.append(each)
     env = {"TSX_TSCONFIG_PATH": line.path(config)} if config else {}
-    # The debugger of node puts the loader before a file of TypeScript.
+    # Our node backend adds the loader for a TypeScript file.
     return line.then("node", *options, *found.rest, env=env)
 
 
 async def ts_node(line: CommandLine, tools: Tools) -> CommandLine | None:
     """Read `ts-node app.ts` as node with its loader: ts-node itself would start a child."""
-    found = split(line.words[1:], _TS_NODE_VALUED)
+    found = split(line.argv[1:], _TS_NODE_VALUED)
     if not found.rest:
         return None
     env = {}
     for name, (variable, value) in _TS_NODE_SETTINGS.items():
         if found.has(name):
             env[variable] = value if value is not None else found.value(name) or ""
-    return line.then("node", *found.rest, env=env)
+    options = ["--loader", "ts-node/esm"] if found.has("--esm") else ["-r", "ts-node/register"]
+    for name in ("-r", "--require"):
+        options += ["-r", found.value(name) or ""] if found.has(name) else []
+    return line.then("node", *options, *found.rest, env=env)
 
 
 async def other_runtime(line: CommandLine, tools: Tools) -> Program:
-    """Refuse deno and bun, whose debuggers are not node's; files of theirs may run in node."""
-    words = [each for each in line.words[1:] if each.endswith(_SUFFIXES)]
+    """Refuse deno and bun, whose debuggers are not node's; their files may run in node."""
+    args = [each for each in line.argv[1:] if each.endswith(_SUFFIXES)]
     raise UsageError(
         f"{line.name} has a debugger of its own, which is not supported; files run under node.",
-        next=f"dbg start {shlex.quote(words[0]) if words else 'FILE.js'}",
+        next=f"dbg start {shlex.quote(args[0]) if args else 'FILE.js'}",
     )
 
 

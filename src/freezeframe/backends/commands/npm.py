@@ -11,7 +11,7 @@ from typing import Any
 from freezeframe.errors import NotFound, UsageError
 
 from . import shell
-from .line import CommandLine, Program, Tools, nearest_above, prepare
+from .command_line import CommandLine, Program, Tools, nearest_above, prepare
 from .node import other_runtime
 from .options import split
 from .wrappers import finished
@@ -25,7 +25,7 @@ _NAMED = ("test", "start", "stop", "restart")
 
 async def npm(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
     """Read `npm test`, `npm run x -- args`, `npm exec x`."""
-    found = split(line.words[1:], _VALUED)
+    found = split(line.argv[1:], _VALUED)
     if not found.rest:
         raise UsageError(f"`{line.name}` alone runs nothing.", next="dbg start npm test")
     line = _elsewhere(line, found.value("--prefix", "-C", "--dir", "--cwd"))
@@ -45,18 +45,18 @@ async def npm(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
         return await _script(line, tools, verb, rest)
     if own_bins:
         return await npx(line.then("npx", verb, *rest), tools)
-    raise UsageError(f"`npm {verb}` runs no program of yours.", next=_some_script(line))
+    raise UsageError(f"`npm {verb}` does not run a program.", next=_some_script(line))
 
 
 async def npx(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
     """Read `npx jest -t name` as the program of the package that is installed here."""
-    found = split(line.words[1:], _NPX_VALUED)
+    found = split(line.argv[1:], _NPX_VALUED)
     rest = found.rest[1:] if found.rest[:1] == ("--",) else found.rest
     if not rest or found.has("-c", "--call"):
         raise UsageError("`npx` needs a program.", next="dbg start npx PROGRAM")
     path = local_program(rest[0], line.cwd) or line.which(rest[0])
     if path is None:
-        # It fetches the package first; what it then starts is a child of it.
+        # npx installs the package first, and starts the program as its child.
         return _itself(line)
     env = {"PATH": _path(line.cwd, line.env)}
     return line.then(path, *rest[1:], env=env)
@@ -87,7 +87,7 @@ async def _script(
         "npm_package_name": str(package.get("name", "")),
         "npm_package_version": str(package.get("version", "")),
         "npm_command": "test" if name == "test" else "run-script",
-        "npm_execpath": line.which(line.words[0]) or line.words[0],
+        "npm_execpath": line.which(line.argv[0]) or line.argv[0],
         "npm_node_execpath": line.which("node") or "node",
     }
     inner = replace(line.moved_to(folder), env={**line.env, **env})
@@ -99,22 +99,22 @@ async def _script(
         inner = inner.remarking(f"post{name} of package.json is not run")
     commands = shell.read(command, inner.env, folder)
     if not commands:
-        # What only a shell understands is left to one; what it starts is followed from here.
+        # What only a shell can run is left to a shell, whose children are followed.
         return _itself(line)
     ready = await finished(inner, tools, commands, args)
-    return ready.remarking(f"`{' '.join(line.words)}` runs: {' '.join((commands[-1].text, *args))}")
+    return ready.remarking(f"`{' '.join(line.argv)}` runs: {' '.join((commands[-1].text, *args))}")
 
 
 def _itself(line: CommandLine) -> Program | None:
-    """Return the package manager as the program, whose children run what was asked for."""
-    path = line.which(line.words[0])
+    """Return the package manager as the program, whose children run the requested command."""
+    path = line.which(line.argv[0])
     if path is None:
         return None
-    return Program(os.path.realpath(path), line.words[1:], interpreter="node", name=line.name)
+    return Program(os.path.realpath(path), line.argv[1:], interpreter="node", name=line.name)
 
 
 def _package(line: CommandLine) -> tuple[str, Mapping[str, str], Mapping[str, Any]]:
-    """Return the folder of the nearest package.json, its scripts, and all that it says."""
+    """Return the folder of the nearest package.json, its scripts, and its whole content."""
     folder = line.cwd
     while not os.path.isfile(os.path.join(folder, "package.json")):
         parent = os.path.dirname(folder)
@@ -162,7 +162,7 @@ def _elsewhere(line: CommandLine, folder: str | None) -> CommandLine:
 
 
 def _path(folder: str, env: Mapping[str, str]) -> str:
-    """Return PATH as npm gives it to scripts: the programs of packages first."""
+    """Return PATH as npm sets it for scripts: the programs of packages first."""
     found = []
     while True:
         found.append(os.path.join(folder, "node_modules", ".bin"))
@@ -175,10 +175,10 @@ def _path(folder: str, env: Mapping[str, str]) -> str:
 
 async def bun(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
     """Read `bun run SCRIPT` and `bun x PROGRAM`, whose programs run in node; refuse bun's own."""
-    words = split(line.words[1:], _VALUED).rest
-    if words[:1] == ("x",):
-        return await npx(line.then("npx", *words[1:]), tools)
-    named = words[1:] if words[:1] == ("run",) else words
+    args = split(line.argv[1:], _VALUED).rest
+    if args[:1] == ("x",):
+        return await npx(line.then("npx", *args[1:]), tools)
+    named = args[1:] if args[:1] == ("run",) else args
     if named and named[0] != "test" and not os.path.exists(line.path(named[0])):
         return await _script(line, tools, named[0], named[1:])
     return await other_runtime(line, tools)

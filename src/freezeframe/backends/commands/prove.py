@@ -1,4 +1,4 @@
-"""Perl's tests: `prove -l t/`, which runs each file in a perl of its own."""
+"""Perl's tests: `prove -l t/`, which runs each file in its own perl."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from freezeframe.errors import NotFound
 
-from .line import CommandLine, Tools
+from .command_line import CommandLine, Tools
 from .options import split, values
 
 _VALUED = (
@@ -16,20 +16,20 @@ _VALUED = (
 )
 #: options in one word: `-lvr`
 _LETTERS = re.compile(r"-[a-zA-Z]+")
-#: options of perl's own
+#: options that are perl's own
 _SWITCHES = ("w", "W", "t", "T")
 _FAILED = re.compile(r"^(\S+)\s+\(Wstat: ", re.MULTILINE)
 
 
 async def prove(line: CommandLine, tools: Tools) -> CommandLine:
     """Read `prove -lv t/a.t` as the perl that runs the file; of several files the failing one."""
-    words = line.words[1 : line.words.index("::")] if "::" in line.words else line.words[1:]
-    args = line.words[len(words) + 2 :]
-    found, given = _sorted(words)
+    prove_args = line.argv[1 : line.argv.index("::")] if "::" in line.argv else line.argv[1:]
+    args = line.argv[len(prove_args) + 2 :]
+    found, given = _split_options(prove_args)
     files = _test_files(line, given, recursive="r" in found.letters or "--recurse" in found.long)
     if not files:
-        where = " ".join(given) or "t"
-        raise NotFound(f"there are no tests in {where}.", next="prove --dry")
+        shown_paths = " ".join(given) or "t"
+        raise NotFound(f"there are no tests in {shown_paths}.", next="prove --dry")
     if len(files) > 1:
         files = await _failing(line, tools, files)
     line = line.remarking(f"debugged: perl {files[0]}, as prove runs it")
@@ -39,7 +39,7 @@ async def prove(line: CommandLine, tools: Tools) -> CommandLine:
 
 
 class _Options:
-    """The options of prove that say how perl is run."""
+    """The options of prove that determine how perl is run."""
 
     def __init__(self, options: tuple[str, ...]) -> None:
         self.long = [each for each in options if each.startswith("--")]
@@ -54,16 +54,16 @@ class _Options:
             self.folders = ["blib/lib", "blib/arch", *self.folders]
 
 
-def _sorted(words: tuple[str, ...]) -> tuple[_Options, list[str]]:
-    """Return the options, which may stand between the files, and the files."""
+def _split_options(args: tuple[str, ...]) -> tuple[_Options, list[str]]:
+    """Return the options, which may come between the files, and the files."""
     options: list[str] = []
     given: list[str] = []
-    while words:
-        part = split(words, _VALUED)
+    while args:
+        part = split(args, _VALUED)
         options += part.options
-        words = part.rest[1:] if part.rest[:1] == ("--",) else part.rest
-        given += words[:1]
-        words = words[1:]
+        args = part.rest[1:] if part.rest[:1] == ("--",) else part.rest
+        given += args[:1]
+        args = args[1:]
     return _Options(tuple(options)), given
 
 
@@ -82,12 +82,12 @@ def _test_files(line: CommandLine, given: list[str], *, recursive: bool) -> list
 
 
 async def _failing(line: CommandLine, tools: Tools, files: list[str]) -> list[str]:
-    """Return the files, one of a breakpoint or else one that fails first."""
-    broken = [each for each in files if line.path(each) in line.break_files]
-    if broken:
-        return broken
-    ran = await tools.run(line.words, cwd=line.cwd, env=line.env)
-    failed = {os.path.normpath(each) for each in _FAILED.findall(ran.out)}
+    """Return the files, those with a breakpoint or else those that fail first."""
+    with_breakpoints = [each for each in files if line.path(each) in line.break_files]
+    if with_breakpoints:
+        return with_breakpoints
+    result = await tools.run(line.argv, cwd=line.cwd, env=line.env)
+    failed = {os.path.normpath(each) for each in _FAILED.findall(result.out)}
     return sorted(files, key=lambda each: os.path.normpath(each) not in failed)
 
 

@@ -1,4 +1,4 @@
-"""From a command line to the program behind it."""
+"""Resolve a command line to the program that it runs."""
 
 from __future__ import annotations
 
@@ -8,27 +8,14 @@ from collections.abc import Mapping
 
 from freezeframe.errors import NotFound, UsageError
 
-from . import (
-    cargo,
-    go,
-    java,
-    make,
-    node,
-    npm,
-    prove,
-    python,
-    ruby,
-    scripting,
-    scripts,
-    wrappers,
-)
-from .line import CommandLine, Program, Resolved, Step, Tools
+from . import cargo, go, java, make, node, npm, php_perl, prove, python, ruby, scripts, wrappers
+from .command_line import CommandLine, Program, Resolved, Step, Tools
 
-#: commands that run commands that run commands
-_DEEPEST = 12
+#: nesting limit of commands that run commands
+_MAX_DEPTH = 12
 
-#: commands that stand for another one, and need not be there themselves
-_LOCAL = ("tsx", "ts-node", "npx", "go", "sudo", "bun", "deno", *wrappers.AROUND)
+#: commands that run another one, and need not be installed themselves
+_LOCAL = ("tsx", "ts-node", "npx", "go", "sudo", "bun", "deno", *wrappers.PREFIX_COMMANDS)
 _COMMANDS: Mapping[str, Step] = {
     **cargo.COMMANDS,
     **go.COMMANDS,
@@ -36,7 +23,7 @@ _COMMANDS: Mapping[str, Step] = {
     **make.COMMANDS,
     **prove.COMMANDS,
     **ruby.COMMANDS,
-    **scripting.COMMANDS,
+    **php_perl.COMMANDS,
     **node.COMMANDS,
     **npm.COMMANDS,
     **scripts.COMMANDS,
@@ -45,43 +32,43 @@ _COMMANDS: Mapping[str, Step] = {
 
 
 async def resolve(line: CommandLine, tools: Tools) -> Resolved | None:
-    """Return the program behind a command line; None where its first word is a program itself.
+    """Return the program that a command line runs; None if its first word is a program itself.
 
-    What the command runs before its program has been run then. Raises NotFound or UsageError with
-    what there is, BuildFailed where a preparation fails.
+    What the command runs before its program has then been run. Raises NotFound or UsageError with
+    the alternatives, BuildFailed if a preparation fails.
     """
     first = line
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         found = await _once(line, tools)
         if isinstance(found, Program):
             return Resolved(found, line)
         if found is None:
             return None if line is first else _file(line)
         line = found
-    raise UsageError(f"`{' '.join(first.words)}` runs itself again and again.")
+    raise UsageError(f"`{' '.join(first.argv)}` runs itself endlessly.")
 
 
 def _file(line: CommandLine) -> Resolved:
-    """Return what stands at the end of a line that was unwrapped: a program as it is."""
-    path = line.path(line.words[0])
+    """Return the program at the end of an unwrapped line, as it is."""
+    path = line.path(line.argv[0])
     if not os.path.exists(path):
-        path = line.which(line.words[0]) or ""
+        path = line.which(line.argv[0]) or ""
     if not path:
         raise NotFound(
-            f"there is no program {line.words[0]} in {line.cwd}.", next="dbg start PROGRAM"
+            f"there is no program {line.argv[0]} in {line.cwd}.", next="dbg start PROGRAM"
         )
-    return Resolved(Program(path, line.words[1:]), line)
+    return Resolved(Program(path, line.argv[1:]), line)
 
 
 async def _once(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
-    word = line.words[0]
-    if wrappers.is_assignment(word) and len(line.words) > 1:
-        return await wrappers.env(line.then("env", *line.words), tools)
+    word = line.argv[0]
+    if wrappers.is_assignment(word) and len(line.argv) > 1:
+        return await wrappers.env(line.then("env", *line.argv), tools)
     test = python.test_named(line)
     if test is not None:
         return test
     if os.sep not in word and _is_here(line, word):
-        # A file or a project of the current folder, by its name.
+        # A file or a project in the current folder, by its name.
         is_script = os.path.isfile(line.path(word)) and not _has_suffix(word)
         return await scripts.script(line, tools, line.path(word)) if is_script else None
     path = line.which(word)
@@ -97,12 +84,12 @@ async def _once(line: CommandLine, tools: Tools) -> CommandLine | Program | None
         if path is None:
             return None
         line = line.remarking(f"{word} is {os.path.relpath(path, line.cwd)}, which is not on PATH")
-        return line.then(path, *line.words[1:])
+        return line.then(path, *line.argv[1:])
     if path is None or _has_suffix(word):
         return None
     found = await scripts.script(line, tools, path)
     if found is None and os.sep not in word:
-        return Program(path, line.words[1:])
+        return Program(path, line.argv[1:])
     return found
 
 
@@ -113,7 +100,7 @@ def _known(name: str) -> Step | None:
 
 
 def _is_here(line: CommandLine, word: str) -> bool:
-    """Whether a bare word names a file here, or a folder where no command of that name is."""
+    """Return whether a bare word names a file here, or a folder if no command has that name."""
     path = line.path(word)
     if os.path.isdir(path):
         return _known(word) is None and line.which(word) is None
@@ -121,6 +108,6 @@ def _is_here(line: CommandLine, word: str) -> bool:
 
 
 def _has_suffix(word: str) -> bool:
-    """Whether a file says by its name what it is: `app.py`, but not `run.sh` or `pip3.11`."""
+    """Return whether a file's suffix names its type: `app.py`, but not `run.sh` or `pip3.11`."""
     suffix = os.path.splitext(os.path.basename(word))[1]
     return bool(suffix) and suffix != ".sh" and not suffix[1:].isdecimal()

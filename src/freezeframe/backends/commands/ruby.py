@@ -1,4 +1,4 @@
-"""Ruby: the interpreter with its options, and rake, whose tests are a process of their own."""
+"""Ruby: the interpreter with its options, and rake, whose tests run in their own process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from freezeframe.errors import BuildFailed, NotFound, UsageError
 
-from .line import CommandLine, Program, Tools
+from .command_line import CommandLine, Program, Tools
 from .options import split
 
 _VALUED = ("-r", "-I", "-C", "-E", "-K", "-e", "--encoding", "--external-encoding")
-#: stands in for ruby while rake is asked what it would run
+#: replaces ruby while rake is run to see what it would start
 _RECORDER = """#!/bin/sh
 {ruby} -rjson -e 'puts JSON.dump(["ruby", *ARGV])' -- "$@" >> {file}
 """
@@ -22,13 +22,13 @@ _RECORDER = """#!/bin/sh
 
 async def ruby(line: CommandLine, tools: Tools) -> Program:
     """Read `ruby -Ilib -w test/a_test.rb -n name`."""
-    found = split(line.words[1:], _VALUED)
-    interpreter = line.which(line.words[0])
+    found = split(line.argv[1:], _VALUED)
+    interpreter = line.which(line.argv[0])
     if interpreter is None:
-        raise NotFound(f"there is no {line.words[0]} on PATH.", next="dbg start FILE.rb")
+        raise NotFound(f"there is no {line.argv[0]} on PATH.", next="dbg start FILE.rb")
     if found.has("-e"):
         raise UsageError(
-            "the code of `ruby -e` is in no file, where breakpoints could stand.",
+            "the code of `ruby -e` is in no file, so it cannot have breakpoints.",
             next="dbg start FILE.rb  # with that code in it",
         )
     rest = found.rest[1:] if found.rest[:1] == ("--",) else found.rest
@@ -44,11 +44,12 @@ async def ruby(line: CommandLine, tools: Tools) -> Program:
 
 
 async def rake(line: CommandLine, tools: Tools) -> CommandLine | None:
-    """Read `rake test` as the ruby that it would start: it is asked with another in its place.
+    """Read `rake test` as the ruby that it would start, found by running rake with a recorder as
+    ruby.
 
-    Tasks that run in rake itself are its own program.
+    Tasks that run in rake itself are rake's own program.
     """
-    path, interpreter = line.which(line.words[0]), line.which("ruby")
+    path, interpreter = line.which(line.argv[0]), line.which("ruby")
     if path is None or interpreter is None:
         return None
     folder = tempfile.mkdtemp(prefix="freezeframe-rake-")
@@ -58,7 +59,7 @@ async def rake(line: CommandLine, tools: Tools) -> CommandLine | None:
         shutil.rmtree(folder, ignore_errors=True)
     if not commands:
         return None
-    shown = f"`{' '.join(line.words)}` runs: {' '.join(commands[0])}"
+    shown = f"`{' '.join(line.argv)}` runs: {' '.join(commands[0])}"
     return line.then(*commands[0]).remarking(shown if len(shown) < 200 else f"{shown[:199]}…")
 
 
@@ -70,15 +71,15 @@ async def _recorded(
         script.write(_RECORDER.format(ruby=interpreter, file=file))
     os.chmod(recorder, 0o700)
     env: Mapping[str, str] = {**line.env, "RUBY": recorder}
-    ran = await tools.run((path, *line.words[1:]), cwd=line.cwd, env=env)
+    result = await tools.run((path, *line.argv[1:]), cwd=line.cwd, env=env)
     try:
         with open(file, encoding="utf-8") as rows:
             return [json.loads(row) for row in rows]
     except FileNotFoundError:
-        if ran.status != 0:
-            said = (ran.err.strip() or ran.out.strip()).splitlines()[:4]
-            rows_of = "\n  ".join((f"rake ended with {ran.status}.", *said))
-            raise BuildFailed(rows_of, next="rake -T") from None
+        if result.status != 0:
+            output = (result.err.strip() or result.out.strip()).splitlines()[:4]
+            message = "\n  ".join((f"rake ended with {result.status}.", *output))
+            raise BuildFailed(message, next="rake -T") from None
         return []
 
 

@@ -1,21 +1,23 @@
-"""Files that are programs: scripts by their first line, programs of a project's own folders."""
+"""Files that are programs: scripts by their first line, programs in a project's own folders."""
 
 from __future__ import annotations
 
 import os
 import re
 
-from freezeframe.errors import UsageError
+from freezeframe.errors import NotFound, UsageError
 
 from . import python, shell
-from .followed import followed
-from .line import CommandLine, Program, Tools
+from .command_line import CommandLine, Program, Tools
+from .followed_commands import followed
 from .wrappers import finished
 
 _HEAD = 4096
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 #: the longest script that is read as a list of commands
-_LONGEST = 100_000
+_MAX_SIZE = 100_000
+#: the last line of a shim of pyenv, rbenv, nodenv, phpenv, plenv or asdf
+_VERSION_MANAGER = re.compile(r"""^exec "?([^"\s]+)"? exec \S+ "\$@"[^\n]*\s*\Z""", re.MULTILINE)
 #: where projects keep programs that are not on PATH, below the current folder or one above it
 _FOLDERS = (".venv/bin", "venv/bin", "node_modules/.bin", "vendor/bin", "bin")
 
@@ -35,25 +37,25 @@ def local_program(line: CommandLine, name: str) -> str | None:
 
 
 async def script(line: CommandLine, tools: Tools, path: str) -> CommandLine | Program | None:
-    """Read a file by its first line; None for what is no script, or one that runs by itself."""
+    """Read a file by its first line; None if it is not a script, or runs by itself."""
     try:
         with open(path, "rb") as file:
             first = file.read(_HEAD)
     except OSError:
         return None
-    args = line.words[1:]
+    args = line.argv[1:]
     found = python.script(path, first, args, line)
     if found is not None:
         return found
-    words = python.shebang(first)
-    if not words:
+    argv = python.shebang(first)
+    if not argv:
         return None
-    name = os.path.basename(words[0])
+    name = os.path.basename(argv[0])
     if name in _SHELLS:
         return await _shell_script(line, tools, path)
-    interpreter = line.which(words[0])
-    # The debugger of node reads the options of the first line itself.
-    options = () if name == "node" else words[1:]
+    interpreter = line.which(argv[0])
+    # Our node backend reads the options of the first line itself.
+    options = () if name == "node" else argv[1:]
     return Program(path, args, interpreter=interpreter, interpreter_args=options)
 
 
@@ -61,20 +63,22 @@ async def _shell_script(line: CommandLine, tools: Tools, path: str) -> CommandLi
     """Read a script whose commands run one after the other: the last one is the program."""
     target = _shim(path)
     if target is not None:
-        return line.then("node", target, *line.words[1:])
+        return line.then("node", target, *line.argv[1:])
     with open(path, encoding="utf-8", errors="replace") as file:
-        text = file.read(_LONGEST)
+        text = file.read(_MAX_SIZE)
+    if managed := _VERSION_MANAGER.search(text):
+        return line.then(await _managed(line, tools, managed[1], path), *line.argv[1:])
     folder = os.path.dirname(path)
     env = {**line.env, "0": path}
     rows = [row.strip() for row in text.replace("\\\n", " ").splitlines()]
     rows = [row for row in rows if row and not row.startswith("#")]
     commands: list[shell.Simple] = []
-    passes_on = bool(rows) and '"$@"' in rows[-1]
+    takes_args = bool(rows) and '"$@"' in rows[-1]
     for row in rows:
         plain = row.replace('"$@"', "").replace('"$(dirname "$0")"', folder)
-        read = shell.read(plain.removeprefix("exec "), env, line.cwd)
-        if read is None:
-            program = followed(line.then(path, *line.words[1:]), text)
+        parsed = shell.read(plain.removeprefix("exec "), env, line.cwd)
+        if parsed is None:
+            program = followed(line.then(path, *line.argv[1:]), text)
             if program is not None:
                 return program
             shown = os.path.relpath(path, line.cwd)
@@ -82,17 +86,28 @@ async def _shell_script(line: CommandLine, tools: Tools, path: str) -> CommandLi
                 f"{shown} is a shell script with more in it than commands in a row: `{row[:80]}`.",
                 next="dbg start PROGRAM  # the command in it that is to be debugged",
             )
-        commands += read
-    while commands and not commands[-1].words:
+        commands += parsed
+    while commands and not commands[-1].argv:
         commands.pop()
     if not commands:
         return None
-    ready = await finished(line, tools, commands, line.words[1:] if passes_on else ())
+    ready = await finished(line, tools, commands, line.argv[1:] if takes_args else ())
     return ready.remarking(f"{os.path.basename(path)} runs: {commands[-1].text}")
 
 
+async def _managed(line: CommandLine, tools: Tools, manager: str, path: str) -> str:
+    """Return the program behind a version manager's shim. Raises NotFound if it has none."""
+    name = os.path.basename(path)
+    result = await tools.run((manager, "which", name), cwd=line.cwd, env=line.env)
+    found = result.out.strip()
+    if result.status != 0 or not os.path.isfile(found):
+        reason = (result.err.strip() or f"{name}: command not found").splitlines()[0]
+        raise NotFound(f"{reason.rstrip('.')}.", next=f"{os.path.basename(manager)} versions")
+    return found
+
+
 def _shim(path: str) -> str | None:
-    """Return the file of JavaScript that a package manager's script in `.bin` runs."""
+    """Return the JavaScript file that a package manager's script in `.bin` runs."""
     if os.path.basename(os.path.dirname(path)) != ".bin":
         return None
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -109,28 +124,31 @@ _COMMAND_OPTION = re.compile(r"-[a-z]*c")
 
 async def shell_command(line: CommandLine, tools: Tools) -> CommandLine | Program:
     """Read `sh -c 'commands'` and `bash script.sh`."""
-    words = list(line.words[1:])
-    while words and words[0].startswith(("-", "+")):
-        option = words.pop(0)
+    args = list(line.argv[1:])
+    while args and args[0].startswith(("-", "+")):
+        option = args.pop(0)
         if _COMMAND_OPTION.fullmatch(option):
-            return await _commands(line, tools, words[0] if words else "", tuple(words[1:]))
+            return await _commands(line, tools, args[0] if args else "", tuple(args[1:]))
         if option in ("-o", "+o", "-O", "+O", "--rcfile", "--init-file"):
-            del words[:1]
-    path = line.path(words[0]) if words else ""
+            del args[:1]
+    path = line.path(args[0]) if args else ""
     if not os.path.isfile(path):
-        shown = f"there is no script {words[0]} in {line.cwd}" if words else "it reads commands"
+        shown = f"there is no script {args[0]} in {line.cwd}" if args else "it reads commands"
         raise UsageError(f"`{line.name}` runs no program here: {shown}.", next="dbg start PROGRAM")
-    script = line.then(path, *words[1:])
-    return await _shell_script(script, tools, path) or Program(path, tuple(words[1:]))
+    script = line.then(path, *args[1:])
+    return await _shell_script(script, tools, path) or Program(path, tuple(args[1:]))
 
 
 async def _commands(
     line: CommandLine, tools: Tools, text: str, args: tuple[str, ...]
 ) -> CommandLine | Program:
     commands = shell.read(text.strip().removeprefix("exec "), line.env, line.cwd)
-    if commands and commands[-1].words and not args:
+    is_row = bool(commands and commands[-1].argv and not args)
+    if commands and is_row and not shell.ends_with_report(commands):
         return await finished(line, tools, commands)
     program = followed(line, text)
+    if program is None and commands and is_row:
+        return await finished(line, tools, commands)
     if program is None:
         raise UsageError(
             f"only a shell can run `{text[:80]}`, and no program is known in it.",
@@ -140,8 +158,8 @@ async def _commands(
 
 
 async def children(line: CommandLine, tools: Tools) -> Program | None:
-    """Read a command that runs what stands behind it, more than once: xargs, parallel."""
-    return followed(line, " ".join(line.words[1:]))
+    """Read a command that runs its arguments as a command, more than once: xargs, parallel."""
+    return followed(line, " ".join(line.argv[1:]))
 
 
 COMMANDS = {

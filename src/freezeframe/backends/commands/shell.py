@@ -1,4 +1,4 @@
-"""Lines of a shell that can be read without one: commands in a row, words, variables, globs."""
+"""Shell lines that can be parsed without a shell: sequences, arguments, variables, globs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from freezeframe.model.fast_dataclass import dataclass, field
 
 #: what only a shell can run: pipes, redirections, substitutions, loops
 _HARD = re.compile(r"\|(?!\|)|(?<!&)&(?!&)|[<>`()]|\$\(|\|\|")
-_HARD_WORDS = frozenset(("for", "while", "until", "if", "case", "function", "{", "}", "!", "[["))
+_KEYWORDS = frozenset(("for", "while", "until", "if", "case", "function", "{", "}", "!", "[["))
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+#: commands after the program that is to be debugged
+_REPORTS = frozenset(("echo", "printf", "true", ":", "exit", "cat", "ls", "rm", "wait"))
 #: commands that run tests or a program, by their names
 _RUNNERS = re.compile(
     r"(?:python|pypy)[\d.]*|pytest|py\.test|tox|nox|uv|poetry|node|npm|npx|yarn|pnpm|cargo|go|mvn"
@@ -23,15 +26,15 @@ _RUNNERS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One command: what it sets, its words, and how it was written."""
+    """One command: the variables it sets, its argument vector, and its text."""
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
 
 
 def read(text: str, env: Mapping[str, str], cwd: str) -> list[Simple] | None:
-    """Return the commands of a line that run one after the other; None where it takes a shell."""
+    """Return the commands of a line that run one after the other; None if it needs a shell."""
     if _HARD.search(_without_quoted(text)) or "$(" in text or "`" in text:
         return None
     try:
@@ -48,7 +51,7 @@ def read(text: str, env: Mapping[str, str], cwd: str) -> list[Simple] | None:
             rows[-1].append(token)
     found = []
     for row in filter(None, rows):
-        if row[0] in _HARD_WORDS:
+        if row[0] in _KEYWORDS:
             return None
         simple = _simple(row, env, cwd)
         if simple is None:
@@ -58,8 +61,14 @@ def read(text: str, env: Mapping[str, str], cwd: str) -> list[Simple] | None:
 
 
 def is_runner(word: str) -> bool:
-    """Whether a command is known to run tests, or a program that it is given."""
+    """Return whether a command is known to run tests, or a program that it is given."""
     return _RUNNERS.fullmatch(os.path.basename(word)) is not None
+
+
+def ends_with_report(commands: list[Simple]) -> bool:
+    """Return whether the last command only reports how an earlier one, the program, has ended."""
+    names = [os.path.basename(each.argv[0]) for each in commands if each.argv]
+    return bool(names) and names[-1] in _REPORTS and any(map(is_runner, names[:-1]))
 
 
 def _without_quoted(text: str) -> str:
@@ -68,26 +77,27 @@ def _without_quoted(text: str) -> str:
 
 def _simple(tokens: list[str], env: Mapping[str, str], cwd: str) -> Simple | None:
     added: dict[str, str] = {}
-    words: list[str] = []
+    argv: list[str] = []
     for token in tokens:
         try:
             expanded = _expanded(token, {**env, **added})
         except ValueError:
             return None
-        if not words and _ASSIGNMENT.match(token):
+        if not argv and _ASSIGNMENT.match(token):
             name, _, value = expanded.partition("=")
             added[name] = value
         elif re.search(r"[*?]", _without_quoted(token)):
             matches = sorted(glob.glob(os.path.join(glob.escape(cwd), expanded)))
-            words += [os.path.relpath(each, cwd) for each in matches] or [expanded]
+            argv += [os.path.relpath(each, cwd) for each in matches] or [expanded]
         else:
-            words.append(expanded)
-    return Simple(tuple(words), added, " ".join(tokens))
+            argv.append(expanded)
+    return Simple(tuple(argv), added, " ".join(tokens))
 
 
 def _expanded(token: str, env: Mapping[str, str]) -> str:
-    """Return a word without its quotes, with its variables. Raises ValueError for a bad one."""
+    """Return a word without quotes, with its variables expanded. Raises ValueError for a bad
+    one."""
     if "'" not in token:
         token = _VARIABLE.sub(lambda found: env.get(found[1] or found[2], ""), token)
-    words = shlex.split(token)
-    return " ".join(words)
+    argv = shlex.split(token)
+    return " ".join(argv)

@@ -1,6 +1,7 @@
-"""Debuggers that are spoken to through their prompt or a line protocol of their own.
+"""Debuggers that are driven through their prompt or a line protocol of their own.
 
-reader    bytes in, records out; no I/O
-backend   the process, the queue, the time limits and the end that all of them share
-debuggers one debugger a file, with parts beside it where it needs them
+command_channel  one debugger's process: commands in order, answers, time limits
+base_backend     what every console backend shares: streams, exits, refusals
+prompt           what all debuggers with a prompt share
+debuggers        one file or package per debugger
 """

@@ -1,8 +1,8 @@
 """The Debug Adapter Protocol.
 
 framing     bytes in, message dicts out
-messages    what a message is, and what an adapter's error says
-connection  which answer belongs to which request; no I/O
-channel     a connection on a stream: what a backend calls
+messages    message types, and the text of an adapter's error
+connection  matches responses to requests; no I/O
+channel     a connection on a stream, used by the backend
 types       TypedDicts, generated from the protocol's schema
 """

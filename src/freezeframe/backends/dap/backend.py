@@ -1,49 +1,44 @@
-"""A Backend over a DAP connection. What differs between adapters stands in their files."""
+"""A Backend over a DAP connection. Differences between adapters are in `adapters/`."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from itertools import takewhile
 from typing import Any
 
 from freezeframe.backends.backend import (
     BoundBreakpoint,
+    BreakpointRequest,
     Configuration,
+    EventSink,
     Feature,
-    Passed,
+    HitBreakpoints,
     RawFrame,
     RawScope,
     RawValue,
-    Sink,
     StepKind,
     Target,
     ToolInfo,
-    WantedBreakpoint,
+    alternative,
 )
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.snapshots import Snapshot
 from freezeframe.config import Config
-from freezeframe.errors import (
-    DebuggerError,
-    DebuggerLost,
-    EvaluationFailed,
-    Unsupported,
-)
+from freezeframe.errors import DebuggerError, DebuggerLost, EvaluationFailed, Unsupported
 from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
 
-from . import machine, translate
+from . import memory, translate
 from .adapters._descriptor import Adapter
+from .debuggee import Debuggee
 from .jumps import force_return, jump
-from .link import Link
-from .messages import Refused
-from .optimized import Optimized
+from .messages import ErrorResponse
+from .optimized import OptimizedVariables
 from .snapshots import snapshot
-from .valuing import ask_value, check_failure, part, set_member
-from .watches import Watch, address_of, again_anywhere
+from .variables import part, set_member
+from .watchpoints import Watch, address_of, again_anywhere
 
 log = logging.getLogger(__name__)
 
@@ -51,184 +46,182 @@ _STEPS = {StepKind.OVER: "next", StepKind.INTO: "stepIn", StepKind.OUT: "stepOut
 
 
 class DapBackend:
-    """One debug adapter at work on one process. See `backends.backend.Backend`."""
+    """One debug adapter debugging one process. See `backends.backend.Backend`.
+
+    A debugger that needs code of its own has a subclass in its package (`Adapter.backend`).
+    """
+
+    debuggee_class: type[Debuggee] = Debuggee
 
     def __init__(
-        self, adapter: Adapter, found: Found, config: Config, link: Link | None = None
+        self, adapter: Adapter, found: Found, config: Config, debuggee: Debuggee | None = None
     ) -> None:
         self._adapter = adapter
         self._found = found
         self._config = config
-        self._link = link or Link(adapter, found, config)
-        self._frame_places: dict[int, tuple[str, int, str]] = {}
-        #: frames above the program's own that are none, by thread
-        self._above: dict[int, int] = {}
-        #: where the thread that was looked at last stands
+        self._debuggee = debuggee or self.debuggee_class(adapter, found, config)
+        self._frame_locations: dict[int, tuple[str, int, str]] = {}
+        #: program counter of the thread whose frames were read last
         self._pc: str | None = None
-        #: the innermost frames of the thread that was looked at last
+        #: the thread whose frames were read last, and its innermost frames
         self._stack: tuple[int, Sequence[RawFrame]] = (0, ())
-        #: the first of the threads, when they were asked for last
+        #: first thread of the last `threads` answer
         self._first_thread: int | None = None
-        self._optimized = Optimized()
+        self._optimized = OptimizedVariables()
 
-    # --- who it is
+    # --- identity and capabilities
 
     @property
     def tool(self) -> ToolInfo:
-        name, version, link = self._adapter.name, self._found.version, self._link
-        return ToolInfo(name, version, "dap", link.command, link.interpreter)
+        name, version, debuggee = self._adapter.name, self._found.version, self._debuggee
+        return ToolInfo(name, version, "dap", debuggee.command, debuggee.interpreter)
 
     @property
     def unfollowed(self) -> tuple[str, ...]:
-        return self._link.ends.unfollowed
+        return self._debuggee.termination.unfollowed
 
     @property
     def features(self) -> frozenset[Feature]:
-        return self._link.wire.features
+        return self._debuggee.channel.features
 
     @property
     def filters(self) -> tuple[ExceptionFilter, ...]:
-        return self._link.marks.offered()
+        return self._debuggee.breakpoints.offered()
 
     @property
     def advertised(self) -> Mapping[str, object]:
-        return dict(self._link.wire.capabilities)
+        return dict(self._debuggee.channel.capabilities)
 
-    def unsupported_hint(self, feature: Feature) -> str | None:
-        return self._adapter.hints.get(feature)
+    def unsupported_hint(self, feature: Feature) -> str:
+        return alternative(feature, self._adapter.hints)
 
-    # --- life
+    # --- lifecycle
 
     async def start(
-        self, target: Target, configuration: Configuration, sink: Sink
+        self, target: Target, configuration: Configuration, sink: EventSink
     ) -> Sequence[BoundBreakpoint]:
-        return await self._link.start(target, configuration, sink, self._make_child)
+        return await self._debuggee.start(target, configuration, sink, self._make_child)
 
-    def _make_child(self, link: Link) -> DapBackend:
-        return DapBackend(self._adapter, self._found, self._config, link)
+    def _make_child(self, debuggee: Debuggee) -> DapBackend:
+        return type(self)(self._adapter, self._found, self._config, debuggee)
 
     async def terminate(self) -> None:
-        await self._link.ends.terminate()
+        await self._debuggee.termination.terminate()
 
     async def detach(self) -> None:
-        await self._link.ends.detach()
+        await self._debuggee.termination.detach()
 
     async def dispose(self) -> None:
-        await self._link.ends.dispose()
+        await self._debuggee.termination.dispose()
 
     @property
-    def lingering(self) -> bool:
-        return self._link.ends.lingering
+    def has_detached_output(self) -> bool:
+        return self._debuggee.termination.has_detached_output
 
     def drain(self) -> None:
-        self._link.drain()
+        self._debuggee.drain()
 
     # --- breakpoints
 
     async def set_breakpoints(
-        self, path: str, wanted: Sequence[WantedBreakpoint]
+        self, path: str, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]:
-        return await self._link.marks.set_lines(path, wanted)
+        return await self._debuggee.breakpoints.set_lines(path, requests)
 
     async def set_function_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
+        self, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]:
-        return await self._link.marks.set_functions(wanted)
+        return await self._debuggee.breakpoints.set_functions(requests)
 
     async def set_address_breakpoints(
-        self, wanted: Sequence[WantedBreakpoint]
+        self, requests: Sequence[BreakpointRequest]
     ) -> Sequence[BoundBreakpoint]:
-        return await self._link.marks.set_addresses(wanted)
+        return await self._debuggee.breakpoints.set_addresses(requests)
 
     async def set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
-        await self._link.marks.set_filters(filters)
+        await self._debuggee.breakpoints.set_filters(filters)
 
-    async def passed(self, breakpoints: Sequence[int]) -> Passed:
+    async def hit_breakpoints(self, breakpoints: Sequence[int]) -> HitBreakpoints:
         adapter = self._adapter
-        if adapter.breakpoints.ask_passed is None or not self._link.marks.conditional(breakpoints):
-            return Passed(tuple(breakpoints))
-        answer = await self.evaluate(adapter.breakpoints.ask_passed(breakpoints), None)
+        if adapter.breakpoints.hit_query is None or not self._debuggee.breakpoints.conditional(
+            breakpoints
+        ):
+            failures = self._debuggee.stops.failures
+            return HitBreakpoints(
+                tuple(breakpoints), {id: why for id, why in failures.items() if id in breakpoints}
+            )
+        answer = await self.evaluate(adapter.breakpoints.hit_query(breakpoints), None)
         return adapter.breakpoints.read_passed(answer.text, breakpoints)
 
-    def check_condition(self, expression: str, path: str | None) -> str | None:
+    def check_condition(self, expression: str) -> str | None:
         return self._adapter.breakpoints.check_condition(expression)
 
-    def check_log(self, message: str, path: str | None) -> str | None:
+    def check_log(self, message: str) -> str | None:
         return self._adapter.breakpoints.check_log(message)
 
     # --- execution
 
     async def resume(self, thread: int | None, *, only: bool = False) -> None:
-        if not only and self._link.stops.tell_next():
+        if not only and self._debuggee.stops.report_next():
             return
         await self._forget_steps()
-        arguments: dict[str, Any] = {"threadId": await self._thread(thread)}
-        if only and self._adapter.raw.resume_only is not None:
-            await self._resume_only(arguments["threadId"], *self._adapter.raw.resume_only)
-            return
+        thread = await self._thread(thread)
         if only:
-            arguments["singleThread"] = True
-        await self._resuming("continue", arguments)
+            await self._resume_only(thread)
+        else:
+            await self._resuming("continue", {"threadId": thread})
+
+    async def _resume_only(self, thread: int) -> None:
+        await self._resuming("continue", {"threadId": thread, "singleThread": True})
 
     async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None:
         arguments: dict[str, Any] = {"threadId": thread}
         if instruction:
             arguments["granularity"] = "instruction"
-        self._link.stops.check_step()
-        if not self._link.stops.tell_next():
-            # Out of a function every thread runs.
-            alone = thread if kind is not StepKind.OUT else None
+        self._debuggee.stops.check_step()
+        if not self._debuggee.stops.report_next():
+            # All threads run during a step out.
+            single_thread = thread if kind is not StepKind.OUT else None
             await self._forget_steps()
             if kind is StepKind.OUT:
-                await self._link.returns.expect(thread)
-            self._link.stops.stepping = True
-            await self._resuming(_STEPS[kind], arguments, alone)
+                await self._debuggee.returns.expect(thread)
+            self._debuggee.stops.stepping = True
+            await self._resuming(_STEPS[kind], arguments, single_thread)
 
     async def _forget_steps(self) -> None:
-        stops, command = self._link.stops, self._adapter.raw.forget_steps
-        if stops.stepping and command is not None:
-            # An LLDB without Python has not learned the command.
-            with contextlib.suppress(EvaluationFailed):
-                await self.raw(command, None)
-        stops.stepping = False
+        """Forget steps that another stop interrupted."""
+        self._debuggee.stops.stepping = False
 
     async def _resuming(
-        self, command: str, arguments: dict[str, Any], alone: int | None = None
+        self, command: str, arguments: dict[str, Any], single_thread: int | None = None
     ) -> None:
-        # Frame ids and references die here, and some adapters use the numbers again.
-        self._frame_places.clear()
-        self._link.stops.resuming(alone)
+        self._invalidate_frames(single_thread)
         try:
             await self._request(command, arguments)
         except DebuggerLost:
-            # The program ran on and ended before its debugger could say so (os._exit under
-            # debugpy 1.8.22). How it ended is told by an event, like every end.
+            # The program ended before its debugger could answer (os._exit under debugpy 1.8.22).
+            # An event reports how it ended, as for every exit.
             log.info("%s was not answered: the connection ended", command)
 
-    async def _resume_only(
-        self, thread: int, threads: str, command: Callable[[str, int], str | None]
-    ) -> None:
-        words = command(await self.raw(threads, None), thread)
-        if words is None:
-            raise DebuggerError(f"the debugger names no thread {thread}.", code="no-thread")
-        self._frame_places.clear()
-        self._link.stops.resuming(thread)
-        await self.raw(words, None)
+    def _invalidate_frames(self, single_thread: int | None) -> None:
+        """Note that the program resumes: frame ids become invalid, and some adapters reuse them."""
+        self._frame_locations.clear()
+        self._debuggee.stops.resuming(single_thread)
 
     async def pause(self, thread: int | None) -> None:
-        async with self._link.brief_halt.turn:
-            await self._link.brief_halt.prepare()
-            self._link.stops.pausing = True
+        async with self._debuggee.brief_halt.turn:
+            await self._debuggee.brief_halt.prepare()
+            self._debuggee.stops.pausing = True
             await self._request("pause", {"threadId": await self._thread(thread)})
 
     async def jump(self, thread: int, path: str, line: int) -> None:
-        await jump(self._link, thread, path, line)
+        await jump(self._debuggee, thread, path, line)
 
     async def force_return(self, thread: int, value: str | None) -> None:
-        self._frame_places.clear()
-        await force_return(self._link, thread, value)
+        self._frame_locations.clear()
+        await force_return(self._debuggee, thread, value)
 
-    async def restart_frame(self, thread: int, frame: int) -> None:
+    async def restart_frame(self, frame: int) -> None:
         await self._resuming("restartFrame", {"frameId": frame})
 
     async def _thread(self, thread: int | None) -> int:
@@ -236,115 +229,116 @@ class DapBackend:
             return thread
         try:
             threads = await self.threads()
-        except Refused:
-            # lldb-dap 22 names the threads of a program that runs only until its first stop.
-            first = self._link.thread if self._first_thread is None else self._first_thread
+        except ErrorResponse:
+            # lldb-dap 22 lists the threads of a running program only before its first stop.
+            first = self._debuggee.thread if self._first_thread is None else self._first_thread
             if first is None:
                 raise
             return first
         if not threads:
-            raise DebuggerError("the debugger names no thread.", code="no-thread")
+            raise DebuggerError("the debugger has no threads.", code="no-thread")
         return threads[0].id
 
-    # --- seeing
+    # --- inspection
 
     async def threads(self) -> Sequence[Thread]:
-        body = await self._request("threads")
-        threads = [translate.thread(each, self._adapter) for each in body.get("threads") or ()]
+        threads = [translate.thread(each, self._adapter) for each in await self._thread_bodies()]
         if threads:
             self._first_thread = threads[0].id
         return threads
 
+    async def _thread_bodies(self) -> Sequence[Mapping[str, Any]]:
+        return (await self._request("threads")).get("threads") or ()
+
     async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
-        return await snapshot(self._link.wire, self._link.pid, stacks=stacks)
+        return await snapshot(self._debuggee.channel, self._debuggee.pid, stacks=stacks)
 
     def halt_briefly(self) -> AbstractAsyncContextManager[bool | None]:
-        return self._link.brief_halt.hold()
+        return self._debuggee.brief_halt.hold()
 
-    async def _told_frames(
+    async def _request_frames(
         self, thread: int, start: int, count: int
     ) -> tuple[Sequence[Mapping[str, Any]], int | None]:
-        above = self._above.get(thread, 0)
-        body = await self._request(
-            "stackTrace", {"threadId": thread, "startFrame": start + above, "levels": count}
-        )
-        total = body.get("totalFrames")
-        return body.get("stackFrames") or (), None if total is None else total - above
+        arguments = {"threadId": thread, "startFrame": start, "levels": count}
+        body = await self._request("stackTrace", arguments)
+        return body.get("stackFrames") or (), body.get("totalFrames")
 
     async def frames(
         self, thread: int, start: int, count: int
     ) -> tuple[Sequence[RawFrame], int | None]:
-        is_none = self._adapter.frames.is_none
-        if not start:
-            self._above.pop(thread, None)
-        told, total = await self._told_frames(thread, start, count)
-        if not start and (above := sum(1 for _ in takewhile(is_none, told))):
-            self._above[thread] = above
-            told, total = await self._told_frames(thread, start, count)
-        target = self._link.target
-        shown = [frame for frame in told if not is_none(frame)]
+        bodies, total = await self._request_frames(thread, start, count)
         if self._adapter.frames.guesses_depth:
-            total = start + len(told) if len(told) < count else None
-        if len(shown) < len(told):
-            total = start + len(shown)
-        read = [
-            translate.frame(frame, self._adapter, target, self._link.modules) for frame in shown
-        ]
-        frames = await self._optimized.mark(self._link.wire, target, thread, read, start)
+            total = start + len(bodies) if len(bodies) < count else None
+        read = [self._read_frame(frame) for frame in bodies]
+        frames = await self._optimized.mark(
+            self._debuggee.channel, self._debuggee.target, thread, read, start
+        )
         if frames and start == 0:
             self._pc = frames[0].address
             self._stack = (thread, frames)
         for frame in frames:
             if frame.path is not None and frame.line is not None:
-                self._frame_places[frame.id] = (frame.path, frame.line, frame.function)
+                self._frame_locations[frame.id] = (frame.path, frame.line, frame.function)
         return frames, total
+
+    def _read_frame(self, body: Mapping[str, Any]) -> RawFrame:
+        debuggee = self._debuggee
+        return translate.frame(body, self._adapter, debuggee.target, debuggee.modules)
 
     async def scopes(self, frame: int) -> Sequence[RawScope]:
         body = await self._request("scopes", {"frameId": frame})
         scopes = [translate.scope(scope) for scope in body.get("scopes") or ()]
         thread, frames = self._stack
         if frames and frames[0].id == frame:
-            self._link.returns.found_scopes(thread, scopes)
-        self._optimized.found_scopes(frame, scopes)
+            self._debuggee.returns.found_scopes(thread, scopes)
+        await self._optimized.found_scopes(frame, scopes)
         return scopes
 
     async def children(
         self, ref: int, *, start: int = 0, count: int | None = None
     ) -> Sequence[RawValue]:
-        shown = await part(self._link.wire, ref, start, count)
-        absent, target = self._adapter.values.absent, self._link.target
-        found = [translate.value(v, self._adapter) for v in shown if not absent(v, target)]
-        values = self._adapter.values.visible(found)
-        return [*self._optimized.children(ref, values), *self._link.returns.within(ref)]
+        shown = await part(self._debuggee.channel, ref, start, count)
+        values = self._optimized.children(ref, self._read_variables(shown))
+        return [*values, *self._debuggee.returns.within(ref)]
+
+    def _read_variables(self, variables: Sequence[Mapping[str, Any]]) -> Sequence[RawValue]:
+        return [translate.value(each, self._adapter) for each in variables]
 
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False
     ) -> RawValue:
         adapter = self._adapter
-        # What a statement's context answers for an expression may be less than its value.
-        runs = statement and not adapter.expressions.is_expression(expression)
-        context = adapter.expressions.statement_context if runs else adapter.expressions.context
-        written = adapter.expressions.written(self._link.target, expression)
-        arguments: dict[str, Any] = {"expression": written, "context": context}
+        context = self._context(expression, statement=statement)
+        arguments: dict[str, Any] = {"expression": self._written(expression), "context": context}
         if frame is not None:
             arguments["frameId"] = frame
         try:
             body = await self._evaluated(arguments, slow=statement)
-        except Refused as error:
+        except ErrorResponse as error:
             raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
-        return self._optimized.result(frame, translate.value(body, adapter, expression))
+        return await self._optimized.result(frame, translate.value(body, adapter, expression))
+
+    def _context(self, code: str, *, statement: bool) -> str:
+        """Return the context of the request that evaluates *code*."""
+        expressions = self._adapter.expressions
+        return expressions.statement_context if statement else expressions.context
+
+    def _written(self, expression: str) -> str:
+        """Return an expression of the program's language as the debugger's evaluator expects it."""
+        return expression
 
     async def _evaluated(self, arguments: dict[str, Any], *, slow: bool) -> dict[str, Any]:
         try:
             return await self._value_request("evaluate", arguments, slow=slow)
-        except Refused as error:
-            again = self._adapter.expressions.again(arguments["expression"], error.message)
-            if again is None:
+        except ErrorResponse as error:
+            retry = await self._rewritten(arguments, error.message)
+            if retry is None:
                 raise
-        called = {**arguments, "expression": again}
-        body = await self._value_request("evaluate", called, slow=True)
-        await check_failure(self._link.wire, body)
-        return body
+        return await self._value_request("evaluate", {**arguments, "expression": retry}, slow=True)
+
+    async def _rewritten(self, arguments: Mapping[str, Any], error: str) -> str | None:
+        """Return another expression for the value of a refused one; None: there is none."""
+        return await self._debuggee.channel.resolve(arguments)
 
     async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
         adapter = self._adapter
@@ -352,22 +346,22 @@ class DapBackend:
         if assignment is not None:
             await self.evaluate(assignment(target, value), frame, statement=True)
             return await self.evaluate(target, frame)
-        if not self._link.wire.capabilities.get("supportsSetExpression"):
-            await set_member(self._link.wire, target, value, frame)
+        if not self._debuggee.channel.capabilities.get("supportsSetExpression"):
+            await set_member(self._debuggee.channel, target, value, frame)
             return await self.evaluate(target, frame)
         arguments: dict[str, Any] = {"expression": target, "value": value}
         if frame is not None:
             arguments["frameId"] = frame
         try:
             await self._request("setExpression", arguments)
-        except Refused as error:
+        except ErrorResponse as error:
             raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
         return await self.evaluate(target, frame)
 
-    async def in_hex(
+    async def evaluate_hex(
         self, expression: str, frame: int | None
     ) -> tuple[RawValue, Sequence[RawValue]] | None:
-        if not self._link.wire.capabilities.get("supportsValueFormattingOptions"):
+        if not self._debuggee.channel.capabilities.get("supportsValueFormattingOptions"):
             return None
         adapter, format = self._adapter, {"hex": True}
         arguments: dict[str, Any] = {
@@ -382,33 +376,27 @@ class DapBackend:
             value = translate.value(body, adapter, expression)
             if not value.ref:
                 return value, ()
-            shown = await part(self._link.wire, value.ref, 0, None, format=format)
-        except Refused as error:
+            shown = await part(self._debuggee.channel, value.ref, 0, None, format=format)
+        except ErrorResponse as error:
             raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
         return value, [translate.value(v, adapter) for v in shown]
 
     async def argument_names(self, frame: int) -> Sequence[str] | None:
-        command = self._adapter.raw.arguments
-        if command is not None:
-            try:
-                return self._adapter.raw.read_arguments(await self.raw(command, frame))
-            except EvaluationFailed:
-                return None
-        place = self._frame_places.get(frame)
-        return None if place is None else self._adapter.frames.argument_names(*place)
+        location = self._frame_locations.get(frame)
+        return None if location is None else self._adapter.frames.argument_names(*location)
 
     def slice_expression(self, expression: str, start: int, end: int) -> str | None:
         hook = self._adapter.expressions.slice
         return None if hook is None else hook(expression, start, end)
 
     async def exception(self, thread: int) -> ExceptionInfo | None:
-        stops = self._link.stops
-        if stops.exception is not None or not stops.may_tell_more:
+        stops = self._debuggee.stops
+        if stops.exception is not None or not stops.may_have_exception_info:
             return stops.exception
-        body = stops.words
-        if self._link.wire.capabilities.get("supportsExceptionInfoRequest"):
-            # delve refuses for a fatal error beside all goroutines: a deadlock.
-            with contextlib.suppress(Refused):
+        body = stops.exception_fields
+        if self._debuggee.channel.capabilities.get("supportsExceptionInfoRequest"):
+            # delve refuses for a fatal error of no goroutine: a deadlock.
+            with contextlib.suppress(ErrorResponse):
                 body = await self._value_request("exceptionInfo", {"threadId": thread})
         return translate.exception(body, self._adapter) if body else None
 
@@ -422,60 +410,60 @@ class DapBackend:
     # --- program input
 
     async def write_stdin(self, data: bytes) -> None:
-        await self._link.stdin().write(data)
+        await self._debuggee.stdin().write(data)
 
     async def close_stdin(self) -> None:
-        self._link.stdin().end()
+        self._debuggee.stdin().end()
 
-    # --- machine level
+    # --- low level
 
     async def read_memory(self, address: str, count: int) -> tuple[str, bytes, int]:
-        return await machine.read_memory(self._link.wire, address, count)
+        return await memory.read_memory(self._debuggee.channel, address, count)
 
     async def write_memory(self, address: str, data: bytes) -> int:
-        return await machine.write_memory(self._link.wire, address, data)
+        return await memory.write_memory(self._debuggee.channel, address, data)
 
     async def disassemble(self, address: str, count: int, offset: int = 0) -> Sequence[Instruction]:
-        return await machine.disassemble(self._link.wire, address, count, offset, self._pc)
+        return await memory.disassemble(self._debuggee.channel, address, count, offset, self._pc)
 
     async def watch(
         self, expression: str, access: str, condition: str | None, frame: int | None
     ) -> BoundBreakpoint:
-        adapter, wire = self._adapter, self._link.wire
+        adapter, channel = self._adapter, self._debuggee.channel
         value = await self.evaluate(expression, frame)
         how: dict[str, Any] = {"name": expression}
         how |= {"frameId": frame} if frame is not None else {}
         again = address = None
         if adapter.breakpoints.watch_by_address:
             how["name"] = f"&({expression})"
-            # Of a pointer some adapters tell the address that it holds (codelldb 1.11).
-            address = await address_of(wire, expression, frame) or value.address
+            # For a pointer some adapters send the address that it holds (codelldb 1.11).
+            address = await address_of(channel, expression, frame) or value.address
             if address is None:
                 raise DebuggerError(f"{expression} has no address, so it cannot be watched.")
-            if wire.capabilities.get("supportsDataBreakpointBytes"):
+            if channel.capabilities.get("supportsDataBreakpointBytes"):
                 size = await self.evaluate(f"sizeof({expression})", frame)
                 how = {"name": address, "asAddress": True, "bytes": int(size.text, 0)}
             again = adapter.breakpoints.value_at(value.type or "", address)
         elif frame is not None:
-            again = await again_anywhere(wire, value, frame)
+            again = await again_anywhere(channel, value, frame)
         shown = None if value.opaque else value.text
         watch = Watch(expression, {"accessType": access}, again, shown)
-        bound = await self._link.watches.add(watch, how, condition)
+        bound = await self._debuggee.watches.add(watch, how, condition)
         if address is not None:
             await self._scope(bound.id, address)
         return bound
 
     async def _scope(self, watch: int, address: str) -> None:
-        """Let a watchpoint on a variable end with the function that it is in."""
+        """Make a watchpoint on a local variable end when its function returns."""
         thread, stack = self._stack
-        back = await self._link.watches.returns_to(watch, address, thread, stack)
+        back = await self._debuggee.watches.returns_to(watch, address, thread, stack)
         if back is not None:
-            condition = self._adapter.breakpoints.stack_from(back[1])
-            await self._link.marks.set_scope(watch, back[0], condition)
+            condition = f"$sp >= {back[1]:#x}"  # the stack has shrunk to there
+            await self._debuggee.breakpoints.set_scope(watch, back[0], condition)
 
     async def unwatch(self, id: int) -> None:
-        await self._link.watches.remove(id)
-        await self._link.marks.forget_scope(id)
+        await self._debuggee.watches.remove(id)
+        await self._debuggee.breakpoints.forget_scope(id)
 
     async def save_core(self, path: str) -> None:
         if self._adapter.raw.save_core is None:
@@ -483,16 +471,16 @@ class DapBackend:
         await self.raw(self._adapter.raw.save_core(path), None)
 
     async def raw(self, command: str, frame: int | None) -> str:
-        return await machine.command(self._link.wire, command, frame)
+        return await memory.command(self._debuggee.channel, command, frame)
 
     # --- requests
 
     async def _request(
         self, command: str, arguments: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        return await self._link.wire.request(command, arguments)
+        return await self._debuggee.channel.request(command, arguments)
 
     async def _value_request(
         self, command: str, arguments: dict[str, Any], *, slow: bool = False
     ) -> dict[str, Any]:
-        return await ask_value(self._link.wire, command, arguments, slow=slow)
+        return await self._debuggee.channel.value_request(command, arguments, slow=slow)

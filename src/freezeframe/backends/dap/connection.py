@@ -1,6 +1,6 @@
-"""One DAP connection without I/O: which answer belongs to which request.
+"""One DAP connection without I/O: matches responses to requests.
 
-The caller moves bytes; this keeps the books. What arrives is given back in wire order.
+The caller moves the bytes. Incoming messages are returned in the order of the stream.
 """
 
 from __future__ import annotations
@@ -10,56 +10,56 @@ from dataclasses import dataclass
 from typing import Any
 
 from .framing import Framer, Message, ProtocolError, encode
-from .messages import Body, Event, Request, Response, checked, parse
+from .messages import Body, DapEvent, DapRequest, DapResponse, checked, parse
 
-#: `send` or `recv`, and the message as it is on the wire
+#: Called with `send` or `recv`, and the message.
 Observer = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DapAnswer:
     """The response to a request of ours."""
 
-    request: Request
-    response: Response
+    request: DapRequest
+    response: DapResponse
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """The adapter left the protocol; nothing after this can be read."""
+class DapBroken:
+    """The adapter violated the protocol; nothing after this can be read."""
 
     error: ProtocolError
 
 
-#: a Request here is one that the adapter makes of us
-Incoming = Answer | Event | Request | Broken
+#: A DapRequest here is a reverse request of the adapter.
+Incoming = DapAnswer | DapEvent | DapRequest | DapBroken
 
 
-class Connection:
-    """The books of one connection."""
+class DapConnection:
+    """The state of one connection: sequence numbers and pending requests."""
 
     def __init__(self, observe: Observer | None = None) -> None:
         self._framer = Framer()
         self._seq = 0
-        self._pending: dict[int, Request] = {}
+        self._pending: dict[int, DapRequest] = {}
         self._over = False
-        #: responses that nobody waits for (late ones too) and messages that are none
+        #: responses that no request waits for (late ones too) and messages of unknown type
         self.ignored = 0
         self.observe = observe
 
     @property
-    def pending(self) -> Mapping[int, Request]:
-        """Our requests that were not answered yet, by their seq, oldest first."""
+    def pending(self) -> Mapping[int, DapRequest]:
+        """Our requests without an answer yet, by their seq, oldest first."""
         return self._pending
 
     @property
     def noise(self) -> str:
-        """The end of what the adapter printed outside of messages."""
+        """The end of the text the adapter printed outside of messages."""
         return self._framer.noise
 
     @property
     def partial(self) -> bool:
-        """A message is cut in the middle."""
+        """Whether a message has arrived only in part."""
         return self._framer.partial
 
     def request(
@@ -70,11 +70,11 @@ class Connection:
         if arguments is not None:
             message["arguments"] = dict(arguments)
         data = self._encode(message)
-        self._pending[self._seq] = Request(self._seq, command, message.get("arguments", {}))
+        self._pending[self._seq] = DapRequest(self._seq, command, message.get("arguments", {}))
         return self._seq, data
 
-    def answer(self, request: Request, body: Body | None = None) -> bytes:
-        """Return the bytes that answer the adapter's own *request*."""
+    def answer(self, request: DapRequest, body: Body | None = None) -> bytes:
+        """Return the bytes that answer the adapter's reverse *request*."""
         message: Message = {
             "type": "response",
             "request_seq": request.seq,
@@ -85,8 +85,8 @@ class Connection:
             message["body"] = body
         return self._encode(message)
 
-    def refuse(self, request: Request, reason: str) -> bytes:
-        """Return the bytes that refuse the adapter's own *request*."""
+    def refuse(self, request: DapRequest, reason: str) -> bytes:
+        """Return the bytes that refuse the adapter's reverse *request*."""
         return self._encode(
             {
                 "type": "response",
@@ -99,7 +99,7 @@ class Connection:
         )
 
     def receive(self, data: bytes) -> list[Incoming]:
-        """Return what *data* completes, in wire order; `Broken` is the last if it is there."""
+        """Return the messages that *data* completes, in order; `DapBroken` is always the last."""
         found: list[Incoming] = []
         if self._over:
             return found
@@ -109,7 +109,7 @@ class Connection:
                 message = self._framer.next_message()
             except ProtocolError as error:
                 self._over = True
-                found.append(Broken(error))
+                found.append(DapBroken(error))
                 return found
             if message is None:
                 return found
@@ -122,11 +122,11 @@ class Connection:
                 found.append(incoming)
 
     def abandon(self, seq: int) -> None:
-        """Expect no answer to that request any more; one that comes late is ignored."""
+        """Stop waiting for the answer to a request; a late one is ignored."""
         self._pending.pop(seq, None)
 
-    def end(self) -> list[Request]:
-        """The stream is over: return the requests that will never be answered, oldest first."""
+    def end(self) -> list[DapRequest]:
+        """End the connection. Return the requests that will never be answered, oldest first."""
         self._over = True
         lost = list(self._pending.values())
         self._pending.clear()
@@ -134,15 +134,15 @@ class Connection:
 
     def _sort(self, message: Message) -> Incoming | None:
         parsed = parse(message)
-        if isinstance(parsed, Response):
+        if isinstance(parsed, DapResponse):
             request = self._pending.pop(parsed.request_seq, None)
             if request is None:
                 return None
-            return Answer(request, checked(parsed, request.command))
+            return DapAnswer(request, checked(parsed, request.command))
         return parsed
 
     def _encode(self, message: Message) -> bytes:
-        # The seq is spent only when the message could be encoded: no gaps on the wire.
+        # The seq is used up only if the message can be encoded, so the sequence has no gaps.
         whole = {"seq": self._seq + 1, **message}
         data = encode(whole)
         self._seq += 1

@@ -2,7 +2,7 @@
 
 A message is `Content-Length: N`, an empty line, and N bytes of JSON. Real debuggers print text of
 their own into the same stream (rdbg before its first header, a debuggee that inherited the
-adapter's stdout at any time), so whatever is not a header is kept aside as noise.
+adapter's stdout at any time), so everything that is not a header is kept separately as noise.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from freezeframe.errors import DebuggerLost
 
 Message = dict[str, Any]
 
-#: a longer message is taken for garbage, not for data
+#: A longer message is treated as garbage, not as data.
 MAX_LENGTH = 64 << 20
 _NOISE_LIMIT = 16 << 10
 _LINE_LIMIT = 64 << 10
 _QUOTE = 80
 
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?\n", re.IGNORECASE)
-# Text without a newline may stand before a header on the same line; then it must look like one.
+# Text without a newline may precede a header on the same line; then the header must be exact.
 _LATE_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d+)[ \t]*\r?\n", re.IGNORECASE)
 _OTHER_HEADER = re.compile(rb"content-[a-z]+[ \t]*:", re.IGNORECASE)
 
 
 class ProtocolError(DebuggerLost):
-    """What arrived is not the protocol. The text quotes a little of it."""
+    """The received data is not DAP. The message quotes some of it."""
 
 
 def encode(message: Message) -> bytes:
@@ -39,7 +39,7 @@ def encode(message: Message) -> bytes:
 
 
 class Framer:
-    """Cuts a stream of bytes into messages, however it arrives in pieces."""
+    """Splits a stream of bytes, received in any chunks, into messages."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -50,22 +50,22 @@ class Framer:
 
     @property
     def noise(self) -> str:
-        """The end of what arrived outside of messages."""
+        """The end of the text that arrived outside of messages."""
         return self._noise.decode("utf-8", "replace")
 
     @property
     def partial(self) -> bool:
-        """A message has begun and not ended: an end of the stream here cuts it."""
+        """Whether a message has arrived only in part."""
         return self._length is not None
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes; `next_message` gives what they complete."""
+        """Add bytes; `next_message` returns the messages that they complete."""
         self._buffer += data
 
     def next_message(self) -> Message | None:
         """Return the next whole message, or None until more bytes come.
 
-        Raises ProtocolError, and again at every later call: there is no way back into step.
+        Raises ProtocolError, and again at every later call: the stream cannot be resynchronized.
         """
         if self._error is not None:
             raise self._error
@@ -108,7 +108,7 @@ class Framer:
         if len(self._buffer) < self._length:
             return None
         with memoryview(self._buffer) as view:
-            # An adapter may pass on bytes of a program that are no UTF-8: better U+FFFD than lost.
+            # An adapter may pass on program output that is not UTF-8: better U+FFFD than lost.
             text = str(view[: self._length], "utf-8", "replace")
         del self._buffer[: self._length]
         self._length = None
@@ -117,11 +117,11 @@ class Framer:
             message = json.loads(text, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise ProtocolError(
-                f"the debugger sent a message that is no JSON ({error}): {_quoted(text)}."
+                f"the debugger sent a message that is not JSON ({error}): {_quoted(text)}."
             ) from None
         if not isinstance(message, dict):
             raise ProtocolError(
-                f"the debugger sent a message that is no JSON object: {_quoted(text)}."
+                f"the debugger sent a message that is not a JSON object: {_quoted(text)}."
             )
         return message
 
@@ -133,10 +133,10 @@ class Framer:
 
 
 def _length(digits: bytes) -> int:
-    # At most ten digits: int() of a megabyte of them would take its time.
+    # At most ten digits: int() of a megabyte of digits is slow.
     if not digits.isdigit() or len(digits) > 10:
         raise ProtocolError(
-            f"the debugger sent a Content-Length that is no length: {_quoted(digits)}."
+            f"the debugger sent a Content-Length that is not a length: {_quoted(digits)}."
         )
     length = int(digits)
     if length > MAX_LENGTH:
@@ -147,7 +147,7 @@ def _length(digits: bytes) -> int:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _quoted(text: str | bytes) -> str:

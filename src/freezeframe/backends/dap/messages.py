@@ -1,4 +1,4 @@
-"""What a DAP message is, and what an adapter's error says."""
+"""DAP message types, and the text of an adapter's error."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A request: ours, or one that the adapter makes of us."""
+class DapRequest:
+    """A request: ours, or a reverse request of the adapter."""
 
     seq: int
     command: str
     arguments: Body = field(default_factory=dict)
-    #: why the arguments are none that the protocol knows
+    #: why the arguments are invalid
     problem: str | None = None
 
     def describe(self) -> str:
@@ -36,7 +36,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class DapResponse:
     request_seq: int
     command: str
     success: bool
@@ -49,7 +49,7 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class DapEvent:
     event: str
     body: Body = field(default_factory=dict)
 
@@ -57,76 +57,75 @@ class Event:
         return f"event `{self.event}`"
 
 
-class Refused(DebuggerError):
-    """The adapter answered a request with a failure; the message is in its own words."""
+class ErrorResponse(DebuggerError):
+    """The adapter answered a request with a failure; carries the adapter's message."""
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: DapResponse) -> None:
         super().__init__(error_text(response))
         self.command = response.command
         self.response = response
 
 
-def parse(message: Message) -> Request | Response | Event | None:
-    """Return what *message* is, or None when it is nothing that the protocol knows.
+def parse(message: Message) -> DapRequest | DapResponse | DapEvent | None:
+    """Return the parsed *message*, or None if it is not a DAP message.
 
-    Lenient, for adapters are: an absent or null body is an empty one, and `seq` of events and
-    responses is not looked at (delve 1.20 sends 0 on everything). The fields of the body of an
-    event or a request are of their types; those of a response are checked when it is known what it
-    answers.
+    Lenient, because adapters are: an absent or null body counts as empty, and `seq` of events and
+    responses is ignored (delve 1.20 sends 0 on everything). The body of an event or a request is
+    validated here, that of a response once its request is known (see `checked`).
     """
     kind = message.get("type")
     if kind == "response":
         request_seq = message.get("request_seq")
         if not isinstance(request_seq, int):
             return None
-        words = message.get("message")
+        text = message.get("message")
         command = message.get("command")
-        return Response(
+        return DapResponse(
             request_seq,
             command if isinstance(command, str) else "",
             message.get("success") is True,
-            words if isinstance(words, str) else None,
+            text if isinstance(text, str) else None,
             _body(message, "body"),
         )
     if kind == "event" and isinstance(message.get("event"), str):
         try:
             body = validation.check_event(message["event"], _body(message, "body"))
         except validation.Invalid as error:
-            log.warning("event `%s` is left out: %s", message["event"][:80], error)
+            log.warning("event `%s` is ignored: %s", message["event"][:80], error)
             return None
-        return Event(message["event"], body)
+        return DapEvent(message["event"], body)
     if kind == "request" and isinstance(message.get("command"), str):
         seq = message.get("seq")
         seq = seq if isinstance(seq, int) else 0
         try:
             arguments = validation.check_request(message["command"], _body(message, "arguments"))
         except validation.Invalid as error:
-            return Request(seq, message["command"], problem=str(error))
-        return Request(seq, message["command"], arguments)
+            return DapRequest(seq, message["command"], problem=str(error))
+        return DapRequest(seq, message["command"], arguments)
     return None
 
 
-def checked(response: Response, command: str) -> Response:
-    """Return the response to *command* with every field of its type.
+def checked(response: DapResponse, command: str) -> DapResponse:
+    """Return the response to *command* with its body validated.
 
-    A body that is none of that command's is a failure, in our words.
+    An invalid body becomes a failure with a message of ours.
     """
     try:
         check = validation.check_response if response.success else validation.check_error
         body = check(command, response.body)
     except validation.Invalid as error:
-        words = f"the debugger's answer to `{command}` is not the protocol's: {error}"
-        return replace(response, command=command, success=False, message=words, body={})
+        text = f"the debugger's answer to `{command}` is not the protocol's: {error}"
+        return replace(response, command=command, success=False, message=text, body={})
     return replace(response, command=command, body=body)
 
 
-def error_text(response: Response) -> str:
-    """Return why the adapter refused, in its own words, without colours; never empty."""
+def error_text(response: DapResponse) -> str:
+    """Return the adapter's error message without terminal escapes; never empty."""
     short = strip_ansi(response.message or "").strip()
     long = _formatted(response.body.get("error")).strip()
     if not long or long in short:
         return short or f"`{response.command}` was refused without a reason"
-    # A single word is a code (`notStopped`, `cancelled`); a text that the long one repeats adds
+    # A single word is a code (`notStopped`, `cancelled`); a text repeated in the long one adds
     # nothing.
     if not short or short in long or " " not in short:
         return long
@@ -139,13 +138,13 @@ def strip_ansi(text: str) -> str:
 
 
 def _formatted(error: object) -> str:
-    """Return a structured error's text with its variables in place."""
+    """Return the text of a structured error with its variables replaced."""
     if not isinstance(error, dict) or not isinstance(error.get("format"), str):
         return ""
     variables = error.get("variables")
     if not isinstance(variables, dict):
         variables = {}
-    # One pass over the text: braces inside of a value are the value's own.
+    # One pass over the text: braces inside of a value are not placeholders.
     text = _PLACEHOLDER.sub(lambda match: str(variables.get(match[1], match[0])), error["format"])
     return strip_ansi(text)
 

@@ -1,49 +1,63 @@
-"""Frames of optimised code, and values of theirs that the compiler left nowhere.
+"""Variables without a value: optimised out by the compiler, or not initialised yet.
 
-Asked by a raw command, of programs that have such code at all: adapters show such values as zero.
+The former are queried by a raw command, if the program has optimised code: adapters show such
+values as zero. The latter are found in the source, or by a raw command: debuggers show the old
+content of the memory.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from freezeframe.backends.backend import RawFrame, RawScope, RawValue, Target
-from freezeframe.backends.optimization import without
+from freezeframe.backends.optimization import UNKNOWN_NAMES, FrameNames, without
 from freezeframe.errors import DebuggerError
+from freezeframe.model.values import PERHAPS_UNSET, UNSET, ScopeKind
 
-from .wire import Wire
+from .adapter_channel import AdapterChannel
 
 
-class Optimized:
-    """What is known of the frames of the current stop."""
+class OptimizedVariables:
+    """Variables without a value in the frames of the current stop."""
 
     def __init__(self) -> None:
-        #: by frame, and by reference to something in it: paths that are gone
+        #: by frame, and by reference within a frame: paths of values that are optimised out
         self._gone: dict[int, frozenset[str]] = {}
         self._within: dict[int, frozenset[str]] = {}
+        #: the frames, and whether each is the innermost; by scope: names without a value yet
+        self._frames: dict[int, tuple[RawFrame, bool]] = {}
+        self._names: dict[int, FrameNames] = {}
+        #: by frame: the names without a value yet, as the debugger answered
+        self._answered: dict[int, FrameNames] = {}
+        self._channel: AdapterChannel | None = None
 
     async def mark(
-        self, wire: Wire, target: Target, thread: int, frames: Sequence[RawFrame], start: int
+        self,
+        channel: AdapterChannel,
+        target: Target,
+        thread: int,
+        frames: Sequence[RawFrame],
+        start: int,
     ) -> Sequence[RawFrame]:
         """Return the frames, each with whether its code is optimised."""
         if not start:
             self._gone.clear()
             self._within.clear()
-        adapter = wire.adapter
-        command = adapter.frames.ask_code(target, start, len(frames), thread) if frames else None
+            self._frames.clear()
+            self._names.clear()
+            self._answered.clear()
+        adapter, self._channel = channel.adapter, channel
+        self._frames.update(
+            (frame.id, (frame, not start and not index)) for index, frame in enumerate(frames)
+        )
+        command = adapter.frames.code_query(target, start, len(frames), thread) if frames else None
         if command is None:
             return frames
-        arguments = {
-            "expression": adapter.raw.prefix + command,
-            "context": adapter.raw.context,
-            "frameId": frames[0].id,
-        }
-        body = {}
-        with contextlib.suppress(DebuggerError):
-            body = await wire.request("evaluate", arguments, timeout_s=wire.config.timeouts.value_s)
-        codes = adapter.frames.read_code(target, str(body.get("result", "")))
+        codes = adapter.frames.read_code(target, await _answer(channel, command, frames[0].id))
         found = []
         for frame, code in zip(frames, codes, strict=False):
             found.append(replace(frame, optimized=code.optimized))
@@ -51,20 +65,84 @@ class Optimized:
                 self._gone[frame.id] = code.gone
         return [*found, *frames[len(found) :]]
 
-    def found_scopes(self, frame: int, scopes: Sequence[RawScope]) -> None:
+    async def found_scopes(self, frame: int, scopes: Sequence[RawScope]) -> None:
         if frame in self._gone:
             self._within.update((scope.ref, self._gone[frame]) for scope in scopes)
+        names = await self._names_of(frame)
+        for scope in scopes:
+            if names is not UNKNOWN_NAMES and scope.kind in _OF_FRAMES:
+                self._names[scope.ref] = names
+            else:
+                self._names.pop(scope.ref, None)
 
     def children(self, ref: int, values: Sequence[RawValue]) -> Sequence[RawValue]:
-        gone = self._within.get(ref)
+        names, gone = self._names.get(ref), self._within.get(ref)
+        if names is not None:
+            values = [
+                _marked(each, names)
+                for each in values
+                if not (each.name[:1] == "(" and each.name[1:-1] in names.twice)
+            ]
         return values if gone is None else [self._value(each, gone) for each in values]
 
-    def result(self, frame: int | None, value: RawValue) -> RawValue:
-        """Return what an expression came to in a frame."""
+    async def result(self, frame: int | None, value: RawValue) -> RawValue:
+        """Return the result of an expression in a frame."""
         gone = self._gone.get(frame) if frame is not None else None
+        unset = (await self._names_of(frame)).unset if frame is not None else frozenset()
+        # The address and the size of a native variable need no value.
+        named = [value.expression] if frame in self._answered else _names_in(value.expression or "")
+        if not unset.isdisjoint(named):
+            return _unset(value)
         return value if gone is None else self._value(value, gone)
+
+    async def _names_of(self, frame: int) -> FrameNames:
+        found = self._frames.get(frame)
+        if found is None or self._channel is None:
+            return UNKNOWN_NAMES
+        raw, innermost = found
+        if raw.path is None or raw.line is None:
+            return UNKNOWN_NAMES
+        command = self._channel.adapter.frames.unset_command
+        if command is None:
+            return self._channel.adapter.frames.names(raw, innermost)
+        if frame not in self._answered:
+            text = await _answer(self._channel, command, frame)
+            with contextlib.suppress(ValueError, TypeError):
+                self._answered[frame] = FrameNames(unset=frozenset(json.loads(text)))
+        return self._answered.get(frame, UNKNOWN_NAMES)
 
     def _value(self, value: RawValue, gone: frozenset[str]) -> RawValue:
         if value.ref:
             self._within[value.ref] = gone
         return without(value, gone)
+
+
+async def _answer(channel: AdapterChannel, command: str, frame: int) -> str:
+    """Return the debugger's answer to a raw command; "" if it has none."""
+    raw = channel.adapter.raw
+    arguments = {"expression": raw.prefix + command, "context": raw.context, "frameId": frame}
+    with contextlib.suppress(DebuggerError):
+        body = await channel.request(
+            "evaluate", arguments, timeout_s=channel.config.timeouts.value_s
+        )
+        return str(body.get("result", ""))
+    return ""
+
+
+_OF_FRAMES = (ScopeKind.LOCALS, ScopeKind.ARGUMENTS)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+
+
+def _names_in(expression: str) -> list[str]:
+    return _WORD.findall(_STRING.sub("", expression))
+
+
+def _marked(value: RawValue, names: FrameNames) -> RawValue:
+    if value.name in names.perhaps:
+        return _unset(value, PERHAPS_UNSET)
+    return _unset(value) if value.name in names.unset else value
+
+
+def _unset(value: RawValue, text: str = UNSET) -> RawValue:
+    return replace(value, text=text, ref=0, opaque=False, failed=False, count=None)

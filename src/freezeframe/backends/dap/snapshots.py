@@ -1,29 +1,29 @@
-"""What a debugger inside a program tells of its threads and tasks while the program runs."""
+"""Threads and tasks of a running program, from a debugger inside it."""
 
 from __future__ import annotations
 
 from freezeframe.backends.snapshots import Snapshot
 from freezeframe.errors import DebuggerTimeout
 
-from .messages import Refused
-from .wire import Wire
+from .adapter_channel import AdapterChannel
+from .messages import ErrorResponse
 
-#: How long a program that runs may take to tell its stacks: less than what an answer may be late.
+#: How long a running program may take to answer: less than the limit of our own answer.
 _SNAPSHOT_S = 2.5
 
 
-async def snapshot(wire: Wire, pid: int | None, *, stacks: bool) -> Snapshot | None:
-    """Return threads and tasks; none of a process that is silent; None where none are told."""
-    frames = wire.adapter.frames
-    if frames.ask_snapshot is None:
+async def snapshot(channel: AdapterChannel, pid: int | None, *, stacks: bool) -> Snapshot | None:
+    """Return threads and tasks; an empty snapshot if the process is silent; None if unsupported."""
+    frames = channel.adapter.frames
+    if frames.snapshot_query is None:
         return None
-    arguments = {"expression": frames.ask_snapshot(stacks), "context": "watch"}
+    arguments = {"expression": frames.snapshot_query(stacks), "context": "watch"}
     try:
-        body = await wire.request("evaluate", arguments, timeout_s=_SNAPSHOT_S)
-    except Refused:
+        body = await channel.request("evaluate", arguments, timeout_s=_SNAPSHOT_S)
+    except ErrorResponse:
         return None
     except DebuggerTimeout:
-        # Code that holds the interpreter's lock lets nobody look.
+        # Code that holds the interpreter's lock blocks the debugger.
         if not (stacks and frames.silent):
             return None
         return Snapshot(notes=(frames.silent.format(pid=pid or "PID"),))

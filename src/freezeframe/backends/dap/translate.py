@@ -1,9 +1,8 @@
-"""Between DAP's shapes and ours. Pure: dictionaries in, values out."""
+"""Convert DAP messages to our types. Pure functions: dictionaries in, values out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends.backend import (
@@ -19,7 +18,7 @@ from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason, Thread
 from freezeframe.model.values import ScopeKind
 
-from .adapters._descriptor import Adapter, Wired
+from .adapters._descriptor import Adapter, AdapterBreakpoint
 
 Body = Mapping[str, Any]
 
@@ -37,7 +36,7 @@ _REASONS = {
     "signal": StopReason.SIGNAL,
 }
 
-#: Reasons that need no words of the debugger's.
+#: Reasons for which the debugger's description adds nothing.
 _PLAIN = frozenset({StopReason.BREAKPOINT, StopReason.STEP, StopReason.ENTRY, StopReason.PAUSE})
 
 _SCOPE_HINTS = {
@@ -75,21 +74,21 @@ _FEATURES = {
     "supportsRestartRequest": Feature.RESTART,
     "supportsRestartFrame": Feature.RESTART_FRAME,
 }
-#: What DAP has for every adapter, or we do for it.
+#: Features that every DAP adapter has, or that we emulate.
 _ALWAYS = frozenset(
     {Feature.PAUSE, Feature.DETACH, Feature.RAW, Feature.HIT_COUNTS, Feature.LOGPOINTS}
 )
 
 
-def told(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
-    """Return what an adapter does itself, by its own words or by its file."""
+def declared(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
+    """Return the features an adapter declares, by its capabilities or in its descriptor."""
     found = {feature for flag, feature in _FEATURES.items() if capabilities.get(flag)}
     return frozenset((found | adapter.extra_features) - adapter.lacks)
 
 
 def features(capabilities: Body, adapter: Adapter) -> frozenset[Feature]:
-    """Return what can be asked for: what it does, and what we do in its place."""
-    found = set(told(capabilities, adapter))
+    """Return the features of the backend: the adapter's, and those emulated for it."""
+    found = set(declared(capabilities, adapter))
     if capabilities.get("exceptionBreakpointFilters"):
         found.add(Feature.EXCEPTIONS)
     if adapter.exceptions.narrow is not None or adapter.exceptions.examines:
@@ -116,11 +115,11 @@ def stopped(body: Body, ids: Mapping[int, tuple[int, ...]]) -> Stopped:
     if reason is StopReason.OTHER and not description:
         description = body.get("reason")
     if reason in _PLAIN:
-        # "breakpoint 1.1", "step over": the debugger's words for what is said already.
+        # "breakpoint 1.1", "step over": repeats the reason.
         description = None
-    # Of a line with code in several places gdb 16 names the breakpoint once for each.
-    told = dict.fromkeys(body.get("hitBreakpointIds") or ())
-    hit = tuple(id for i in told for id in ids.get(i, ()))
+    # gdb 16 repeats the breakpoint for each location of a line.
+    hit_ids = dict.fromkeys(body.get("hitBreakpointIds") or ())
+    hit = tuple(id for i in hit_ids for id in ids.get(i, ()))
     # threadId may be 0 (js-debug) or absent (delve): no truthiness here.
     return Stopped(
         reason=reason,
@@ -133,15 +132,13 @@ def stopped(body: Body, ids: Mapping[int, tuple[int, ...]]) -> Stopped:
 
 
 def thread(body: Body, adapter: Adapter) -> Thread:
-    return Thread(
-        adapter.frames.thread_id(body), adapter.frames.thread_name(body.get("name") or "")
-    )
+    return Thread(int(body["id"]), adapter.frames.thread_name(body.get("name") or ""))
 
 
 def frame(
     body: Body, adapter: Adapter, target: Target, modules: Mapping[str, str] | None = None
 ) -> RawFrame:
-    """A frame; *modules* are the names of modules by their ids."""
+    """Return a frame; *modules* maps module ids to names."""
     source = body.get("source") or {}
     module = str(body["moduleId"]) if body.get("moduleId") is not None else None
     path = source.get("path")
@@ -160,9 +157,7 @@ def frame(
         or (path is not None and adapter.frames.is_library(path, target)),
         source_reference=source.get("sourceReference") or 0,
     )
-    read = adapter.frames.read(raw, body)
-    own = read.library and read.path is None and adapter.frames.is_own(read, target)
-    return replace(read, library=False) if own else read
+    return adapter.frames.read(raw, body)
 
 
 def scope(body: Body) -> RawScope:
@@ -207,12 +202,15 @@ def _count(body: Body) -> int | None:
 
 
 def bound(
-    entries: Sequence[Wired], body: Body, adapter: Adapter, ids: dict[int, tuple[int, ...]]
+    entries: Sequence[AdapterBreakpoint],
+    body: Body,
+    adapter: Adapter,
+    ids: dict[int, tuple[int, ...]],
 ) -> list[BoundBreakpoint]:
-    """Return what became of each wanted breakpoint; enters the adapter's ids into *ids*.
+    """Return how each requested breakpoint was bound; adds the adapter's ids to *ids*.
 
-    An adapter may answer with fewer entries than it was asked for (js-debug, for breakpoints
-    that it has already): those count as not verified.
+    An adapter may answer with fewer entries than requested (js-debug, for breakpoints that it
+    has already): the missing ones count as not verified.
     """
     answers = body.get("breakpoints") or []
     result = []
@@ -221,7 +219,7 @@ def bound(
         if answer.get("id") is not None:
             ids[answer["id"]] = entry.ids
         for id in entry.ids:
-            result.append(adapter.breakpoints.check_bound(entry.wanted, bound_one(id, answer)))
+            result.append(adapter.breakpoints.check_bound(entry.request, bound_one(id, answer)))
     return result
 
 
@@ -249,7 +247,7 @@ def exception(body: Body, adapter: Adapter) -> ExceptionInfo:
 
 
 def instructions(bodies: Sequence[Body], current: str | None) -> list[Instruction]:
-    """Return instructions; one without a place has that of the one before it, as DAP has it."""
+    """Return instructions; one without a location has that of the one before, as DAP specifies."""
     pc = int(current, 0) if current is not None else None
     found: list[Instruction] = []
     path: str | None = None

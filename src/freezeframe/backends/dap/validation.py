@@ -1,10 +1,10 @@
-"""Check every message of an adapter against the protocol, once, before anyone reads it.
+"""Validate every message of an adapter against the DAP schema, once, before it is used.
 
-Adapters are other people's programs. A field of a wrong type is as good as absent: an optional one
-is left out, one without which its object means nothing (an id, an exit code) makes the object
-invalid, any other gets the neutral value of its type. An invalid object of a list is left out; an
-invalid body makes the message an error. Fields that the protocol does not know are left as they
-are, but for those below, which adapters and our own code inside of them add.
+Adapters are not trusted. A field of a wrong type counts as absent: an optional one is dropped, one
+that its object needs (an id, an exit code) makes the object invalid, any other gets the neutral
+value of its type. An invalid object of a list is dropped; an invalid body makes the message an
+error. Fields outside the schema are kept unchecked, except those below, which adapters and our
+agents add.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from typing import Any, Literal, NotRequired, TypedDict, get_args, get_origin, g
 Check = Callable[[object], Any]
 _ADDRESS = re.compile(r"-?(?:0[xX][0-9a-fA-F]{1,32}|[1-9][0-9]{0,31}|0)")
 
-#: without these an object means nothing
+#: Fields that an object needs to mean anything.
 _IDENTITIES = frozenset({"id", "exitCode", "filter", "address", "args", "format"})
-#: adapters leave these out although they are required; they are not made up
+#: Required fields that adapters omit; no neutral value is used for them.
 _OFTEN_MISSING = frozenset({"threadId"})
-#: names of files: a zero byte is in none of them
+#: File and host names: never with a zero byte.
 _PATHS = frozenset({"path", "cwd", "host"})
-#: places in memory, as numbers: `0x7f…`
+#: Memory addresses, as numbers: `0x7f…`
 _ADDRESSES = frozenset({"address", "instructionPointerReference", "memoryReference"})
 _PIDS = frozenset({"pid", "ppid", "systemProcessId", "subProcessId"})
-#: numbers of the protocol have 64 bits at most
+#: Numbers have at most 64 bits.
 _MOST = 1 << 63
-#: objects within objects that are looked into: sources of sources, and what else has no end
+#: Most levels of nested objects that are checked: some types are recursive.
 _DEPTH = 32
 
 
 class Invalid(Exception):
-    """A value is none of its type. The text says which field, and what it should be."""
+    """A value is not of its type. The message names the field and the expected type."""
 
 
 class _Address(TypedDict):
@@ -49,7 +49,7 @@ class _Identity(TypedDict):
 
 
 class _OtherBody(TypedDict):
-    """What is read of events and answers that are no part of the protocol."""
+    """The fields that are read from events and answers outside the protocol."""
 
     connect: NotRequired[_Address]
     host: NotRequired[str]
@@ -63,7 +63,7 @@ class _OtherBody(TypedDict):
 
 
 class _Facts(TypedDict):
-    """What our code inside of a Python program adds to a variable."""
+    """The fields that our agent in a Python program adds to a variable."""
 
     count: NotRequired[int]
     definition: NotRequired[bool]
@@ -79,7 +79,7 @@ class _ErrorBody(TypedDict):
     error: NotRequired[dict[str, Any]]
 
 
-#: fields that are added to objects of the protocol
+#: Fields added to objects of the protocol.
 _ADDED: dict[str, dict[str, Any]] = {
     "VariablePresentationHint": {"freezeframe": NotRequired[_Facts]},
     "Variable": {"freezeframeText": NotRequired[str]},
@@ -91,12 +91,12 @@ _ADDED: dict[str, dict[str, Any]] = {
 
 
 def prepare() -> None:
-    """Load the types, which takes a while, when there is nothing else to do."""
+    """Load the types in advance, which takes a while."""
     _named("Capabilities")
 
 
 def check_event(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of an event with every known field of its type. Raises Invalid."""
+    """Return the body of an event with every known field validated. Raises Invalid."""
     checked = _check(f"{_capitalised(name)}EventBody", body)
     return _exit(checked) if name == "exited" else checked
 
@@ -114,14 +114,14 @@ def check_error(command: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_request(command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an adapter's own request, likewise. Raises Invalid."""
+    """Return the arguments of a reverse request, likewise. Raises Invalid."""
     return _check(f"{_capitalised(command)}RequestArguments", arguments)
 
 
 def _exit(body: dict[str, Any]) -> dict[str, Any]:
-    # The exit code of a process of Windows is a number of 32 bits, with or without a sign.
+    # On Windows an exit code is a number of 32 bits, with or without a sign.
     if abs(body["exitCode"]) >= 1 << 32:
-        raise Invalid("`exitCode` is no exit code")
+        raise Invalid("`exitCode` is not an exit code")
     return body
 
 
@@ -135,7 +135,7 @@ def _capitalised(name: str) -> str:
 
 @cache
 def _named(kind: str) -> Check:
-    from . import types  # a hundred classes: not for a daemon that speaks to no adapter
+    from . import types  # a hundred classes: not loaded by a daemon without DAP sessions
 
     return _object(getattr(types, kind, None) or _OtherBody, 0)
 
@@ -160,7 +160,7 @@ def _object(kind: type, depth: int) -> Check:
 
     def check(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise Invalid("is no object")
+            raise Invalid("is not an object")
         found = dict(value)
         for name, (field, optional) in fields.items():
             if name in value:
@@ -184,7 +184,7 @@ def _object(kind: type, depth: int) -> Check:
 
 
 def _neutral(hint: Any) -> Callable[[], Any] | None:
-    """Return what makes a value that says nothing; None where there is none."""
+    """Return the factory of a type's neutral value; None if it has none."""
     origin = get_origin(hint)
     if origin is UnionType:
         return (lambda: None) if NoneType in get_args(hint) else None
@@ -195,7 +195,7 @@ def _neutral(hint: Any) -> Callable[[], Any] | None:
 
 
 def _lazy(hint: Any, depth: int, name: str) -> Check:
-    """Return a check that is made when it is needed first: types refer to themselves."""
+    """Return a check that is built on first use: types refer to themselves."""
     made: list[Check] = []
 
     def check(value: object) -> Any:
@@ -234,19 +234,19 @@ def _check_of(hint: Any, depth: int, name: str = "") -> Check:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise Invalid("is no text")
+        raise Invalid("is not text")
     return value
 
 
 def _path(value: object) -> str:
     if not isinstance(value, str) or "\0" in value:
-        raise Invalid("is no path")
+        raise Invalid("is not a path")
     return value
 
 
 def _address(value: object) -> str:
     if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
-        raise Invalid("is no address")
+        raise Invalid("is not an address")
     return value
 
 
@@ -260,15 +260,15 @@ def _number(value: object) -> int:
     if isinstance(value, float) and value.is_integer():  # 1.0, as Lua's and others' JSON has it
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not -_MOST <= value < 2 * _MOST:
-        raise Invalid("is no whole number")
+        raise Invalid("is not a whole number")
     return value
 
 
 def _pid(value: object) -> int:
-    """Signals go to it: 0 and numbers below are whole groups, 1 is everybody's."""
+    """Accept only the pid of a single process, since signals are sent to it: not 0, -N or 1."""
     number = _number(value)
     if not 1 < number < 1 << 31:
-        raise Invalid("is no process id")
+        raise Invalid("is not a process id")
     return number
 
 
@@ -294,11 +294,11 @@ def _any_of(checks: list[Check]) -> Check:
 
 
 def _list(item: Check, whole: bool) -> Check:
-    """A list of objects loses those that are invalid; of anything else, each must be right."""
+    """Drop invalid objects from a list; for other items, each must be valid."""
 
     def check(value: object) -> list[Any]:
         if not isinstance(value, list):
-            raise Invalid("is no list")
+            raise Invalid("is not a list")
         if whole:
             return [item(each) for each in value]
         found = []
@@ -308,7 +308,7 @@ def _list(item: Check, whole: bool) -> Check:
                 continue
             except Invalid:
                 pass
-            # Breakpoints are told apart by their place in the list: one that is none stays.
+            # Breakpoints are matched by their position in the list, so an invalid one keeps it.
             with contextlib.suppress(Invalid):
                 found.append(item({}))
         return found
@@ -319,7 +319,7 @@ def _list(item: Check, whole: bool) -> Check:
 def _mapping(item: Check) -> Check:
     def check(value: object) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise Invalid("is no object")
+            raise Invalid("is not an object")
         return {name: item(each) for name, each in value.items()}
 
     return check

@@ -1,4 +1,4 @@
-"""Frames and scopes as V8 gives them, in the user's terms."""
+"""Convert V8's frames and scopes to those of the debugger interface."""
 
 from __future__ import annotations
 
@@ -6,25 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from freezeframe import files
 from freezeframe.backends.backend import RawFrame, RawScope
+from freezeframe.backends.javascript import js_scanner
 from freezeframe.model.values import ScopeKind
 
-from . import grammar
 from .scripts import Scripts, offset_of, return_before
-from .values import RETURNED, Held, Values
+from .variables import RETURNED, Held, V8Variables
 
 #: receivers that say nothing about a function
 _NO_CLASS = frozenset({"Object", "global", "Window", "Function", "process", "Module", "", "Array"})
 _INNER = frozenset({"local", "block", "catch", "eval", "with"})
 MODULE = "<module>"
 ANONYMOUS = "<anonymous>"
-#: where a program waits that has nothing to do
+#: the frame of a program that waits in its event loop
 IDLE = "<event loop>"
+#: size limit of a script that is searched for functions, in characters
+_MAX_SIZE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of an error's stack, in the user's terms."""
+class StackLine:
+    """One line of an error's stack, mapped to its source."""
 
     function: str
     path: str
@@ -34,25 +37,25 @@ class Line:
 
 
 @dataclass(slots=True)
-class Stack:
+class V8Stack:
     """The frames of one stop of one isolate."""
 
     calls: list[dict[str, Any]]
-    #: frames of those who started what runs now, long gone: (why, call)
+    #: async callers of the running code, which have returned: (why, call)
     callers: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    #: the numbers of all of them
+    #: the ids of all frames
     ids: list[int] = field(default_factory=list)
-    #: the user's code does not run at all
+    #: whether no code of the user runs
     idle: bool = False
-    #: of an idle one: what its event loop waits for
+    #: of an idle isolate: what its event loop waits for
     waits: str | None = None
-    #: frames that are gone, and that only an error's stack tells of
-    told: Sequence[Line] = ()
-    #: the innermost function is about to return
+    #: frames that have unwound, and that only an error's stack lists
+    unwound: Sequence[StackLine] = ()
+    #: whether the innermost function is about to return
     returning: bool = False
 
     @classmethod
-    def of(cls, params: dict[str, Any], number: Callable[[], int]) -> Stack:
+    def of(cls, params: dict[str, Any], number: Callable[[], int]) -> V8Stack:
         stack = cls(list(params.get("callFrames") or ()))
         trace = params.get("asyncStackTrace")
         while trace:
@@ -68,28 +71,28 @@ class Stack:
         return len(self.calls)
 
     def call(self, id: int) -> dict[str, Any] | None:
-        """Return the live frame of that number; None for one that is gone or is none."""
+        """Return the live frame of that id; None for one that has returned or does not exist."""
         if id not in self.ids:
             return None
         index = self.ids.index(id)
         return self.calls[index] if index < len(self.calls) else None
 
 
-def raw_frames(stack: Stack, scripts: Scripts) -> list[RawFrame]:
+def raw_frames(stack: V8Stack, scripts: Scripts) -> list[RawFrame]:
     """Return every frame, innermost first."""
     if stack.idle:
         return [RawFrame(stack.ids[0], IDLE, module="idle", library=True, waits=stack.waits)]
-    if stack.told:
+    if stack.unwound:
         return [
             RawFrame(id, each.function, each.path, each.line, each.column, library=each.library)
-            for id, each in zip(stack.ids, stack.told, strict=False)
+            for id, each in zip(stack.ids, stack.unwound, strict=False)
         ]
     found = [
         _frame(id, call, call["location"], scripts)
         for id, call in zip(stack.ids, stack.calls, strict=False)
     ]
-    gone = stack.ids[len(stack.calls) :]
-    for id, (_, call) in zip(gone, stack.callers, strict=False):
+    caller_ids = stack.ids[len(stack.calls) :]
+    for id, (_, call) in zip(caller_ids, stack.callers, strict=False):
         frame = _frame(id, call, call, scripts)
         found.append(_renamed(frame, f"async {frame.function}"))
     return found
@@ -109,27 +112,27 @@ def _renamed(frame: RawFrame, function: str) -> RawFrame:
 
 def _frame(id: int, call: dict[str, Any], location: dict[str, Any], scripts: Scripts) -> RawFrame:
     script = scripts.get(str(location["scriptId"]))
-    spot = scripts.spot(location)
+    position = scripts.position(location)
     name = function_name(call)
     if script is None:
         return RawFrame(id, name, library=True)
-    path = spot.path
-    reference = scripts.reference(script, spot)
+    path = position.path
+    reference = scripts.reference(script, position)
     if path is None and script.url:
-        path = script.url  # node:internal/timers: no file, but a name and a text
+        path = script.url  # node:internal/timers: not a file, but it has a name and a text
     return RawFrame(
         id,
         name,
         path,
-        spot.line,
-        spot.column,
+        position.line,
+        position.column,
         library=script.library,
         source_reference=reference,
     )
 
 
 def function_name(call: dict[str, Any]) -> str:
-    """Return what V8 calls a function, its class before it."""
+    """Return V8's name of a function, with its class before it."""
     name = str(call.get("functionName") or "")
     if not name:
         start = call.get("functionLocation") or {}
@@ -143,14 +146,45 @@ def function_name(call: dict[str, Any]) -> str:
 
 
 def function_of(call: dict[str, Any]) -> object:
-    """Return what tells a function from all others."""
+    """Return a key that identifies a function."""
     start = call.get("functionLocation") or {}
-    place = tuple(start.get(key) for key in ("scriptId", "lineNumber", "columnNumber"))
-    return (function_name(call), *place)
+    location = tuple(start.get(key) for key in ("scriptId", "lineNumber", "columnNumber"))
+    return (function_name(call), *location)
 
 
-async def find_return(stack: Stack, scripts: Scripts) -> None:
-    """Put the end of a `return` where it stands: V8 gives it the place of what follows."""
+async def is_in_module(
+    location: tuple[str, int, int], scripts: Scripts, *, is_source: bool = False
+) -> bool:
+    """Return whether a location is in the body of a module, and in no function of its text.
+
+    *location* is a path, a line and a column (from 0): of a script, or of a source that a script
+    was generated from. False where the text is not available.
+    """
+    path, line, column = location
+    loaded = [] if is_source else scripts.at_path(path)[-1:]
+    try:
+        text = await scripts.text_of(loaded[0]) if loaded else files.read_text(path)
+    except OSError:
+        return False
+    if len(text) > _MAX_SIZE:
+        return False
+    return js_scanner.innermost(text, offset_of(text, line, column)) is None
+
+
+async def find_modules(stack: V8Stack, scripts: Scripts) -> None:
+    """Find module bodies among the unnamed async callers, for which V8 has no function location."""
+    for _, call in stack.callers:
+        script = scripts.get(str(call.get("scriptId")))
+        if call.get("functionName") or script is None or script.library or script.path is None:
+            continue
+        location = (script.path, int(call["lineNumber"]), int(call.get("columnNumber") or 0))
+        if await is_in_module(location, scripts):
+            call["functionLocation"] = {"scriptId": script.id, "lineNumber": 0, "columnNumber": 0}
+
+
+async def find_return(stack: V8Stack, scripts: Scripts) -> None:
+    """Move the end of a `return` back to the statement: V8 has it at the position of what
+    follows."""
     location = stack.calls[0]["location"] if stack.returning else {}
     script = scripts.get(str(location.get("scriptId")))
     column = int(location.get("columnNumber") or 0)
@@ -164,8 +198,15 @@ async def find_return(stack: Stack, scripts: Scripts) -> None:
         stack.calls[0]["location"] = {**location, "columnNumber": column - 1}
 
 
-async def is_debugger(stack: Stack | None, scripts: Scripts) -> bool:
-    """Whether a stack stands at a `debugger` statement; True where its text is not there."""
+def has_entered(stack: V8Stack, scripts: Scripts, depth: int) -> bool:
+    """Return whether a function of the user is among the frames deeper than *depth*."""
+    entered = stack.calls[: max(0, stack.depth - depth)]
+    found = [scripts.get(str(call["location"]["scriptId"])) for call in entered]
+    return any(script is not None and not script.library for script in found)
+
+
+async def is_debugger(stack: V8Stack | None, scripts: Scripts) -> bool:
+    """Return whether a stack is at a `debugger` statement; True where its text is not available."""
     location = stack.calls[0]["location"] if stack is not None and stack.calls else {}
     script = scripts.get(str(location.get("scriptId")))
     if script is None:
@@ -175,10 +216,16 @@ async def is_debugger(stack: Stack | None, scripts: Scripts) -> bool:
     return text.startswith("debugger", at)
 
 
-def raw_scopes(call: dict[str, Any], values: Values, names: Mapping[str, str]) -> list[RawScope]:
+def raw_scopes(
+    call: dict[str, Any],
+    values: V8Variables,
+    names: Mapping[str, str],
+    uninitialized: frozenset[str],
+) -> list[RawScope]:
     """Return the scopes of a frame: its own variables, those around it, the module's.
 
-    *names* are those of the source, by the names that the running code has.
+    *names* are those of the source, by the names of the running code; *uninitialized* are the
+    frame's variables that it cannot read yet.
     """
     inner: list[dict[str, Any]] = []
     around: list[dict[str, Any]] = []
@@ -194,22 +241,29 @@ def raw_scopes(call: dict[str, Any], values: Values, names: Mapping[str, str]) -
         else:
             (outer if kind == "global" else around).append(scope)
     if is_module:
-        # What a module defines at its top is what stands there.
+        # The top-level variables of a module are the locals of its frame.
         inner += [each for each in module if each["type"] == "module"]
         module = module or inner
     base = Held(call=str(call.get("callFrameId") or ""), module=is_module, names=names)
-    held = replace(base, **_objects(inner), extra=tuple(_extra(call)))
+    frame_base = replace(base, uninitialized=uninitialized)
+    held = replace(frame_base, **_objects(inner), extra=tuple(_extra(call)))
     found = [RawScope("Locals", ScopeKind.LOCALS, values.hold(held))]
-    hiding = _named(inner)
+    inner_names = _named(inner)
     for scope in around:
         name = str(scope.get("name") or "")
         label = f"Closure of {name}" if name else "Closure"
-        held = replace(base, **_objects([scope]), outer=True, inner=hiding)
+        held = replace(base, **_objects([scope]), outer=True, inner=inner_names)
         found.append(RawScope(label, ScopeKind.LOCALS, values.hold(held)))
-        hiding += _named([scope])
+        inner_names += _named([scope])
     if module:
-        hiding = () if is_module else hiding
-        held = replace(base, **_objects(module), module=True, outer=True, inner=hiding)
+        inner_names = () if is_module else inner_names
+        held = replace(
+            frame_base if is_module else base,
+            **_objects(module),
+            module=True,
+            outer=True,
+            inner=inner_names,
+        )
         found.append(RawScope("Module", ScopeKind.GLOBALS, values.hold(held)))
     if outer:
         held = Held(**_objects(outer))
@@ -223,16 +277,17 @@ def _objects(scopes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _named(scopes: list[dict[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return for each scope V8's object, and where it stands: what it names is the same there."""
-    return tuple((str(scope["object"]["objectId"]), _place(scope)) for scope in scopes)
+    """Return the object of each scope, and a key of its position: it names the same variables
+    there."""
+    return tuple((str(scope["object"]["objectId"]), _position_key(scope)) for scope in scopes)
 
 
-def _place(scope: dict[str, Any]) -> str:
+def _position_key(scope: dict[str, Any]) -> str:
     start, end = scope.get("startLocation"), scope.get("endLocation")
-    # What is evaluated adds to these while the program runs.
+    # Evaluated code adds variables to these while the program runs.
     if not start or not end or scope["type"] in ("eval", "with", "script", "global"):
         return ""
-    numbers = [place[key] for place in (start, end) for key in ("lineNumber", "columnNumber")]
+    numbers = [location[key] for location in (start, end) for key in ("lineNumber", "columnNumber")]
     return f"{start['scriptId']}:{scope['type']}:{numbers}"
 
 
@@ -242,7 +297,7 @@ def _extra(call: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         extra.append((RETURNED, call["returnValue"]))
     receiver = call.get("this") or {}
     if receiver.get("type") == "object" and receiver.get("className") not in ("global", "Window"):
-        # The `this` of a module of CommonJS is its exports, which are there by name.
+        # The `this` of a CommonJS module is its exports, which are listed by name.
         if function_name(call) != MODULE and receiver.get("subtype") != "null":
             extra.append(("this", receiver))
     elif receiver.get("type") == "function":
@@ -251,17 +306,17 @@ def _extra(call: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _is_wrapper(scope: dict[str, Any]) -> bool:
-    """The function that the runtime puts around every module of CommonJS."""
+    """Return whether a scope is the function that the runtime puts around every CommonJS module."""
     start = scope.get("startLocation") or {}
     return start.get("lineNumber") == 0 and not start.get("columnNumber")
 
 
 async def argument_names(call: dict[str, Any], scripts: Scripts) -> list[str] | None:
-    """Return the names of a function's arguments, as its text has them."""
+    """Return the names of a function's parameters, from its text."""
     start = call.get("functionLocation")
     script = scripts.get(str(start["scriptId"])) if start else None
     if start is None or script is None or function_name(call) == MODULE:
         return []
     text = await scripts.text_of(script)
     offset = offset_of(text, int(start["lineNumber"]), int(start.get("columnNumber") or 0))
-    return grammar.parameters(text, offset)
+    return js_scanner.parameters(text, offset)

@@ -1,12 +1,13 @@
 """JavaScript and TypeScript under node, through V8's inspector. Node 18 and later.
 
-Nothing needs to be installed but node itself. Measured with 18.20, 20.20, 22.23 and 24.21.
+Only node itself must be installed. Tested with 18.20, 20.20, 22.23 and 24.21.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,18 +15,19 @@ from pathlib import Path
 from freezeframe import files
 from freezeframe.backends.backend import Backend, Launch
 from freezeframe.backends.debugger import Debugger, Found, Missing
-from freezeframe.backends.forks import FOLLOWS
-from freezeframe.backends.transport import ask
+from freezeframe.backends.fork_modes import FOLLOWS
+from freezeframe.backends.javascript import module_syntax
+from freezeframe.backends.transport import version_query
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import LaunchFailed, Unsupported
 
-from . import disguise
+from . import bootstrap_script
 from .runtime import Runtime
 
 _NAME = "node"
 _OLDEST = 18
-_BOOT = str(Path(__file__).with_name("boot_probe.cjs"))
-_TYPED = (".ts", ".mts", ".cts", ".tsx", ".jsx")
+_BOOT = str(Path(__file__).with_name("bootstrap_agent.cjs"))
+_TYPESCRIPT = (".ts", ".mts", ".cts", ".tsx", ".jsx")
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
@@ -45,7 +47,7 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
 
 
 def _version(node: str) -> str | None:
-    return ask.version((node, "--version"), r"v(\d+\.\d+\.\d+)")
+    return version_query.version((node, "--version"), r"v(\d+\.\d+\.\d+)")
 
 
 def _argv(target: Launch, found: Found, config: AdapterConfig) -> tuple[str, ...]:
@@ -58,14 +60,48 @@ def _argv(target: Launch, found: Found, config: AdapterConfig) -> tuple[str, ...
         version = _version(node) or version
     return (
         node,
-        *disguise.OPTIONS,
+        *_inspector_options(target, version),
         *config.args,
         *target.interpreter_args,
         *_options(target),
-        *_typed(target, node, version),
+        *_typescript_options(target, version),
         target.program,
         *target.args,
     )
+
+
+def _inspector_options(target: Launch, version: str) -> tuple[str, ...]:
+    """Return the options that open the inspector.
+
+    V8 11 (Node 20) crashes when it stops at the start of an ES module that begins with a class
+    with private names.
+    """
+    if not version.startswith("20.") or int(version.split(".")[1]) < _FIRST_TO_WAIT:
+        return bootstrap_script.OPTIONS
+    try:
+        text = files.read_text(target.program)
+    except (OSError, ValueError):
+        return bootstrap_script.OPTIONS
+    begins = module_syntax.begins_with_private_class(text)
+    is_module = begins and (
+        target.program.endswith((".mjs", ".mts"))
+        or module_syntax.has_imports_or_exports(text)
+        or _is_in_module_package(target.program)
+    )
+    return bootstrap_script.WAITING_OPTIONS if is_module else bootstrap_script.OPTIONS
+
+
+def _is_in_module_package(program: str) -> bool:
+    """Return whether the nearest package.json makes modules of its `.js` files."""
+    for folder in Path(program).resolve().parents:
+        try:
+            described = json.loads(files.read_bytes(str(folder / "package.json")))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(described, dict) and described.get("type") == "module"
+    return False
 
 
 def _interpreter(target: Launch) -> str:
@@ -78,24 +114,35 @@ def _interpreter(target: Launch) -> str:
     return path
 
 
+#: the minor version of Node 20 that has --inspect-wait
+_FIRST_TO_WAIT = 15
+#: what loads TypeScript, in the options of node
+_LOADERS = re.compile(
+    r"\b(?:tsx|ts-node|ts-node-dev|swc|swc-node|esbuild\S*|sucrase|babel|jiti|tsm|(?:strip|transform)-types)\b"
+)
+
+
 def _options(target: Launch) -> tuple[str, ...]:
-    """Return the options of node that a script's first line has: `#!/usr/bin/env -S node -r x`."""
+    """Return the node options in a script's shebang: `#!/usr/bin/env -S node -r x`."""
     try:
         head = files.read_head(target.program, 512)
         first = head.partition(b"\n")[0].decode("utf-8", "replace")
     except OSError:
         return ()
-    words = first[2:].split() if first.startswith("#!") else []
-    names = [os.path.basename(word) for word in words]
+    fields = first[2:].split() if first.startswith("#!") else []
+    names = [os.path.basename(word) for word in fields]
     if _NAME not in names:
         return ()
-    return tuple(words[names.index(_NAME) + 1 :])
+    return tuple(fields[names.index(_NAME) + 1 :])
 
 
-def _typed(target: Launch, node: str, version: str) -> tuple[str, ...]:
-    """Return the options that let node run TypeScript: a loader of the project's, or its own."""
-    if not target.program.endswith(_TYPED):
+def _typescript_options(target: Launch, version: str) -> tuple[str, ...]:
+    """Return the options that make node run TypeScript: the project's loader, or node's own."""
+    if not target.program.endswith(_TYPESCRIPT):
         return ()
+    given = (*target.interpreter_args, *_options(target), target.env.get("NODE_OPTIONS", ""))
+    if any(_LOADERS.search(each) for each in given):
+        return ()  # the user says what loads it
     numbers = [int(each) for each in version.split(".")[:2]] or [0, 0]
     loader = _package(target.program, "tsx")
     if loader is not None:
@@ -109,7 +156,7 @@ def _typed(target: Launch, node: str, version: str) -> tuple[str, ...]:
     if target.program.endswith((".tsx", ".jsx")) or numbers < [22, 6]:
         raise LaunchFailed(
             f"node {version} does not run {os.path.basename(target.program)} by itself, "
-            "and there is no tsx or ts-node beside it.",
+            "and there is no tsx or ts-node next to it.",
             next="npm install --save-dev tsx",
         )
     by_itself = numbers >= [23, 6] or (numbers[0] == 22 and numbers[1] >= 18)
@@ -126,7 +173,7 @@ def _package(program: str, name: str) -> str | None:
 
 
 def _entry(package: str) -> str | None:
-    """Return the file that a package is when it is loaded by its name."""
+    """Return the file that is loaded for a package's name."""
     try:
         described = json.loads(files.read_bytes(os.path.join(package, "package.json")))
     except (OSError, ValueError, RecursionError):
@@ -142,7 +189,7 @@ def _entry(package: str) -> str | None:
 _RUNTIME = Runtime(
     name=_NAME,
     argv=_argv,
-    # Children find the way to us in their options; what the user had there stays.
+    # This makes children connect to us; the user's own options are kept.
     child_options=f"--require {json.dumps(_BOOT)}",
     executables=("node", "nodejs"),
     port=9229,
@@ -150,7 +197,7 @@ _RUNTIME = Runtime(
 
 
 def _make(found: Found, config: Config) -> Backend:
-    # Late, because the first command would wait for it whatever it debugs.
+    # late, because the import would delay the first command of every debugger
     from .backend import InspectorBackend
 
     return InspectorBackend(_RUNTIME, found, config)
@@ -167,7 +214,7 @@ DEBUGGER = Debugger(
     find=_find,
     make=_make,
     rank=40,
-    servers=("node",),
+    debug_servers=("node",),
     forks=FOLLOWS,
     probe_program=(".js", "const n = 1;\nconsole.log(n);\n"),
 )

@@ -1,6 +1,6 @@
-"""The messages of the inspector's protocol that are used here, and what each of them must hold.
+"""The messages of the inspector protocol that we use, and the required shape of each.
 
-The other side is not trusted: a message that does not fit is never handed on. A shape is a type, a
+The other side is not trusted: a message that does not fit is never passed on. A shape is a type, a
 dict of shapes (a key that ends in `?` may be missing), a list with the shape of its elements, a
 tuple with one shape per element, or a frozenset of shapes of which one must fit.
 """
@@ -12,7 +12,7 @@ from typing import Any
 Shape = Any
 
 #: larger numbers are not exact in JavaScript
-_MOST = 1 << 53
+_MAX_INT = 1 << 53
 
 LOCATION: Shape = {"scriptId": str, "lineNumber": int, "columnNumber?": int}
 _EXACT: Shape = {"scriptId": str, "lineNumber": int, "columnNumber": int, "type?": str}
@@ -102,14 +102,14 @@ RESULTS: dict[str, Shape] = {
     "Debugger.getScriptSource": {"scriptSource": str},
 }
 
-#: what `values_probe.js` answers: of one value, of those inside it, of an error
+#: the answers of `values_agent.js`: one value, the children of a value, an error
 ONE: Shape = (str, str, int, frozenset({int, None}))
 ROWS: Shape = [(str, str, str, frozenset({str, None}), int, frozenset({int, None}), int)]
 ERROR: Shape = (str, str, str, [str])
 
 
 def fits(value: object, shape: Shape) -> bool:
-    """Return whether a value that came as JSON has a shape. Never raises."""
+    """Return whether a JSON value has a shape. Never raises."""
     try:
         return _fits(value, shape)
     except RecursionError:
@@ -118,7 +118,7 @@ def fits(value: object, shape: Shape) -> bool:
 
 def _fits(value: object, shape: Shape) -> bool:
     if shape is int:
-        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MAX_INT
     if isinstance(shape, dict):
         return isinstance(value, dict) and all(
             (key in value and _fits(value[key], each))

@@ -13,11 +13,11 @@ from freezeframe.config import AdapterConfig
 @dataclass(frozen=True, slots=True)
 class Runtime:
     name: str
-    #: the command that runs a program, which then waits for a debugger. Raises LaunchFailed
+    #: the command that starts a program which waits for a debugger. Raises LaunchFailed
     argv: Callable[[Launch, Found, AdapterConfig], tuple[str, ...]]
-    #: what children get into their NODE_OPTIONS, so that they call us
+    #: the NODE_OPTIONS of child processes, which make them connect to us
     child_options: str
-    #: names of the files that such a process runs
+    #: names of the runtime's executables
     executables: tuple[str, ...]
-    #: where a process listens that was asked to by a signal
+    #: the port on which a process listens after SIGUSR1
     port: int

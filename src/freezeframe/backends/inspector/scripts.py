@@ -1,4 +1,4 @@
-"""The scripts that an isolate has loaded: their paths, their texts, their source maps."""
+"""The scripts that an isolate has loaded: their paths, texts and source maps."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from freezeframe.backends.javascript.initialization import line_starts
+
 from . import sourcemaps
 from .sourcemaps import SourceMap
 
-#: scripts of ours carry this in their URL
-OURS = "freezeframe:"
+#: the URLs of our own scripts begin with this
+INTERNAL_URL = "freezeframe:"
 #: scripts without a URL that are remembered
 _NAMELESS = 500
-#: characters of a `return` that are looked through for its beginning
+#: characters that are searched backwards for the beginning of a `return`
 _LONGEST_RETURN = 5_000
 _RETURN = re.compile(r"(?<![\w$.])return(?![\w$])")
-Ask = Callable[..., Awaitable[dict[str, Any]]]
+Requester = Callable[..., Awaitable[dict[str, Any]]]
 
 
 @dataclass(slots=True)
 class Script:
-    """One script. `path` is where it lies, when it lies in a file."""
+    """One script. `path` is its file, if it has one."""
 
     id: str
     url: str
     map_url: str = ""
     context: int = 0
     path: str | None = None
-    #: it is an ES module
+    #: whether it is an ES module
     module: bool = False
     _text: str | None = None
     _map: SourceMap | None = None
@@ -41,8 +43,8 @@ class Script:
 
     @property
     def internal(self) -> bool:
-        """It is the runtime's own."""
-        return self.url.startswith(("node:", OURS)) or not self.url
+        """Whether the script belongs to the runtime, or to us."""
+        return self.url.startswith(("node:", INTERNAL_URL)) or not self.url
 
     @property
     def library(self) -> bool:
@@ -50,29 +52,29 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """A place in what the user wrote, or in the script where nothing else is known. From 1."""
+class SourcePosition:
+    """A position in the user's source, or in the script where no source is known. From 1."""
 
     path: str | None
     line: int
     column: int
-    #: a source map led here
+    #: whether a source map was used
     mapped: bool = False
 
 
 class Scripts:
-    """Everything that one isolate has loaded."""
+    """All scripts that one isolate has loaded."""
 
-    def __init__(self, ask: Ask, root: str | None) -> None:
-        self._ask = ask
+    def __init__(self, request: Requester, root: str | None) -> None:
+        self._request = request
         self._root = root
         self._by_id: dict[str, Script] = {}
         self._nameless: deque[str] = deque()
-        #: sources that are in no file, by the number that a reader asks for them with
+        #: sources that are in no file; their index + 1 is the reference that clients use
         self._held: list[Script | tuple[SourceMap, str]] = []
 
     def parsed(self, params: dict[str, Any]) -> Script:
-        """Take in a script that V8 has read."""
+        """Add a script that V8 has parsed."""
         url = str(params.get("url") or "")
         script = Script(
             str(params["scriptId"]),
@@ -84,7 +86,7 @@ class Scripts:
         )
         self._by_id[script.id] = script
         if not url:
-            # Every evaluation is a script of its own, every pass of a condition too.
+            # Every evaluation is a script, every evaluation of a condition too.
             self._nameless.append(script.id)
             if len(self._nameless) > _NAMELESS:
                 self._by_id.pop(self._nameless.popleft(), None)
@@ -100,12 +102,12 @@ class Scripts:
         return [each for each in self._by_id.values() if each.path == path]
 
     async def mapped_from(self, path: str) -> list[Script]:
-        """Return the loaded scripts that were made from the source *path*."""
-        wanted_library = is_library(path)
+        """Return the loaded scripts that were generated from the source *path*."""
+        in_library = is_library(path)
         made = [
             each
             for each in self._by_id.values()
-            if each.map_url and (wanted_library or not each.library)
+            if each.map_url and (in_library or not each.library)
         ]
         await self.read_maps(made)
         return [
@@ -115,7 +117,7 @@ class Scripts:
         ]
 
     async def read_maps(self, scripts: Iterable[Script | None]) -> None:
-        """Read the source maps of scripts before somebody asks for them, off the event loop."""
+        """Read the source maps of scripts in advance, off the event loop."""
         for script in scripts:
             if script is not None and script.map_url and not script._map_read:
                 args = (script.map_url, script.path, self._root)
@@ -131,7 +133,7 @@ class Scripts:
         return script._map
 
     async def has_on_line(self, word: str, location: Mapping[str, Any]) -> bool:
-        """Whether the line of a location, as V8 has it, contains a word."""
+        """Return whether the line of a V8 location contains a word."""
         script = self.get(str(location["scriptId"]))
         if script is None:
             return False
@@ -141,37 +143,37 @@ class Scripts:
 
     async def text_of(self, script: Script) -> str:
         if script._text is None:
-            answer = await self._ask("Debugger.getScriptSource", scriptId=script.id)
+            answer = await self._request("Debugger.getScriptSource", scriptId=script.id)
             script._text = str(answer.get("scriptSource") or "")
         return script._text
 
-    def spot(self, location: dict[str, Any]) -> Spot:
-        """Return where a place of V8's is for the user."""
+    def position(self, location: dict[str, Any]) -> SourcePosition:
+        """Return the source position of a V8 location."""
         line, column = int(location["lineNumber"]), int(location.get("columnNumber") or 0)
         script = self._by_id.get(str(location["scriptId"]))
         if script is None:
-            return Spot(None, line + 1, column + 1)
+            return SourcePosition(None, line + 1, column + 1)
         found = self.map_of(script)
         origin = found.origin(line, column) if found is not None else None
         if origin is not None:
-            return Spot(origin.path, origin.line + 1, origin.column + 1, mapped=True)
-        return Spot(script.path, line + 1, column + 1)
+            return SourcePosition(origin.path, origin.line + 1, origin.column + 1, mapped=True)
+        return SourcePosition(script.path, line + 1, column + 1)
 
-    # --- sources that no file has
+    # --- sources without a file
 
-    def reference(self, script: Script, spot: Spot) -> int:
-        """Return the number under which `held` has a text; 0 for what is in a file."""
-        wanted: Script | tuple[SourceMap, str] = script
-        if spot.path is not None and os.path.exists(spot.path):
+    def reference(self, script: Script, position: SourcePosition) -> int:
+        """Return the reference under which `held` has a text; 0 for what is in a file."""
+        requested: Script | tuple[SourceMap, str] = script
+        if position.path is not None and os.path.exists(position.path):
             return 0
-        if spot.mapped and spot.path is not None:
+        if position.mapped and position.path is not None:
             found = self.map_of(script)
-            if found is None or spot.path not in found.contents:
+            if found is None or position.path not in found.contents:
                 return 0
-            wanted = (found, spot.path)
-        if wanted not in self._held:
-            self._held.append(wanted)
-        return self._held.index(wanted) + 1
+            requested = (found, position.path)
+        if requested not in self._held:
+            self._held.append(requested)
+        return self._held.index(requested) + 1
 
     async def held(self, reference: int) -> str | None:
         if not 0 < reference <= len(self._held):
@@ -192,25 +194,25 @@ def is_library(path: str | None) -> bool:
 
 
 def path_of(url: str) -> str | None:
-    """Return the file of a script; None for the runtime's own, and for what was evaluated."""
+    """Return the file of a script; None for the runtime's scripts and for evaluated code."""
     if url.startswith("file:"):
         return unquote(urlsplit(url).path)
-    # Tools that run code in a context of their own give it a path instead of a URL.
+    # Tools that run code in their own context give it a path instead of a URL.
     return url.partition("?")[0] if url.startswith("/") else None
 
 
 def pattern_of(path: str) -> str:
-    """Return a regular expression for the URLs that a file may be loaded under."""
-    # The runtime leaves these as they are, as browsers do.
+    """Return a regular expression for the URLs under which a file may be loaded."""
+    # The runtime leaves these characters unescaped, as browsers do.
     encoded = quote(path, safe="/!$&'()*+,;=:@~-._|^[]{}")
-    spellings = {re.escape(encoded), re.escape(quote(path)), re.escape(path)}
-    # V8 takes the regular expressions of its own language.
-    names = "|".join(each.replace("/", r"\/") for each in sorted(spellings))
+    encodings = {re.escape(encoded), re.escape(quote(path)), re.escape(path)}
+    # V8 takes JavaScript's regular expressions.
+    names = "|".join(each.replace("/", r"\/") for each in sorted(encodings))
     return rf"^(?:file:\/\/)?(?:{names})(?:[?#].*)?$"
 
 
 def offset_of(text: str, line: int, column: int) -> int:
-    """Return where a line and column (from 0) lie in a text, as V8 counts lines."""
+    """Return the offset of a line and column (from 0), with V8's line ends."""
     starts = line_starts(text)
     return starts[line] + column if line < len(starts) else len(text)
 
@@ -218,7 +220,7 @@ def offset_of(text: str, line: int, column: int) -> int:
 def return_before(text: str, end: int) -> int | None:
     """Return where a `return` begins that ends at the brace at *end*: `return r}`.
 
-    None where the function just ends there, or where that cannot be told.
+    None where the function just ends there, or where that is unclear.
     """
     if text[end : end + 1] != "}":
         return None
@@ -236,18 +238,16 @@ def return_before(text: str, end: int) -> int | None:
     return None
 
 
-def returning(text: str, wanted: tuple[int, int], exact: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the wanted place where V8 stops at the end of the `return` that stands there."""
+def returning(
+    text: str, requested: tuple[int, int], exact: tuple[int, int]
+) -> tuple[int, int] | None:
+    """Return the requested position if V8 stops at the end of the `return` that is there."""
     end = offset_of(text, *exact)
     start = return_before(text, end)
-    return wanted if start is not None and start <= offset_of(text, *wanted) < end else None
+    return requested if start is not None and start <= offset_of(text, *requested) < end else None
 
 
-def line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer(r"\r\n|[\n\r\u2028\u2029]", text))]
-
-
-def place_of(text: str, offset: int) -> tuple[int, int]:
+def position_of(text: str, offset: int) -> tuple[int, int]:
     """Return the line and column (from 0) of an offset."""
     head = text[:offset]
     starts = line_starts(head)

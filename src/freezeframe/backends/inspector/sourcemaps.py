@@ -1,4 +1,4 @@
-"""Source maps: where a place of generated code comes from, and where a source line went.
+"""Source maps: from a generated position to its source, and from a source line to generated code.
 
 Version 3, plain and indexed. Lines and columns are counted from 0 here, as in the maps.
 """
@@ -25,25 +25,25 @@ _DIGITS = {
     )
 }
 _COMMENT = re.compile(r"^[ \t]*(?://|/\*)[#@][ \t]*sourceMappingURL=([^\s'\"*]+)", re.MULTILINE)
-#: one step of generated code: column, source, line, column there
+#: one segment of generated code: column, source, line and column there
 _Segment = tuple[int, int, int, int]
 
 
-#: the format's numbers have 32 bits
-_MOST_BITS = 30
-#: characters of mappings; those of a large bundle have some millions
-_MOST_MAPPINGS = 24 << 20
-#: sections within sections, which the format has none of
-_MOST_DEPTH = 3
+#: numbers in the format have 32 bits
+_MAX_BITS = 30
+#: size limit of mappings, in characters; those of a large bundle have some millions
+_MAX_MAPPINGS = 24 << 20
+#: nesting limit of sections; the format does not allow nested ones
+_MAX_DEPTH = 3
 
 
 class BadMap(ValueError):
-    """It is no source map."""
+    """The data is not a source map."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A place in a source."""
+    """A position in a source."""
 
     path: str
     line: int
@@ -51,19 +51,20 @@ class Origin:
 
 
 class SourceMap:
-    """One map, read as a whole when it is made: one that cannot be read is none from the start."""
+    """One map, parsed as a whole when it is created, so that a bad one is rejected at once."""
 
     def __init__(self, data: dict[str, Any], directory: str, root: str | None = None) -> None:
-        """*directory* is the map's own, which its sources are named from; *root* the project's.
+        """*directory* is the map's own, to which its sources are relative; *root* is the project's.
 
-        Raises BadMap; other errors (TypeError, AttributeError…) where it is not even like a map.
+        Raises BadMap; other errors (TypeError, AttributeError…) where it is not even similar to a
+        map.
         """
         if data.get("version") != 3:
             raise BadMap(f"its version is {data.get('version')!r}, not 3")
         self._parts = list(_parts(data))
         #: the paths of its sources
         self.sources: list[str] = []
-        #: the texts of its sources, where the map holds them
+        #: the texts of its sources, where the map contains them
         self.contents: dict[str, str] = {}
         self._offsets: list[int] = []
         for _, _, part in self._parts:
@@ -75,16 +76,16 @@ class SourceMap:
                 if index < len(texts) and isinstance(texts[index], str):
                     self.contents[path] = texts[index]
         self.real_sources = [_real(path) for path in self.sources]
-        #: by generated place: what the source calls what stands there
+        #: by generated position: the source's name of the identifier there
         self.names: dict[tuple[int, int], str] = {}
         self._lines = self._read_lines()
         self._named = sorted(self.names)
         self._by_source: dict[int, dict[int, tuple[int, int]]] | None = None
 
-    # --- questions
+    # --- lookup
 
     def origin(self, line: int, column: int) -> Origin | None:
-        """Return where a generated place comes from; None for code that no source has."""
+        """Return the source position of a generated one; None for code without a source."""
         segments = self._lines.get(line)
         if not segments:
             return None
@@ -94,10 +95,18 @@ class SourceMap:
             return None
         return Origin(self.sources[segment[1]], segment[2], segment[3])
 
-    def generated(self, source: str, line: int) -> tuple[int, int, int] | None:
-        """Return where a source line begins in generated code, and which line that is.
+    def first(self) -> tuple[int, int] | None:
+        """Return the first generated position that has a source."""
+        for line in sorted(self._lines):
+            for column, source, *_ in self._lines[line]:
+                if source >= 0:
+                    return line, column
+        return None
 
-        The first line from there on that has code; None where none is left.
+    def generated(self, source: str, line: int) -> tuple[int, int, int] | None:
+        """Return the generated position of a source line, and the line it is for.
+
+        That is the first line from there on with code; None if there is none.
         """
         best: tuple[int, int, int] | None = None
         for index, name in enumerate(self.sources):
@@ -114,21 +123,21 @@ class SourceMap:
     def names_between(
         self, start: tuple[int, int], end: tuple[int, int], most: int
     ) -> list[tuple[tuple[int, int], str]]:
-        """Return the named places of a stretch of generated code, at most that many."""
+        """Return the named positions in a range of generated code, at most *most*."""
         first = bisect.bisect_left(self._named, start)
         last = min(bisect.bisect_left(self._named, end), first + most)
-        return [(place, self.names[place]) for place in self._named[first:last]]
+        return [(position, self.names[position]) for position in self._named[first:last]]
 
     def begins(self, line: int, column: int) -> bool:
-        """Return whether something generated begins at exactly that place."""
+        """Return whether a segment begins at exactly that generated position."""
         return any(each[0] == column for each in self._lines.get(line, ()))
 
     def comes_from(self, source: str, line: int, column: int) -> bool:
-        """Return whether something generated comes from exactly that place."""
-        places = ((each[1], each[2:]) for row in self._lines.values() for each in row)
+        """Return whether a segment has exactly that source position."""
+        positions = ((each[1], each[2:]) for row in self._lines.values() for each in row)
         return any(
-            place == (line, column) and index >= 0 and self.sources[index] == source
-            for index, place in places
+            position == (line, column) and index >= 0 and self.sources[index] == source
+            for index, position in positions
         )
 
     # --- reading
@@ -143,7 +152,7 @@ class SourceMap:
                 shift = column if number == 0 else 0
                 found = [
                     (each[0] + shift, each[1] + offset, each[2], each[3])
-                    # What names no source of the map is code that no source has.
+                    # A segment whose source is not in the map is code without a source.
                     if 0 <= each[1] < end - offset and each[2] >= 0 and each[3] >= 0
                     else (each[0] + shift, -1, 0, 0)
                     for each in segments
@@ -159,7 +168,7 @@ class SourceMap:
         return lines
 
     def _of_source(self, index: int) -> dict[int, tuple[int, int]]:
-        """Return for each line of a source the first generated place."""
+        """Return the first generated position of each line of a source."""
         if self._by_source is None:
             found: dict[int, dict[int, tuple[int, int]]] = {}
             for generated, segments in sorted(self._lines.items()):
@@ -171,8 +180,8 @@ class SourceMap:
 
 
 def _parts(data: dict[str, Any], depth: int = 0) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield each plain map with the generated place where it begins. Raises BadMap."""
-    if depth > _MOST_DEPTH:
+    """Yield each plain map with the generated position where it begins. Raises BadMap."""
+    if depth > _MAX_DEPTH:
         raise BadMap("its sections have sections of their own, too deep")
     sections = data.get("sections")
     if sections is None:
@@ -187,8 +196,9 @@ def _parts(data: dict[str, Any], depth: int = 0) -> Iterator[tuple[int, int, dic
 
 
 def _decode(mappings: str, named: dict[tuple[int, int], int]) -> Iterator[list[_Segment]]:
-    """Yield the segments of each generated line; put into *named* who has a name. Raises BadMap."""
-    if len(mappings) > _MOST_MAPPINGS:
+    """Yield the segments of each generated line; add those with a name to *named*. Raises
+    BadMap."""
+    if len(mappings) > _MAX_MAPPINGS:
         raise BadMap(f"its mappings have {len(mappings)} characters")
     source = line = column = name = 0
     known: dict[str, list[int]] = {}
@@ -220,11 +230,11 @@ def _numbers(field: str) -> list[int]:
     for letter in field:
         digit = _DIGITS.get(letter)
         if digit is None:
-            raise BadMap(f"{letter!r} stands in its mappings")
+            raise BadMap(f"{letter!r} is not valid in its mappings")
         value |= (digit & 31) << shift
         if digit & 32:
             shift += 5
-            if shift > _MOST_BITS:
+            if shift > _MAX_BITS:
                 raise BadMap("a number in its mappings has more than 32 bits")
             continue
         found.append(-(value >> 1) if value & 1 else value >> 1)
@@ -232,19 +242,19 @@ def _numbers(field: str) -> list[int]:
     return found
 
 
-# --- finding it ---------------------------------------------------------------------------------
+# --- loading ------------------------------------------------------------------------------------
 
 
 def url_in(text: str) -> str:
-    """Return what the last comment of a script names as its map; empty when none does."""
+    """Return the map URL in the last comment of a script; empty if there is none."""
     found = _COMMENT.findall(text)
     return str(found[-1]) if found else ""
 
 
 def load(url: str, script: str | None, root: str | None = None) -> SourceMap | None:
-    """Return the map that a script names: within the URL, or in a file beside it.
+    """Return the map that a script names: in the URL itself, or in a file next to the script.
 
-    None when it is not there, not here, or no map: code is shown as it runs then.
+    None if it is missing, remote, or not a map: the running code is shown then.
     """
     try:
         if url.startswith("data:"):
@@ -288,12 +298,12 @@ def _local(url: str, directory: str | None) -> str | None:
 
 
 def _real(path: str) -> str:
-    """Return the path of a source without links."""
+    """Return the path of a source with links resolved."""
     return os.path.realpath(path) if path.startswith("/") else path
 
 
 def source_path(name: str, source_root: str, directory: str, root: str | None) -> str:
-    """Return the path of a source as a map names it. Raises BadMap."""
+    """Return the path of a source that a map names. Raises BadMap."""
     try:
         os.fsencode(name + source_root)
     except UnicodeEncodeError as error:
@@ -305,11 +315,11 @@ def source_path(name: str, source_root: str, directory: str, root: str | None) -
         return os.path.normpath(unquote(urlsplit(joined).path))
     bundled = re.match(r"(?:webpack|webpack-internal|rollup|vite|ng|turbopack):/*(.*)", joined)
     if bundled is not None:
-        # Bundlers name sources from the project: webpack://name/./src/app.ts.
+        # Bundlers name sources relative to the project: webpack://name/./src/app.ts.
         return _in_project(bundled[1].partition("?")[0], root or directory)
     if re.match(r"[a-zA-Z][\w+.-]+:", joined):
         return joined
-    # Some tools write percent signs for blanks, some do not.
+    # Some tools percent-encode blanks, some do not.
     path = os.path.normpath(os.path.join(directory, joined))
     decoded = unquote(path)
     return decoded if decoded != path and not os.path.exists(path) else path

@@ -1,63 +1,97 @@
-"""What everyone who speaks to LLDB knows, whichever way: what it is told first, its words read.
+"""What every way to talk to LLDB shares: setup commands, and parsers for LLDB's texts.
 
-formats_probe  runs inside LLDB: shows what it shows badly by itself
-rust_probe     likewise, behind the formatters of the Rust toolchain
-rust_trees_probe  likewise: entries of B-trees, trait objects as what they are
-threads_probe  likewise: ends steps that were interrupted, looks at an old stack anew
-passes_probe   likewise: a breakpoint on a line with several places stops once
-optimized      what `optimized_probe` tells of optimised code
+formatters_agent       runs inside LLDB: replaces formatters of LLDB that are wrong or crash
+rust_formatters_agent  likewise, for the formatters of the Rust toolchain
+rust_trees_agent       likewise: entries of B-trees, and trait objects by their dynamic type
+rust_pointers_agent    likewise: contents of boxes and shared slices
+expressions_agent      evaluates expressions of Rust, and of C++ that LLDB cannot
+thread_plans_agent     likewise: discards interrupted steps, refreshes stale stacks
+multi_location_agent   likewise: a breakpoint on a line stops once, where the line begins
+function_code_agent    likewise: functions for the rules of `machine_code`, uninitialised variables
+output_agent           likewise: line-buffered C standard output
+cxx_exceptions_agent   likewise: a C++ exception that is thrown or caught
+lock_owner_agent       likewise: the thread that holds a mutex
+returned_agent         likewise: a function's return value where a breakpoint hides it
+optimized              parses the answers of `optimized_agent` about optimised code
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from freezeframe.backends import native_tests
-from freezeframe.backends.backend import Core, RawValue, Target
-from freezeframe.backends.forks import Forks
+from freezeframe.backends import machine_code, native_tests
+from freezeframe.backends.backend import BreakpointRequest, Core, RawValue, Target
+from freezeframe.backends.fork_modes import ForkMode
 from freezeframe.backends.native import is_dependency, is_rust
 from freezeframe.backends.native import remark as native_remark
-from freezeframe.backends.transport.ask import kept_answer
+from freezeframe.backends.transport.version_query import kept_answer
+from freezeframe.errors import EvaluationFailed
 from freezeframe.model.stops import ExceptionFilter, Exit
 
 from . import optimized as optimized
 
-# --- what it is told first ----------------------------------------------------------------------
+# --- setup --------------------------------------------------------------------------------------
 
 _HERE = os.path.dirname(__file__)
-_PROBE = os.path.join(_HERE, "formats_probe.py")
-_RUST_PROBE = os.path.join(_HERE, "rust_probe.py")
-_RUST_TREES_PROBE = os.path.join(_HERE, "rust_trees_probe.py")
-_THREADS_PROBE = os.path.join(_HERE, "threads_probe.py")
-#: the commands that `threads_probe` adds
+_AGENT = os.path.join(_HERE, "formatters_agent.py")
+_RUST_AGENT = os.path.join(_HERE, "rust_formatters_agent.py")
+_RUST_TREES_AGENT = os.path.join(_HERE, "rust_trees_agent.py")
+_RUST_POINTERS_AGENT = os.path.join(_HERE, "rust_pointers_agent.py")
+_EXPRESSIONS_AGENT = os.path.join(_HERE, "expressions_agent.py")
+_THREADS_AGENT = os.path.join(_HERE, "thread_plans_agent.py")
+#: the commands that `thread_plans_agent` adds
 FORGET_STEPS = "freezeframe-forget-steps"
 FRESH_FRAMES = "freezeframe-fresh-frames"
-_OPTIMIZED_PROBE = os.path.join(_HERE, "optimized_probe.py")
-_PASSES_PROBE = os.path.join(_HERE, "passes_probe.py")
-#: Rust's own libraries, as its two ways of mangling spell them: not stepped into
+BREAKPOINTS_HERE = "freezeframe-breakpoints-here"
+_OPTIMIZED_AGENT = os.path.join(_HERE, "optimized_agent.py")
+_MULTI_LOCATION_AGENT = os.path.join(_HERE, "multi_location_agent.py")
+_FUNCTION_CODE_AGENT = os.path.join(_HERE, "function_code_agent.py")
+#: prints the names of a frame's variables that are not initialised yet
+UNSET = "freezeframe-unset"
+_OUTPUT_AGENT = os.path.join(_HERE, "output_agent.py")
+_RETURNED_AGENT = os.path.join(_HERE, "returned_agent.py")
+_LOCK_OWNER_AGENT = os.path.join(_HERE, "lock_owner_agent.py")
+_CXX_EXCEPTIONS_AGENT = os.path.join(_HERE, "cxx_exceptions_agent.py")
+#: takes `throw` or `catch` and the arguments of the runtime's function, prints the exception
+THROWN = "freezeframe-thrown"
+#: takes the id of a thread that waits for a mutex, prints that of the thread that holds it
+LOCK_OWNER = "freezeframe-lock-owner"
+#: the commands that `returned_agent` adds: before a step out, and after it
+EXPECT_RETURNED, RETURNED = "freezeframe-expect-returned", "freezeframe-returned"
+#: before the launch: makes the output of a C program appear at its stops, although it is piped
+OUTPUT_BY_LINE = "freezeframe-output-by-line"
+#: Rust's libraries, as its two mangling schemes name them: not stepped into
 _RUST_LIBRARIES = r"^(<|_\$LT\$|_?&|\[)*(std|core|alloc|hashbrown|gimli|miniz_oxide)(::|\.\.)"
 
 
-#: LLDB holds one process: the other one runs on without a debugger
-FORKS = (Forks.PARENT, Forks.CHILD)
+#: LLDB debugs one process: the other one runs on without a debugger
+FORKS = (ForkMode.PARENT, ForkMode.CHILD)
 
 
 def first_commands(target: Target) -> list[str]:
-    """Return the commands that make LLDB show what it can."""
+    """Return the commands that configure LLDB for a target."""
     commands = [
         "settings set target.inline-breakpoint-strategy always",
         "settings set target.process.stop-on-exec false",
-        f'command script import "{_PROBE}"',
-        f'command script import "{_THREADS_PROBE}"',
-        f'command script import "{_PASSES_PROBE}"',
-        f'command script import "{_OPTIMIZED_PROBE}"',
+        f'command script import "{_AGENT}"',
+        f'command script import "{_THREADS_AGENT}"',
+        *(f'command script import "{agent}"' for agent in machine_code.AGENTS),
+        f'command script import "{_OPTIMIZED_AGENT}"',
+        f'command script import "{_FUNCTION_CODE_AGENT}"',
+        f'command script import "{_MULTI_LOCATION_AGENT}"',
+        f'command script import "{_OUTPUT_AGENT}"',
+        f'command script import "{_RETURNED_AGENT}"',
+        f'command script import "{_LOCK_OWNER_AGENT}"',
+        f'command script import "{_CXX_EXCEPTIONS_AGENT}"',
+        f'command script import "{_EXPRESSIONS_AGENT}"',
     ]
-    if not isinstance(target, Core) and target.forks is Forks.CHILD:
+    if not isinstance(target, Core) and target.forks is ForkMode.CHILD:
         commands.append("settings set target.process.follow-fork-mode child")
     program = target.program
     if program is not None and is_rust(program):
@@ -66,14 +100,14 @@ def first_commands(target: Target) -> list[str]:
 
 
 def remark(program: str) -> str | None:
-    """Say what LLDB cannot be trusted with: what has no debug information, what gcc optimised."""
+    """Warn about what LLDB shows wrongly: missing debug information, code optimised by gcc."""
     if (missing := native_remark(program)) is not None or not os.path.isfile(program):
         return missing
     return optimized.remark(program)
 
 
 def surroundings(env: Mapping[str, str], path: str) -> dict[str, str]:
-    """Return the environment that an LLDB at *path* itself runs in.
+    """Return the environment for an LLDB at *path* itself.
 
     Its Python takes the first `python3` on PATH for itself: in an active virtual environment of the
     same version it misses what it needs (LLDB 14: `six`).
@@ -86,20 +120,42 @@ def surroundings(env: Mapping[str, str], path: str) -> dict[str, str]:
     return {**kept, "PATH": os.pathsep.join([*own, rest])}
 
 
-#: SIGINT is LLDB's own way to interrupt; to a program it means what it means elsewhere.
+#: SIGINT is LLDB's own interrupt; the program must receive its own SIGINT all the same
 SIGNALS = (
     "process handle SIGINT --pass true --stop true --notify true",
-    # Go's runtime moves its own threads with it, all the time; otherwise it does nothing.
+    # Go's runtime preempts its threads with it all the time; otherwise it has no effect.
     "process handle SIGURG --pass true --stop false --notify false",
 )
 
 
-def once_a_pass(target: Target, numbers: Collection[int]) -> str | None:
-    """Return what makes breakpoints on lines with several places stop once, by `passes_probe`.
+def once_a_pass(
+    requests: Mapping[int, Sequence[BreakpointRequest]],
+    prune: bool,
+    hooked: Collection[int] = (),
+) -> str | None:
+    """Return the command that makes breakpoints on lines stop once, where the line begins, by
+    `multi_location_agent`.
 
-    A negative number: only locations are left out, its callback is another's.
+    The callbacks of the breakpoints in *hooked* are already in use. With *prune*, breakpoints that
+    replace a removed one are removed, also where there are no requests.
     """
-    return f"freezeframe-once-a-pass {' '.join(map(str, numbers))}" if numbers else None
+    arguments = []
+    for number, all in requests.items():
+        on_line = any(each.location.line is not None for each in all)
+        conditions = {each.condition for each in all}
+        condition = conditions.pop() if len(conditions) == 1 else None
+        packed = f":if={condition.encode().hex()}" if condition is not None else ""
+        hook = ":hooked" if number in hooked else ""
+        arguments.append(f"{number}{':line' if on_line else ''}{hook}{packed}")
+    return " ".join(("freezeframe-once-a-pass", *arguments)) if arguments or prune else None
+
+
+def read_replaced(answer: str) -> dict[int, tuple[int, ...]]:
+    """Return the numbers of the breakpoints that replace others, by the numbers of those."""
+    try:
+        return {int(number): tuple(others) for number, others in json.loads(answer).items()}
+    except ValueError:
+        return {}
 
 
 def _rust_commands(path: str) -> list[str]:
@@ -114,8 +170,9 @@ def _rust_commands(path: str) -> list[str]:
         commands += [
             f'command script import "{library}/etc/lldb_lookup.py"',
             f'command source -s 1 "{library}/etc/lldb_commands"',
-            f'command script import "{_RUST_PROBE}"',
-            f'command script import "{_RUST_TREES_PROBE}"',
+            f'command script import "{_RUST_AGENT}"',
+            f'command script import "{_RUST_TREES_AGENT}"',
+            f'command script import "{_RUST_POINTERS_AGENT}"',
         ]
     return commands
 
@@ -132,15 +189,15 @@ def sysroot(path: str) -> str | None:
 _SIGNAL = re.compile(r"(?:signal )?(SIG\w+)(?:: (.*))?")
 
 
-def read_signal(words: str) -> tuple[str, str] | None:
-    """Return a signal's name, and it with what LLDB says about it; None where there is none."""
-    match = _SIGNAL.match(words)
+def read_signal(description: str) -> tuple[str, str] | None:
+    """Return a signal's name, and the name with LLDB's description; None for no signal."""
+    match = _SIGNAL.match(description)
     if match is None:
         return None
     return match[1], f"{match[1]}: {_fault(match[2])}" if match[2] else match[1]
 
 
-#: LLDB's words for what a fault's code means → ours
+#: LLDB's descriptions of fault codes → ours
 _FAULTS = {
     "address not mapped to object": "no memory",
     "invalid permissions for mapped object": "no permission",
@@ -151,8 +208,8 @@ _FAULTS = {
 }
 
 
-def _fault(words: str) -> str:
-    what, _, address = words.partition(" (fault address=")
+def _fault(text: str) -> str:
+    what, _, address = text.partition(" (fault address=")
     plain = _FAULTS.get(what, what)
     return f"{plain} at address {address.rstrip(')')}" if address else plain
 
@@ -160,14 +217,16 @@ def _fault(words: str) -> str:
 _ADDRESS_OF_FAULT = re.compile(r"\bsi_addr = 0x0*([0-9a-f]+)")
 
 
-def ask_signal(words: str) -> str | None:
-    """Return the command that tells the address of a fault which LLDB tells without it."""
-    return "thread siginfo" if words.startswith("SIGBUS: ") and "0x" not in words else None
+def siginfo_command(description: str) -> str | None:
+    """Return the command that prints the address of a fault if LLDB omits it."""
+    return (
+        "thread siginfo" if description.startswith("SIGBUS: ") and "0x" not in description else None
+    )
 
 
-def with_address(words: str, siginfo: str) -> str:
+def with_address(description: str, siginfo: str) -> str:
     found = _ADDRESS_OF_FAULT.search(siginfo)
-    return f"{words} at address 0x{found[1]}" if found is not None else words
+    return f"{description} at address 0x{found[1]}" if found is not None else description
 
 
 _LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]+)")
@@ -187,18 +246,18 @@ def read_exit(text: str) -> Exit | None:
 
 
 def is_library(path: str) -> bool:
-    """Whether a file, or a module, is not the user's own."""
+    """Whether a file or a module is not the user's."""
     if not os.path.isabs(path) or path.startswith(("/usr/", "/build/", "/rustc/", "/lib")):
         return True
     return is_dependency(path)
 
 
-#: signals that end a program by themselves, and mean that it is broken
+#: signals that terminate a program and mean that it is broken
 _FATAL = "SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGSYS"
 
 
 def own_filters(target: Target) -> tuple[ExceptionFilter, ...]:
-    """Return what LLDB can be made to stop for besides C++'s exceptions."""
+    """Return the filters that LLDB supports besides C++ exceptions."""
     rust = target.program is not None and is_rust(target.program)
     return (
         ExceptionFilter("panic", "Rust panics", default=rust),
@@ -208,17 +267,17 @@ def own_filters(target: Target) -> tuple[ExceptionFilter, ...]:
 
 
 def handle_fatal(names: Collection[str]) -> str:
-    """Return the command after which fatal signals stop a program, with that filter or not."""
+    """Return the command that makes fatal signals stop the program, or not."""
     stop = "true" if "signal" in names else "false"
     return f"process handle --stop {stop} --notify {stop} --pass true {_FATAL}"
 
 
-#: fields of tuples, which Rust numbers: LLDB takes `.1` for a fraction
+#: numbered fields of Rust's tuples: LLDB parses `.1` as a fraction
 _NUMBERED = re.compile(r"(?<![\w.])((?:[A-Za-z_]\w*|\.|::|->|\[\w*\])+?)((?:\.\d+)+)(?![\w])")
 
 
 def written(target: Target, expression: str) -> str:
-    """Return an expression with the fields of Rust's tuples under the names that LLDB has."""
+    """Return an expression with fields of Rust's tuples under LLDB's names for them."""
     if target.program is None or '"' in expression or not is_rust(target.program):
         return expression
     before = None
@@ -228,13 +287,32 @@ def written(target: Target, expression: str) -> str:
     return expression
 
 
+def resolve_command(expression: str) -> str:
+    """Return the command that reads an expression that LLDB cannot, by `expressions_agent`."""
+    return f"freezeframe-expression {expression.encode().hex()}"
+
+
+def read_resolved(answer: str) -> str | None:
+    """Return an expression of LLDB with the same value; None if there is none.
+
+    Raises EvaluationFailed if the expression has no value.
+    """
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        return None
+    if "error" in found:
+        raise EvaluationFailed(str(found["error"]))
+    return str(found["expression"]) if "expression" in found else None
+
+
 def generic_function(name: str) -> str:
-    """Return a pattern for a generic function: its name goes on behind the one users know."""
+    """Return a pattern for a generic function, whose full name is longer than the user's."""
     plain = rf"(^|::){re.escape(name)}(<.*>)?(::h[0-9a-f]+)?$"
     owner, joint, method = name.rpartition("::")
     if not joint:
         return plain
-    # Of a trait each implementation is meant: `<shop::Square as shop::Shape>::area`.
+    # A trait's name matches each implementation: `<shop::Square as shop::Shape>::area`.
     trait = re.escape(owner.rpartition("::")[2])
     blank, end = r"( |\$u20\$)", r"(>|\$GT\$)"
     of_trait = (
@@ -246,30 +324,30 @@ def generic_function(name: str) -> str:
 # --- values -------------------------------------------------------------------------------------
 
 ADDRESS = re.compile(r"\b0x0+([0-9a-f]+)\b")
-#: what a container says of itself, and a reference to one
+#: the summary of a container, and of a reference to one
 _COUNT = re.compile(r"(?:(0x[0-9a-f]+) )?size=(\d+)")
-#: `Cart *const`: a pointer all the same
+#: `Cart *const` is a pointer too
 _FIXED = re.compile(r"( ?\b(const|volatile|restrict|__restrict))+$")
 _ARRAY = re.compile(r"[^\[(]+\[(\d+)\]")
 #: a pointer or a reference to an array: `int (&)[4]`
 _TO_ARRAY = re.compile(r"\([*&]+\)\[")
-#: of Rust's Rc, Arc and RefCell: who holds it, not what is in it
+#: summaries of Rust's Rc, Arc and RefCell: reference counts instead of contents
 _HELD = re.compile(r"strong=\d+, weak=\d+|borrow(_mut)?=\d+")
 _RUST_CHAR = re.compile(r"(?:U\+0x[0-9a-f]+ )+U('(?:\\.|.)[^']*')", re.DOTALL)
-#: of C++'s shared pointers where they point to, of its variants nothing: what is inside says it
+#: summaries of C++'s shared pointers (keep the address) and variants (keep nothing)
 _SHARED = re.compile(r".* @ (0x[0-9a-f]+)(?: (?:strong|weak)=\d+)*|\s*Active Type = .*", re.DOTALL)
 _MEMBERS = re.compile(r"(?:(0x[0-9a-f]+) )?\{.*\}", re.DOTALL)
 _UNREADABLE = re.compile(r"read memory from (0x[0-9a-f]+) failed")
-#: pointers whose target says less than their own text
+#: pointers whose target says less than the pointer's own text
 _PLAIN_POINTER = re.compile(r"(char|void|uchar|signed char|unsigned char|wchar_t|\(.*)\W*\*")
 OPTIMIZED_OUT = re.compile(r"not available|DW_OP|no location|optimized out")
 
 
 def enriched(value: RawValue) -> RawValue:
-    """Shorten addresses; open what shows only its type, its size or the address of a struct."""
+    """Shorten addresses; mark values as expandable that show only a type, a size or an address."""
     text = value.text
     if value.name == "<error>":
-        # In place of all variables, where the compiler wrote only lines (-g1).
+        # LLDB's placeholder for all variables, if the compiler wrote only line tables (-g1).
         return _failed(replace(value, name="variables"), text)
     if text.startswith(("<error:", "error:")) or text == "Summary Unavailable":
         return _failed(value, text)
@@ -284,11 +362,11 @@ def enriched(value: RawValue) -> RawValue:
         text = shared[1] or ""
     kind = _FIXED.sub("", value.type or "")
     if value.ref and (members := _MEMBERS.fullmatch(text)) is not None:
-        # A few of its members, made for logpoints: what is opened shows them all.
+        # A few of its members, made for logpoints: expanding the value shows all of them.
         text = members[1] or kind
     bare = re.sub(r"^(const |volatile |struct |class |union |enum )+", "", kind)
     count = _COUNT.fullmatch(text)
-    # How many elements an array has, its adapters tell of variables only, not of expressions.
+    # LLDB's adapters give the length of an array for variables only, not for expressions.
     length = _ARRAY.match(kind) if value.ref and not text.startswith('"') else None
     if count is not None and count[1] and count[2] != "0":
         text = count[1]
@@ -300,7 +378,7 @@ def enriched(value: RawValue) -> RawValue:
     else:
         opaque = text in ("", kind, bare, "{...}") or count is not None
         opaque = opaque or _HELD.fullmatch(text) is not None
-    # A pointer to nothing has children all the same, each of them an error.
+    # A null pointer has children too, each of them an error.
     ref = 0 if text in ("0x0", "nullopt") else value.ref
     return replace(
         value,
@@ -313,34 +391,38 @@ def enriched(value: RawValue) -> RawValue:
 
 
 def _failed(value: RawValue, text: str) -> RawValue:
-    words = re.sub(r"^<?error: |>$", "", text).strip()
-    if OPTIMIZED_OUT.search(words):
+    message = re.sub(r"^<?error: |>$", "", text).strip()
+    if message == "could not get size of type void":
+        return replace(value, text="()", type="()", ref=0)  # Rust's unit type
+    if OPTIMIZED_OUT.search(message):
         return replace(value, text="<optimized out>", ref=0)
-    if (unreadable := _UNREADABLE.search(words)) is not None:
-        words = f"no memory at {ADDRESS.sub(lambda m: f'0x{m[1]}', unreadable[1])}"
-    return replace(value, text=words, failed=True, ref=0)
+    if (unreadable := _UNREADABLE.search(message)) is not None:
+        message = f"no memory at {ADDRESS.sub(lambda m: f'0x{m[1]}', unreadable[1])}"
+    return replace(value, text=message, failed=True, ref=0)
 
 
-#: LLDB's words for an expression that reads through a bad pointer
+#: LLDB's message for an expression that reads through a bad pointer
 _LEADS_NOWHERE = re.compile(r"couldn't read (its|from) memory")
 
 
-#: of an expression with several: the first may follow from another
+#: maximum messages of one expression: the first may follow from another
 _MOST_ERRORS = 3
-_IN_RUST = re.compile(r"'(?:\w+ )?&?(?:alloc|core|std|hashbrown)::(?:\w+::)*(?P<type>\w+)<")
-#: types of Rust's library whose contents are a member to LLDB, and its name
+_IN_RUST = re.compile(
+    r"'(?:\w+ )?&?(?:(?:alloc|core|hashbrown)::|std::(?:\w+::)+)(?:\w+::)*(?P<type>[A-Z]\w*)<"
+)
+#: types of Rust's library whose contents LLDB shows as a member, and its name
 _HOLDS = {"Rc": "value", "RefCell": "value", "Mutex": "value"}
 _CALLED = re.compile(r"called object type '([\w ]+)' is not a function")
 _REFUSED = ("no member named", "indirection requires", "no viable overloaded operator[]")
 
 
-def _of_rust(words: str) -> str:
-    """Return why Rust's own way to write something does not work, and what does."""
-    if (called := _CALLED.match(words)) is not None:
+def _of_rust(message: str) -> str:
+    """Return why an expression in Rust syntax fails, and what to write instead."""
+    if (called := _CALLED.match(message)) is not None:
         return f"{called[1]} cannot be called: write it without the parentheses"
-    match = _IN_RUST.search(words)
-    if match is None or not words.startswith(_REFUSED):
-        return words
+    match = _IN_RUST.search(message)
+    if match is None or not message.startswith(_REFUSED):
+        return message
     kind = match["type"]
     if kind in _HOLDS:
         return f"LLDB does not look behind {kind} by itself: write .{_HOLDS[kind]} after its name"
@@ -348,7 +430,7 @@ def _of_rust(words: str) -> str:
 
 
 def brief_error(text: str) -> str:
-    """Return what is wrong without LLDB's preamble and the drawing of the expression."""
+    """Return LLDB's error without its preamble and the drawing of the expression."""
     if _LEADS_NOWHERE.search(text):
         return "its memory cannot be read: a pointer in it leads nowhere"
     found = [
@@ -356,7 +438,7 @@ def brief_error(text: str) -> str:
         for line in text.splitlines()
         if "error:" in line and "Ran expression as" not in line
     ]
-    told = list(dict.fromkeys(map(_of_rust, filter(None, found))))
-    if told:
-        return "; ".join(told[:_MOST_ERRORS])
+    messages = list(dict.fromkeys(map(_of_rust, filter(None, found))))
+    if messages:
+        return "; ".join(messages[:_MOST_ERRORS])
     return text.strip().splitlines()[0] if text.strip() else "no reason was given"

@@ -1,4 +1,4 @@
-"""What `optimized_probe` tells of frames: whether their code is optimised, and what is gone."""
+"""Parse `optimized_agent`'s answers: which frames are optimised, and which members are lost."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from freezeframe.backends.optimization import FrameCode, optimized
 COMMAND = "freezeframe-optimized"
 
 
-def ask(target: Target, first: int, count: int, thread: int | None = None) -> str | None:
-    """Return the command that tells of frames of a thread (the selected one unless it is named).
+def command(target: Target, first: int, count: int, thread: int | None = None) -> str | None:
+    """Return the command that describes frames of a thread (default: the selected one).
 
     None for a program without optimised code.
     """
@@ -24,23 +24,23 @@ def ask(target: Target, first: int, count: int, thread: int | None = None) -> st
 
 
 def read(target: Target, text: str) -> list[FrameCode]:
-    """Return what is known of each frame; [] for an answer that is none."""
+    """Return the description of each frame; [] for an invalid answer."""
     try:
         return codes(target, json.loads(text[text.index("[") :]))
     except (ValueError, KeyError, TypeError):
         return []
 
 
-def codes(target: Target, told: Sequence[Mapping[str, Any]]) -> list[FrameCode]:
-    """Return how the code of each frame was made, from what the probe tells of it."""
+def codes(target: Target, reported: Sequence[Mapping[str, Any]]) -> list[FrameCode]:
+    """Return how the code of each frame was compiled, from the agent's answer."""
     units = set(optimized(target.program).units) if target.program is not None else set()
-    # A compiler that does not tell makes all of a unit in one way.
-    units.update(each["unit"] for each in told if each["lists"])
-    return [FrameCode(each["unit"] in units, frozenset(each["gone"])) for each in told]
+    # A compiler that does not record its options compiles all of a unit in one way.
+    units.update(each["unit"] for each in reported if each["lists"])
+    return [FrameCode(each["unit"] in units, frozenset(each["gone"])) for each in reported]
 
 
 def remark(program: str) -> str | None:
-    """Say what LLDB cannot be trusted with in a program that gcc optimised."""
+    """Warn about a program that gcc optimised."""
     option = optimized(program).option
     if option is None:
         return None

@@ -1,7 +1,7 @@
-"""What everyone who debugs PHP reads in its source: `try` blocks, namespaces and imports.
+"""What PHP debuggers need from the source: `try` blocks, namespaces and imports.
 
-A debugger that stops where an exception is thrown may not say whether anybody waits for it. The
-frames' files say: a line that lies in a `try` of its own function is caught by that one's types.
+A debugger that stops where an exception is thrown may not report whether it will be caught. The
+frames' source files tell: a line in a `try` block of its own function is caught by its types.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from freezeframe import files
 from freezeframe.backends.backend import RawFrame
 
-#: what a token begins with, outside of strings and comments
+#: a token, outside of strings and comments
 _TOKEN = re.compile(
     r"(?P<skip>\s+|//[^\n]*?(?=\?>|\n|\Z)|\#(?!\[)[^\n]*?(?=\?>|\n|\Z)|/\*.*?(?:\*/|\Z))"
     r"|(?P<html>\?>.*?(?:<\?php\b|<\?=|\Z))"
@@ -32,12 +33,12 @@ _LARGEST = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A `try`: the lines of its body, and the types that it catches, with their namespace."""
+    """A `try`: the lines of its body, and the types that it catches, fully qualified."""
 
     first: int
     last: int
     types: tuple[str, ...]
-    #: the line of the function that it is in
+    #: the first line of the function around it
     function: int
 
 
@@ -49,7 +50,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _Names:
-    """How names of classes are to be read."""
+    """How names of classes are resolved."""
 
     namespace: str = ""
     imports: dict[str, str] = field(default_factory=dict)
@@ -67,27 +68,29 @@ class _Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PhpSource:
     """The guards and functions of one file, by their lines."""
 
     guards: tuple[Guard, ...]
     functions: tuple[tuple[int, int], ...]
-    #: from which line on names are read how
+    #: name resolution, by the line from which it applies
     parts: tuple[tuple[int, _Names], ...] = ()
+    #: lines that closures begin on
+    closures: frozenset[int] = frozenset()
 
     def preamble(self, line: int) -> str:
-        """Return the statements after which names mean what they mean on a line."""
+        """Return the statements that give names the meaning they have on a line."""
         names = [each for first, each in self.parts if first <= line][-1:]
         if not names:
             return ""
-        said = f"namespace {names[0].namespace};" if names[0].namespace else ""
+        text = f"namespace {names[0].namespace};" if names[0].namespace else ""
         for alias, whole in names[0].imports.items():
-            if "\\" in whole or said:
-                said += f" use {whole} as {alias};"
-        return said
+            if "\\" in whole or text:
+                text += f" use {whole} as {alias};"
+        return text
 
     def around(self, line: int) -> Iterator[Guard]:
-        """Return the guards that a line lies in, those of an outer function left out."""
+        """Return the guards around a line, without those of an outer function."""
         inside = [first for first, last in self.functions if first <= line <= last]
         function = max(inside, default=0)
         for guard in self.guards:
@@ -96,7 +99,7 @@ class Source:
 
 
 def catchers(frames: Sequence[RawFrame]) -> list[str]:
-    """Return the types, each once, that somebody on the stack waits for."""
+    """Return the types, each once, that some frame of the stack catches."""
     types: dict[str, None] = {}
     for frame in frames:
         if frame.path is None or frame.line is None:
@@ -106,37 +109,54 @@ def catchers(frames: Sequence[RawFrame]) -> list[str]:
     return list(types)
 
 
+def is_library(path: str | None) -> bool:
+    """Whether a file is not the user's: of Composer, of PEAR, of the system, in an archive."""
+    if path is None:
+        return False
+    return "/vendor/" in path or path.startswith(("/usr/share/php/", "/usr/bin/", "phar://"))
+
+
 def preamble(path: str | None, line: int | None) -> str:
-    """Return what stands before an expression so that its names mean what they mean there."""
+    """Return the statements to prepend to an expression so that its names resolve as on a line."""
     return _source(path).preamble(line) if path is not None and line is not None else ""
 
 
-def _source(path: str) -> Source:
-    """Return what a file has; nothing where it cannot be read."""
+def has_closure(path: str | None, line: int | None) -> bool:
+    """Whether a closure begins on a line."""
+    return path is not None and line is not None and line in _source(path).closures
+
+
+def _source(path: str) -> PhpSource:
+    """Scan a file; the result is empty if the file cannot be read."""
     try:
         status = os.stat(path)
         if status.st_size > _LARGEST:
-            return Source((), ())
+            return PhpSource((), ())
         return _read(path, status.st_mtime_ns, status.st_size)
     except OSError:
-        return Source((), ())
+        return PhpSource((), ())
 
 
 @lru_cache(maxsize=256)
-def _read(path: str, stamp: int, size: int) -> Source:
+def _read(path: str, stamp: int, size: int) -> PhpSource:
     return scan(files.read_text(path, _LARGEST, errors="surrogateescape"))
 
 
-def scan(text: str) -> Source:
-    """Return what one file's text has. Never raises: what cannot be read has no guards."""
+def scan(text: str) -> PhpSource:
+    """Scan the text of a file. Never raises: text that cannot be parsed has no guards."""
     tokens = list(_tokens(text))
     names = _Names()
     parts: list[tuple[int, _Names]] = [(0, names)]
     blocks: list[_Block] = []
     functions: list[tuple[int, int]] = []
     guards: list[Guard] = []
-    coming: str = ""  # what the next brace opens
+    next_block: str = ""  # the block that the next brace opens
     depth = 0  # of parentheses
+    closures = {
+        line
+        for (word, line), (follows, _) in pairwise(tokens)
+        if word.lower() in ("fn", "function") and follows in ("(", "&")
+    }
     at = 0
     while at < len(tokens):
         word, line = tokens[at]
@@ -145,24 +165,24 @@ def scan(text: str) -> Source:
             follows = tokens[at + 1][0]
             names = _Names(follows if follows != "{" else "")
             parts.append((line, names))
-            coming = "namespace"
+            next_block = "namespace"
         elif lower == "use" and all(block.kind == "namespace" for block in blocks):
-            # Behind a closure's parameters it names variables.
+            # After a closure's parameters, `use` names variables.
             if at + 1 < len(tokens) and tokens[at + 1][0] != "(":
                 at = _imports(tokens, at + 1, names)
         elif lower == "try" and not _after_arrow(tokens, at):
-            coming = "try"
+            next_block = "try"
         elif lower == "function" and not _after_arrow(tokens, at):
-            coming = "function"
+            next_block = "function"
         elif word in "([":
             depth += 1
         elif word in ")]":
             depth -= 1
         elif word == ";" and not depth:
-            coming = ""
+            next_block = ""
         elif word == "{":
-            blocks.append(_Block(coming or "other", line))
-            coming = ""
+            blocks.append(_Block(next_block or "other", line))
+            next_block = ""
         elif word == "}" and blocks:
             block = blocks.pop()
             if block.kind == "function":
@@ -172,11 +192,11 @@ def scan(text: str) -> Source:
                 types = tuple(_types(tokens, at + 1, names))
                 guards.append(Guard(block.line, line, types, function))
         at += 1
-    return Source(tuple(guards), tuple(functions), tuple(parts))
+    return PhpSource(tuple(guards), tuple(functions), tuple(parts), frozenset(closures))
 
 
 def _after_arrow(tokens: list[tuple[str, int]], at: int) -> bool:
-    """A word behind `->`, `?->` or `::` is a member's name."""
+    """Whether a word follows `->`, `?->` or `::`, and so is the name of a member."""
     return at > 0 and tokens[at - 1][0] in (">", ":") and at > 1 and tokens[at - 2][0] in "-:"
 
 
@@ -217,7 +237,7 @@ def _imports(tokens: list[tuple[str, int]], at: int, names: _Names) -> int:
             at += 1
             alias = tokens[at][0]
         elif word.lower() in ("function", "const"):
-            # Functions and constants are not what can be caught; they keep their whole names.
+            # Functions and constants cannot be caught; skip their names.
             while at + 1 < len(tokens) and tokens[at + 1][0] not in (";", ",", "}"):
                 at += 1
         else:
@@ -228,7 +248,7 @@ def _imports(tokens: list[tuple[str, int]], at: int, names: _Names) -> int:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    """Return words and marks with their lines, without strings, comments and plain text."""
+    """Return tokens with their lines, without strings, comments and plain text."""
     opening = _OPENING.search(text)
     at = opening.end() if opening else len(text)
     line = text.count("\n", 0, at) + 1
@@ -257,7 +277,7 @@ def _heredoc_end(text: str, at: int, label: str) -> int:
 
 
 def _string_end(text: str, at: int, quote: str) -> int:
-    """Return where a string ends that may hold `{$name["key"]}`."""
+    """Return where a string ends that may contain `{$name["key"]}`."""
     while at < len(text):
         character = text[at]
         if character == "\\":

@@ -1,14 +1,20 @@
-"""What every debugger of Python programs needs: the interpreter to run, and how values read.
+"""What every debugger of Python programs needs: the interpreter to run, and agents.
 
-objects_probe  runs inside the program: classes, fields and elements, read without their code
-shapes_probe   runs inside the program: how values are put together from their parts
-text_probe     runs inside the program: texts of values, and what they hold
-assigning_probe  runs inside the program: which variables a statement assigns to
-names_probe    runs inside the program: which function a name means
-loaded_probe   runs inside the program: lines of the code that it has loaded from a file
-exceptions_probe  runs inside the program: exceptions as a traceback tells them
-stacks_probe   runs inside the program: stacks of threads that nothing has stopped
-tasks_probe    runs inside the program: tasks of asyncio, and what each awaits
+The agents run inside the program:
+
+object_fields_agent    classes, fields and elements, read without running their code
+native_agent           contents of values implemented in C: buffers, ctypes, tables
+value_structure_agent  how values are composed of their parts
+value_text_agent       texts of values, and their children
+assignments_agent      which variables a statement assigns to
+function_names_agent   which functions a name matches
+loaded_code_agent      lines of the code that the program has loaded from a file
+exceptions_agent       exceptions as a traceback shows them
+failures_agent         makes pytest and unittest report a failing test
+signals_agent          holds signal handlers back at a stop
+stacks_agent           stacks of running threads
+tasks_agent            tasks of asyncio, and what each awaits
+trace_sharing_agent    trace functions of the program beside the debugger's
 """
 
 from __future__ import annotations
@@ -21,30 +27,38 @@ from pathlib import Path
 from freezeframe.backends.backend import Attach, Launch
 from freezeframe.errors import DebuggerMissing
 
-#: the files of the modules that tell values inside a program, in the order they are loaded
-OBJECTS_PROBE = Path(__file__).with_name("objects_probe.py")
-SHAPES_PROBE = Path(__file__).with_name("shapes_probe.py")
-ASSIGNING_PROBE = Path(__file__).with_name("assigning_probe.py")
-TEXT_PROBE = Path(__file__).with_name("text_probe.py")
-#: the file of the module that finds functions by name
-NAMES_PROBE = Path(__file__).with_name("names_probe.py")
-#: the file of the module that tells lines of loaded code
-LOADED_PROBE = Path(__file__).with_name("loaded_probe.py")
-#: the file of the module that tells exceptions
-EXCEPTIONS_PROBE = Path(__file__).with_name("exceptions_probe.py")
-#: the file of the module that tells stacks of running threads
-STACKS_PROBE = Path(__file__).with_name("stacks_probe.py")
-#: the file of the module that tells tasks
-TASKS_PROBE = Path(__file__).with_name("tasks_probe.py")
+#: the modules that show values inside a program, in the order they are loaded
+OBJECTS_AGENT = Path(__file__).with_name("object_fields_agent.py")
+NATIVE_AGENT = Path(__file__).with_name("native_agent.py")
+SHAPES_AGENT = Path(__file__).with_name("value_structure_agent.py")
+ASSIGNING_AGENT = Path(__file__).with_name("assignments_agent.py")
+TEXT_AGENT = Path(__file__).with_name("value_text_agent.py")
+#: the module that finds functions by name
+NAMES_AGENT = Path(__file__).with_name("function_names_agent.py")
+#: the module that returns lines of loaded code
+LOADED_AGENT = Path(__file__).with_name("loaded_code_agent.py")
+#: the module that hooks test runners
+FAILURES_AGENT = Path(__file__).with_name("failures_agent.py")
+#: the module that describes exceptions
+EXCEPTIONS_AGENT = Path(__file__).with_name("exceptions_agent.py")
+#: the module that holds signal handlers back
+SIGNALS_AGENT = Path(__file__).with_name("signals_agent.py")
+#: the module that returns stacks of running threads
+STACKS_AGENT = Path(__file__).with_name("stacks_agent.py")
+#: the module that lists tasks
+TASKS_AGENT = Path(__file__).with_name("tasks_agent.py")
+#: the module that shares `sys.settrace` with the program
+TRACE_SHARING_AGENT = Path(__file__).with_name("trace_sharing_agent.py")
 
 
 def assignment(target: str, value: str) -> str:
-    """Return the statement of a plain assignment; `assigning_probe.py` knows it by its end."""
+    """Return a plain assignment as a statement; `assignments_agent.py` recognizes it by its end."""
     return f"{target} = {value}\n# set"
 
 
 def interpreter(target: Launch | Attach, configured: str | None) -> str:
-    """Return the caller's own interpreter: named, venv that is active, .venv, PATH."""
+    """Return the caller's interpreter: the named one, the active venv's, that of .venv, or from
+    PATH."""
     named = target.interpreter or configured
     path = target.env.get("PATH", os.defpath)
     if named is not None:
@@ -70,7 +84,7 @@ def interpreter(target: Launch | Attach, configured: str | None) -> str:
 
 
 def _upwards(target: Launch | Attach) -> list[str]:
-    """The program's directory, the working directory, and what lies above it up to a repository."""
+    """Return the program's directory, the working directory, and its parents up to a repository."""
     found = []
     if isinstance(target, Launch) and not target.module:
         found.append(os.path.dirname(target.program))

@@ -1,43 +1,44 @@
-"""What a core file says of itself: whether it is one, whose, and of which build of the program."""
+"""Read the header of a core file: its process, signal, mapped files and build id."""
 
 from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import BinaryIO
 
 from freezeframe import files
+from freezeframe.model.fast_dataclass import dataclass
 
 _ELF = b"\x7fELF"
 _OTHERS = (b"MDMP", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"PAGEDU")
 _ET_CORE, _PT_NOTE, _PT_LOAD = 4, 4, 1
 _NT_PRPSINFO, _NT_FILE, _NT_AUXV = 3, 0x46494C45, 6
 _NT_GNU_BUILD_ID = 3
-#: in the auxiliary vector: where the program itself begins, not its loader
+#: in the auxiliary vector: the entry point of the program itself, not of its loader
 _AT_ENTRY = 9
-#: Notes are small; a file that claims more is broken.
+#: Notes are small; a file that claims more is damaged.
 _MAX_NOTES = 64 << 20
-#: of a thread: its registers, and the signal it got
+#: per thread: its registers and the signal it received
 _NT_PRSTATUS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class CoreFile:
-    """The files that were mapped into the process, its executable among them, its name, and the
-    number of the signal that ended it."""
+    """The process name, the files that were mapped into the process (its executable included) and
+    the number of the signal that ended it."""
 
     name: str | None = None
     files: tuple[str, ...] = ()
     signal: int | None = None
-    #: the program's own file, as it was called then
+    #: the path of the program's executable when the core was written
     executable: str | None = None
-    #: where that was loaded, and what its linker called this build of it
+    #: the load address of the executable, and its build id
     base: int | None = None
     build_id: bytes | None = None
 
     def is_of(self, program: str) -> bool:
-        """Whether the process ran *program*, as far as the file tells; yes where it does not.
+        """Return whether the process ran *program*; True where the core file does not say.
 
         The kernel keeps 15 characters of a name; a program may have been moved since.
         """
@@ -48,7 +49,7 @@ class CoreFile:
 
 
 def read(path: str) -> CoreFile | None:
-    """Return what a core file tells; None for a file that is none."""
+    """Return the contents of a core file's header; None if *path* is not a core file."""
     try:
         with files.open_regular(path) as file:
             head = file.read(64)
@@ -60,22 +61,22 @@ def read(path: str) -> CoreFile | None:
             if struct.unpack_from(order + "H", head, 16)[0] != _ET_CORE:
                 return None
             if head[4] != 2:
-                return CoreFile()  # 32 bits: its notes are laid out otherwise
+                return CoreFile()  # the notes of a 32-bit core have another layout
             offset = struct.unpack_from(order + "Q", head, 32)[0]
             size, count = struct.unpack_from(order + "HH", head, 54)
             segments = _segments(file, order, offset, size, count)
-            for kind, where, _, length in segments:
+            for kind, file_offset, _, length in segments:
                 if kind == _PT_NOTE and length < _MAX_NOTES:
-                    file.seek(where)
-                    told = _from_notes(file.read(length), order)
-                    return replace(told, build_id=_build_in_memory(file, order, segments, told))
+                    file.seek(file_offset)
+                    core = _from_notes(file.read(length), order)
+                    return replace(core, build_id=_build_in_memory(file, order, segments, core))
     except (OSError, struct.error):
         return None
     return CoreFile()
 
 
 def build_id(program: str) -> bytes | None:
-    """Return what the linker called this build of an ELF program; None where it did not."""
+    """Return the linker's build id of an ELF program; None where it has none."""
     try:
         with files.open_regular(program) as file:
             head = file.read(64)
@@ -84,9 +85,9 @@ def build_id(program: str) -> bytes | None:
             order = "<" if head[5] == 1 else ">"
             offset = struct.unpack_from(order + "Q", head, 32)[0]
             size, count = struct.unpack_from(order + "HH", head, 54)
-            for kind, where, _, length in _segments(file, order, offset, size, count):
+            for kind, file_offset, _, length in _segments(file, order, offset, size, count):
                 if kind == _PT_NOTE and length < _MAX_NOTES:
-                    file.seek(where)
+                    file.seek(file_offset)
                     if (found := _build_note(file.read(length), order)) is not None:
                         return found
     except (OSError, struct.error):
@@ -98,7 +99,7 @@ _Segment = tuple[int, int, int, int]
 
 
 def _segments(file: BinaryIO, order: str, offset: int, size: int, count: int) -> list[_Segment]:
-    """Return of each segment its kind, its place in the file, its address and its bytes there."""
+    """Return the type, file offset, address and file size of each segment."""
     file.seek(offset)
     table = file.read(size * count)
     return [
@@ -113,17 +114,17 @@ def _segments(file: BinaryIO, order: str, offset: int, size: int, count: int) ->
 
 
 def _build_in_memory(
-    file: BinaryIO, order: str, segments: list[_Segment], told: CoreFile
+    file: BinaryIO, order: str, segments: list[_Segment], core: CoreFile
 ) -> bytes | None:
-    """Return the build of the program that was loaded, from its headers, which are in memory."""
-    base = told.base
+    """Return the build id of the loaded program, read from its headers in memory."""
+    base = core.base
     if base is None:
         return None
 
     def memory(address: int, length: int) -> bytes:
-        for kind, where, begin, size in segments:
+        for kind, file_offset, begin, size in segments:
             if kind == _PT_LOAD and begin <= address < begin + size:
-                file.seek(where + address - begin)
+                file.seek(file_offset + address - begin)
                 return file.read(min(length, begin + size - address))
         return b""
 
@@ -135,10 +136,12 @@ def _build_in_memory(
     table = memory(base + offset, size * count)
     for index in range(0, len(table) - size + 1, max(size, 56)):
         kind = struct.unpack_from(order + "I", table, index)[0]
-        (where,) = struct.unpack_from(order + "Q", table, index + 8)
+        (file_offset,) = struct.unpack_from(order + "Q", table, index + 8)
         (length,) = struct.unpack_from(order + "Q", table, index + 32)
-        # The first page of the file lies at its base as it is in the file.
-        notes = memory(base + where, length) if kind == _PT_NOTE and length < _MAX_NOTES else b""
+        # The first page of the file is mapped unchanged at its base address.
+        notes = (
+            memory(base + file_offset, length) if kind == _PT_NOTE and length < _MAX_NOTES else b""
+        )
         if (found := _build_note(notes, order)) is not None:
             return found
     return None
@@ -168,7 +171,7 @@ def _from_notes(notes: bytes, order: str) -> CoreFile:
         if kind == _NT_PRPSINFO and len(body) >= 56:
             name = body[40:56].split(b"\0")[0].decode("utf-8", "replace")
         elif kind == _NT_PRSTATUS and not signal and len(body) >= 14:
-            # The thread that died is told first.
+            # The thread that died comes first.
             (signal,) = struct.unpack_from(order + "H", body, 12)
         elif kind == _NT_FILE and len(body) >= 16:
             (count,) = struct.unpack_from(order + "Q", body, 0)

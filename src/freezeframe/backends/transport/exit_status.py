@@ -1,7 +1,8 @@
-"""How a process ended that is not our child: what its debugger, or its parent, may not tell.
+"""Find the exit status of a process that is not our child.
 
-A program that is killed while a debugger holds it stays in the process table until the debugger
-asks for its status, which some do only when it is resumed; others ask at once and do not tell.
+A program that is killed while it is being debugged stays in the process table until the debugger
+reaps it. Some debuggers reap it only when it is resumed; others reap it at once and do not report
+the status.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ import struct
 
 try:
     from fcntl import ioctl
-except ImportError:  # not Unix: nothing can be told
+except ImportError:  # not Unix: no exit status is available
     ioctl = None  # type: ignore[assignment]
 
-#: PIDFD_GET_INFO of a `struct pidfd_info`, with PIDFD_INFO_EXIT asked for: Linux 6.15
+#: PIDFD_GET_INFO of a `struct pidfd_info`, with PIDFD_INFO_EXIT requested: Linux 6.15
 _GET_INFO = 0xC040FF0B
 _INFO = struct.Struct("=QQ11Ii")
 _INFO_EXIT = 1 << 3
 
 
-class Watched:
-    """A process that somebody else started. Made while it lives."""
+class WatchedProcess:
+    """A process that another program started. Create this while the process is alive."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -32,13 +33,13 @@ class Watched:
             self._pidfd = os.pidfd_open(pid)
 
     @property
-    def ours(self) -> bool:
-        """It is our own child: whoever started it learns its end."""
+    def is_child(self) -> bool:
+        """Whether the process is our own child: its parent's code then learns the exit status."""
         fields = _fields(f"/proc/{self.pid}/stat")
         return fields is not None and int(fields[1]) == os.getpid()
 
     def returncode(self) -> int | None:
-        """Return its exit code, or minus the signal's number. None: it lives, or nobody knows."""
+        """Return the exit code, or minus the signal's number. None: still alive, or unknown."""
         status = self._status_kept()
         if status is None and self._is_there():
             status = self._status_of_zombie()
@@ -50,7 +51,7 @@ class Watched:
             self._pidfd = None
 
     def _is_there(self) -> bool:
-        """Its number is still its own."""
+        """Return whether the pid still belongs to the watched process."""
         if self._pidfd is None:
             return False
         try:
@@ -58,11 +59,11 @@ class Watched:
         except ProcessLookupError:
             return False
         except OSError:
-            pass  # not ours to signal
+            pass  # we may not signal this process
         return True
 
     def _status_of_zombie(self) -> int | None:
-        """Return the status of a process all of whose threads have ended, not yet asked for."""
+        """Return the exit status of a zombie all of whose threads have ended."""
         folder = f"/proc/{self.pid}/task"
         try:
             threads = os.listdir(folder)
@@ -76,19 +77,19 @@ class Watched:
         return None if fields is None or len(fields) < 50 else int(fields[49])
 
     def _status_kept(self) -> int | None:
-        """Return the status that the kernel keeps for those who hold a pidfd."""
+        """Return the exit status that the kernel keeps for holders of a pidfd."""
         if ioctl is None or self._pidfd is None:
             return None
-        asked = _INFO.pack(_INFO_EXIT, *[0] * 13)
+        request = _INFO.pack(_INFO_EXIT, *[0] * 13)
         try:
-            told = _INFO.unpack(ioctl(self._pidfd, _GET_INFO, asked))
-        except OSError:  # it lives, or the kernel is older
+            info = _INFO.unpack(ioctl(self._pidfd, _GET_INFO, request))
+        except OSError:  # the process is alive, or the kernel is older
             return None
-        return told[-1] if told[0] & _INFO_EXIT else None
+        return info[-1] if info[0] & _INFO_EXIT else None
 
 
 def _fields(path: str) -> list[bytes] | None:
-    """Return what follows the name in a `stat` of /proc: state, parent, …"""
+    """Return the fields that follow the name in a /proc `stat` file: state, parent, …"""
     try:
         with open(path, "rb") as file:
             line = file.read()

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from freezeframe import paths
 
-from .drain import Drain
+from .fd_reader import TextReader
 
 
-class Fifo(Drain):
-    """A FIFO in a directory of its own (mode 0700). It has no end: `close` removes it.
+class Fifo(TextReader):
+    """A FIFO in a private directory (mode 0700). It has no end of file; `close` removes it.
 
-    It exists and can be written from the moment it is made; nothing is delivered before `start`.
+    The FIFO can be written as soon as it is created; nothing is delivered before `start`.
     """
 
     def __init__(self, on_text: Callable[[str], None], *, name: str = "log") -> None:
@@ -22,8 +22,8 @@ class Fifo(Drain):
         self.path = os.path.join(directory, name)
         try:
             os.mkfifo(self.path, 0o600)
-            # Open for writing too: a reader alone would see an end whenever the last writer
-            # leaves, and spin on it until the next one comes.
+            # Open for writing too: a reader alone would see end of file whenever the last writer
+            # closes the FIFO, and spin until the next writer opens it.
             fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         except BaseException:
             self._remove()

@@ -1,8 +1,8 @@
-"""Start a program, watch it end, end it with everything that it started.
+"""Start a program, wait for its exit, kill it with everything that it started.
 
-Every program gets a session of its own (`setsid`), no descriptor but those it is given, and
-signals as a login shell would leave them. Its end is seen through a pidfd in the event loop, so no
-asyncio child watcher and no SIGCHLD handler is needed.
+Every program gets its own session (`setsid`), only the descriptors it is given, and default signal
+dispositions. A pidfd in the event loop reports its exit, so no asyncio child watcher and no SIGCHLD
+handler is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from freezeframe.errors import DebuggerTimeout, LaunchFailed
 from freezeframe.model.stops import Exit
 
-from . import tree
+from . import process_tree
 
 if sys.platform != "win32":
     import fcntl
@@ -32,7 +32,7 @@ if sys.platform != "win32":
 PIPE = subprocess.PIPE
 #: the null device
 DEVNULL = subprocess.DEVNULL
-#: standard error only: wherever standard output goes
+#: standard error only: the same file as standard output
 STDOUT = subprocess.STDOUT
 
 _PR_SET_PDEATHSIG = 1
@@ -58,19 +58,19 @@ _RESET = [
 
 
 class Process:
-    """One program that was started here."""
+    """A program that this process started."""
 
     pid: int
     argv: tuple[str, ...]
-    #: our ends of the pipes that were asked for, until somebody takes them
+    #: our ends of the requested pipes, until a `take_…` method hands them over
     stdin: int | None
     stdout: int | None
     stderr: int | None
-    #: None while it runs; negative: the signal that ended it
+    #: None while the program runs; negative: the signal that ended it
     returncode: int | None
 
     def __init__(
-        self, popen: subprocess.Popen[bytes], argv: tuple[str, ...], mark: int | None = None
+        self, popen: subprocess.Popen[bytes], argv: tuple[str, ...], tag: int | None = None
     ) -> None:
         """Use `spawn`."""
         self._loop = asyncio.get_running_loop()
@@ -80,12 +80,12 @@ class Process:
         self.stdout = _detach(popen.stdout)
         self.stderr = _detach(popen.stderr)
         self.returncode = None
-        # We wait for it ourselves: Popen must not, nor warn that it was never waited for.
+        # This class reaps the process: Popen must not, nor warn that it was never reaped.
         popen.returncode = 0
         self._on_exit: list[Callable[[int], None]] = []
         self._ended: asyncio.Event = asyncio.Event()
         self._pidfd: int | None = None
-        self._family = tree.Family(self.pid, mark)
+        self._tree = process_tree.ProcessTree(self.pid, tag)
         self.gave(fd for fd in (self.stdin, self.stdout, self.stderr) if fd is not None)
         self._watch()
 
@@ -106,15 +106,15 @@ class Process:
         """Start *argv* and return once it runs.
 
         *stdin*, *stdout*, *stderr* are PIPE, DEVNULL or a descriptor (which stays the caller's).
-        *controlling_tty* is the descriptor of a terminal that becomes the program's own.
-        *die_with_parent*: the kernel kills it when this process dies (Linux); it cannot be undone
-        later, so a program that may be detached is started without.
+        *controlling_tty* is the descriptor of a terminal that becomes the program's controlling
+        terminal. *die_with_parent*: the kernel kills the program when this process dies (Linux). It
+        cannot be undone later, so a program that may be detached is started without it.
 
         Must be called on the event loop. Raises LaunchFailed.
         """
         if not argv:
             raise LaunchFailed("the command to start is empty.")
-        mark = tree.new_mark() if tree.CAN_MARK else None
+        tag = process_tree.new_tag() if process_tree.CAN_TAG else None
         try:
             popen = subprocess.Popen(
                 list(argv),
@@ -126,12 +126,12 @@ class Process:
                 pass_fds=tuple(pass_fds),
                 close_fds=True,
                 start_new_session=True,
-                preexec_fn=_prepare(os.getpid(), controlling_tty, die_with_parent, mark),
+                preexec_fn=_prepare(os.getpid(), controlling_tty, die_with_parent, tag),
                 bufsize=0,
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            raise _launch_failed(error, argv, cwd, env) from None
-        return cls(popen, tuple(argv), mark)
+            raise _launch_failed(error, argv, cwd) from None
+        return cls(popen, tuple(argv), tag)
 
     @property
     def name(self) -> str:
@@ -139,7 +139,7 @@ class Process:
         return os.path.basename(self.argv[0])
 
     def take_stdin(self) -> int:
-        """Hand over our end of its standard input; the taker closes it."""
+        """Hand over our end of the standard input; the caller closes it."""
         fd, self.stdin = self.stdin, None
         return _taken(fd, "stdin")
 
@@ -152,14 +152,14 @@ class Process:
         return _taken(fd, "stderr")
 
     def on_exit(self, callback: Callable[[int], None]) -> None:
-        """Call *callback* with the returncode when the program ends, or soon if it has."""
+        """Call *callback* with the returncode when the program exits, or soon if it has."""
         if self.returncode is not None:
             self._loop.call_soon(callback, self.returncode)
         else:
             self._on_exit.append(callback)
 
     async def wait(self, timeout_s: float | None = None) -> int:
-        """Return the returncode once the program has ended; negative means a signal.
+        """Return the returncode once the program has exited; negative means a signal.
 
         Raises DebuggerTimeout after *timeout_s*; the program is left as it is.
         """
@@ -174,7 +174,7 @@ class Process:
         return self.returncode
 
     def signal(self, number: int, *, group: bool = False) -> bool:
-        """Send a signal to the program, or to its whole process group; False when it is gone."""
+        """Send a signal to the program, or to its whole process group; False if it has exited."""
         if self.returncode is not None:
             return False
         try:
@@ -187,7 +187,7 @@ class Process:
         return True
 
     async def terminate(self, grace_s: float = 1.0) -> int:
-        """Ask the process group to end (SIGTERM), then kill the tree; return the returncode."""
+        """Send SIGTERM to the process group, then kill the tree; return the returncode."""
         if self.signal(signal.SIGTERM, group=True):
             with contextlib.suppress(DebuggerTimeout):
                 await self.wait(grace_s)
@@ -197,15 +197,15 @@ class Process:
     async def kill_tree(
         self, timeout_s: float = 3.0, *, spare: Collection[int] = (), daemons: bool = False
     ) -> bool:
-        """Kill the program and every descendant, those with sessions of their own included.
+        """Kill the program and every descendant, including those with their own session.
 
-        With *daemons* those too that have left the tree, as a daemon does: a program that is ended
-        by us takes them with it, one that has ended by itself has left them on purpose.
-        Processes in *spare* (a program that was detached) go free, with all they started.
-        True when none is left; False when some still were after *timeout_s* (a process in
-        uninterruptible sleep). Never raises.
+        With *daemons* also kill descendants that have left the tree, as a daemon does: a program
+        that we kill takes its daemons with it, one that exited by itself has left them on purpose.
+        Processes in *spare* (a detached program) survive with all their descendants. Return True if
+        none is left; False if some still were after *timeout_s* (a process in uninterruptible
+        sleep). Never raises.
         """
-        gone = await self._family.kill_all(timeout_s, spare, daemons=daemons)
+        gone = await self._tree.kill_all(timeout_s, spare, daemons=daemons)
         if gone and self.returncode is None and self.pid not in spare:
             try:
                 await self.wait(1.0)
@@ -214,7 +214,7 @@ class Process:
         return gone
 
     def gave(self, files: Iterable[int | str]) -> None:
-        """Know descendants that lost their parents by *files*, which they alone were given.
+        """Recognize orphaned descendants by *files*, which only they were given.
 
         A file is a descriptor of a pipe's other end, or a path.
         """
@@ -223,24 +223,24 @@ class Process:
             with contextlib.suppress(OSError):
                 link = os.readlink(f"/proc/self/fd/{file}") if isinstance(file, int) else file
                 names.append(link)
-        self._family.owns_files(name for name in names if name.startswith(("pipe:", "/")))
+        self._tree.owns_files(name for name in names if name.startswith(("pipe:", "/")))
 
     def note_descendants(self) -> list[int]:
-        """Return the pids of the living descendants, and remember them for `kill_tree`.
+        """Return the pids of the live descendants, and remember them for `kill_tree`.
 
-        A descendant with a session of its own can no longer be told from a stranger once its
-        parent is gone; one that was noted before is found all the same.
+        A descendant with its own session cannot be recognized once its parent is gone, unless it
+        was noted before.
         """
-        return [pid for pid in self._family.look() if pid != self.pid]
+        return [pid for pid in self._tree.refresh() if pid != self.pid]
 
     def close(self) -> None:
-        """Close our ends of pipes that nobody took. The program is left as it is."""
+        """Close our ends of pipes that were not handed over. The program is left as it is."""
         for fd in (self.stdin, self.stdout, self.stderr):
             if fd is not None:
                 os.close(fd)
         self.stdin = self.stdout = self.stderr = None
 
-    # --- its end
+    # --- exit
 
     def _watch(self) -> None:
         try:
@@ -270,12 +270,12 @@ class Process:
             _, status = os.waitpid(self.pid, 0)
         except ChildProcessError:
             status = 0
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nothing waits
             self._loop.call_soon_threadsafe(self._finish, os.waitstatus_to_exitcode(status))
 
     def _finish(self, returncode: int) -> None:
         self.returncode = returncode
-        self._family.root_ended()
+        self._tree.root_ended()
         self._ended.set()
         callbacks, self._on_exit = self._on_exit, []
         for callback in callbacks:
@@ -283,7 +283,7 @@ class Process:
 
 
 async def happened_or_gone(event: asyncio.Event, pid: int, *, timeout_s: float) -> None:
-    """Wait until an event is set or a process has ended, at the latest *timeout_s*."""
+    """Wait until *event* is set or a process has exited, at most *timeout_s*."""
     waiting = {
         asyncio.ensure_future(event.wait()),
         asyncio.ensure_future(gone(pid, timeout_s=timeout_s)),
@@ -296,13 +296,13 @@ async def happened_or_gone(event: asyncio.Event, pid: int, *, timeout_s: float) 
 
 
 async def gone(pid: int, *, timeout_s: float | None) -> bool:
-    """Return whether a process that is not our child has ended, at the latest after *timeout_s*."""
+    """Return whether a process that is not our child exits within *timeout_s*."""
     try:
         pidfd = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
-    except (AttributeError, OSError):  # not Linux: only a look can tell
-        return not any(entry.pid == pid and not entry.zombie for entry in tree.table())
+    except (AttributeError, OSError):  # not Linux: only the process table can tell
+        return not any(entry.pid == pid and not entry.zombie for entry in process_tree.table())
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     loop.add_reader(pidfd, ended.set)
@@ -337,28 +337,29 @@ def signal_name(number: int) -> str:
 
 
 def _prepare(
-    parent: int, controlling_tty: int | None, die_with_parent: bool, mark: int | None
+    parent: int, controlling_tty: int | None, die_with_parent: bool, tag: int | None
 ) -> Callable[[], None]:
-    """Return what runs in the child between fork and exec: system calls only, no imports."""
+    """Return the function that runs in the child between fork and exec: system calls only, no
+    imports."""
 
     def prepare() -> None:
         for number in _RESET:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        if mark is not None:
-            tree.mark(mark)
+        if tag is not None:
+            process_tree.tag(tag)
         if controlling_tty is not None:
             fcntl.ioctl(controlling_tty, termios.TIOCSCTTY, 0)
         if die_with_parent and _prctl is not None:
             _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-            if os.getppid() != parent:  # it died before the kernel was told
+            if os.getppid() != parent:  # the parent died before prctl took effect
                 os._exit(127)
 
     return prepare
 
 
 def _detach(pipe: object) -> int | None:
-    """Take the descriptor out of Popen's file object, so that only we close it."""
+    """Take the descriptor out of Popen's file object, so that Popen does not close it."""
     if pipe is None:
         return None
     fd: int = pipe.fileno()  # type: ignore[attr-defined]
@@ -369,7 +370,7 @@ def _detach(pipe: object) -> int | None:
 
 def _taken(fd: int | None, which: str) -> int:
     if fd is None:
-        raise ValueError(f"{which} is no pipe of ours, or was taken before")
+        raise ValueError(f"{which} is not a pipe, or was taken before")
     return fd
 
 
@@ -377,9 +378,8 @@ def _launch_failed(
     error: BaseException,
     argv: Sequence[str],
     cwd: str | None,
-    env: Mapping[str, str] | None,
 ) -> LaunchFailed:
-    """Say which of program, directory and arguments is wrong."""
+    """Return an error that says which of program, directory and arguments is wrong."""
     program = argv[0]
     shown = shlex.quote(program)
     number = error.errno if isinstance(error, OSError) else None
@@ -420,5 +420,5 @@ def _launch_failed(
             f"the arguments and environment of {program} are longer than the system allows.",
             next="getconf ARG_MAX",
         )
-    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return LaunchFailed(f"{program} could not be started: {words}.", next="dbg doctor")
+    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return LaunchFailed(f"{program} could not be started: {message}.", next="dbg doctor")

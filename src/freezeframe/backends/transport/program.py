@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from freezeframe import files
 from freezeframe.errors import LaunchFailed
 
-from .feeder import Feeder
+from .fd_writer import StdinWriter
 from .process import PIPE, Process
 from .pty import Terminal
 
 
 @dataclass(frozen=True, slots=True)
 class SpawnedProgram:
-    """A program that runs. Whoever takes it closes what is in it."""
+    """A running program. The caller closes its streams."""
 
     process: Process
-    #: its standard input; None where that is a file
-    stdin: Feeder | None
+    #: the program's standard input; None where that is a file
+    stdin: StdinWriter | None
     #: descriptors to read, each with the name of its stream; a terminal is one for both
     outputs: tuple[tuple[int, str], ...]
 
@@ -34,9 +34,9 @@ def spawn_program(
     tty: bool = False,
     pass_fds: Sequence[int] = (),
 ) -> SpawnedProgram:
-    """Start a program that reads the file *stdin*, or what its feeder is given.
+    """Start a program that reads the file *stdin*, or what is written to its StdinWriter.
 
-    With *tty* its streams are a terminal of its own. Must be called on the event loop. Raises
+    With *tty* its streams are a new pseudo-terminal. Must be called on the event loop. Raises
     LaunchFailed.
     """
     file: int | None = None
@@ -60,7 +60,7 @@ def spawn_program(
     finally:
         if file is not None:
             os.close(file)
-    feeder = Feeder(process.take_stdin()) if file is None else None
+    feeder = StdinWriter(process.take_stdin()) if file is None else None
     outputs = ((process.take_stdout(), "stdout"), (process.take_stderr(), "stderr"))
     return SpawnedProgram(process, feeder, outputs)
 
@@ -86,6 +86,6 @@ def _on_terminal(
             controlling_tty=screen,
         )
         feeder = terminal.feeder() if file is None else None
-        return SpawnedProgram(process, feeder, ((terminal.take_ours(), "stdout"),))
+        return SpawnedProgram(process, feeder, ((terminal.dup_controller(), "stdout"),))
     finally:
         terminal.close()

@@ -1,8 +1,8 @@
 """One interface over every way to exchange bytes with a debugger.
 
-A stream is silent until `open` is called, so nothing that arrives early is lost. After that
-`on_data` gets every chunk in order, and `on_eof` is called exactly once, last, with the reason
-when it was not a plain end. Neither is called after `close`.
+A stream delivers nothing until `open` is called, so nothing that arrives early is lost. After that
+`on_data` gets every chunk in order, and `on_eof` is called exactly once, last, with a reason unless
+it was an ordinary end. Neither is called after `close`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import sys
 from collections.abc import Callable
 from typing import Protocol
 
-from .drain import Reader
-from .feeder import Feeder
+from .fd_reader import FdReader
+from .fd_writer import StdinWriter
 from .process import Process
 
 OnData = Callable[[bytes], None]
 OnEof = Callable[[str | None], None]
 
-#: bytes that may wait for a debugger that does not read before it is given up
+#: bytes that may be buffered for a debugger that does not read before the connection is dropped
 WRITE_LIMIT = 64 << 20
 
-# Absent on macOS and Windows, where delayed acknowledgement is not ours to switch.
+# Absent on macOS and Windows, where delayed acknowledgement cannot be switched off.
 _TCP_QUICKACK: int | None = (
     getattr(socket, "TCP_QUICKACK", None) if sys.platform == "linux" else None
 )
@@ -34,13 +34,13 @@ class Stream(Protocol):
 
     @property
     def peer(self) -> str:
-        """Who is at the other end, in words for a message."""
+        """The name of the other end, for messages."""
 
     def open(self, on_data: OnData, on_eof: OnEof) -> None:
         """Start to deliver what arrives."""
 
     def write(self, data: bytes) -> None:
-        """Send *data*; never blocks, and is silent when the other end is gone (`on_eof` tells)."""
+        """Send *data*. Never blocks; does nothing if the other end is gone (see `on_eof`)."""
 
     def pause(self) -> None:
         """Deliver nothing until `resume`."""
@@ -48,19 +48,19 @@ class Stream(Protocol):
     def resume(self) -> None: ...
 
     def close(self) -> None:
-        """Let go of the other end. No callback follows. May be called twice."""
+        """Close the connection. No callback follows. May be called twice."""
 
 
 class PairStream:
     """Two descriptors, one to read and one to write: pipes, or two of one terminal.
 
-    Takes both over. Closing ends the other side's input; it ends no process.
+    Takes ownership of both. Closing ends the other side's input; it kills no process.
     """
 
     def __init__(self, read: int, write: int, peer: str) -> None:
         self._peer = peer
-        self._reader = Reader(read, self._data, self._end)
-        self._feeder = Feeder(write, limit=WRITE_LIMIT)
+        self._reader = FdReader(read, self._data, self._end)
+        self._writer = StdinWriter(write, limit=WRITE_LIMIT)
         self._on_data: OnData | None = None
         self._on_eof: OnEof | None = None
 
@@ -74,9 +74,9 @@ class PairStream:
         self._reader.start()
 
     def write(self, data: bytes) -> None:
-        # A broken pipe is no news: what it printed before it went is still in its output, and
-        # that one ends by itself.
-        if not self._feeder.offer(data) and not self._feeder.broken:
+        # A broken pipe is not reported here: the output that the process wrote before it ended is
+        # still to be read, and reading reports the end.
+        if not self._writer.offer(data) and not self._writer.broken:
             self._finish("it no longer reads what it is sent")
 
     def pause(self) -> None:
@@ -88,7 +88,7 @@ class PairStream:
     def close(self) -> None:
         self._on_data = self._on_eof = None
         self._reader.close()
-        self._feeder.close()
+        self._writer.close()
 
     def _data(self, data: bytes) -> None:
         if self._on_data is not None:
@@ -112,7 +112,7 @@ class StdioStream(PairStream):
 
 
 class SocketStream(asyncio.Protocol):
-    """A connected TCP or unix socket. Made by `tcp` and `unix`, which know how to connect."""
+    """A connected TCP or unix socket. Created by `tcp` and `unix`."""
 
     def __init__(self, on_connected: Callable[[SocketStream], None] | None = None) -> None:
         self._transport: asyncio.Transport | None = None
@@ -132,7 +132,7 @@ class SocketStream(asyncio.Protocol):
 
     @property
     def raw(self) -> socket.socket | None:
-        """The TCP socket itself, for whoever accepts it."""
+        """The TCP socket itself, for access checks."""
         return self._socket
 
     def open(self, on_data: OnData, on_eof: OnEof) -> None:
@@ -180,13 +180,14 @@ class SocketStream(asyncio.Protocol):
             self._on_connected(self)
 
     def data_received(self, data: bytes) -> None:
-        # Many debuggers send header and body apart with Nagle on: the body waits for our
-        # acknowledgement of the header, which the kernel delays by 40 ms unless told each time.
+        # Many debuggers send header and body separately with Nagle on: the body waits for our
+        # acknowledgement of the header, which the kernel delays by 40 ms unless TCP_QUICKACK is set
+        # each time.
         self._acknowledge()
         if self._on_data is not None:
             self._on_data(data)
         elif not self._closed:
-            self._early.append(data)  # read before it could be paused
+            self._early.append(data)  # arrived before reading was paused
 
     def eof_received(self) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""TCP to and from debuggers, on the loopback interface unless the user names another host."""
+"""TCP connections to and from debuggers, on the loopback interface unless the user names a host."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 
 from freezeframe.errors import DebuggerError, DebuggerTimeout
 
-from .listener import Acceptor
+from .acceptor import Acceptor
 from .streams import SocketStream, Stream
 
 LOOPBACK = "127.0.0.1"
 _RETRY_S = 0.02
-#: the state of a socket that waits for connections, in the kernel's tables
-_LISTENS = "0A"
+#: the state of a listening socket in the kernel's tables
+_LISTEN_STATE = "0A"
 
 
 async def dial(
@@ -25,11 +25,13 @@ async def dial(
 ) -> Stream:
     """Connect, and return the stream (not opened yet).
 
-    With *own* somebody of this user must listen there, as far as the system can tell: another
-    user may have taken the port before the debugger that was told to.
+    With *own* the listener must belong to this user, as far as the system shows: another user may
+    have taken the port before the debugger did. No other user may be connected either: a debugger
+    executes what any client requests, with this user's rights.
 
-    With *retry* a refusal means that the other side does not listen yet, and is tried again until
-    *timeout_s* is over. Raises DebuggerTimeout, or DebuggerError `connect` with the reason.
+    With *retry* a refused connection means that the other side does not listen yet; it is tried
+    again until *timeout_s* is over. Raises DebuggerTimeout, or DebuggerError `connect` with the
+    reason.
     """
     try:
         async with asyncio.timeout(timeout_s):
@@ -49,30 +51,37 @@ async def dial(
     except socket.gaierror:
         raise DebuggerError(f"there is no host {host}.", code="connect") from None
     except OSError as error:
-        words = error.strerror or str(error)
-        raise DebuggerError(f"{host}:{port} cannot be reached: {words}.", code="connect") from None
+        message = error.strerror or str(error)
+        raise DebuggerError(
+            f"{host}:{port} cannot be reached: {message}.", code="connect"
+        ) from None
 
 
 async def _dial_once(host: str, port: int, own: bool = False) -> Stream:
-    # Address by address: asyncio melts the refusals of several (localhost is two) into one text.
+    # Address by address: asyncio merges the errors of several addresses (localhost has two) into
+    # one text.
     loop = asyncio.get_running_loop()
-    refusal: OSError | None = None
+    last_error: OSError | None = None
     for family, _, _, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         try:
             _, stream = await loop.create_connection(SocketStream, *address[:2], family=family)
-            if own and stream.raw is not None and not _listened_at_by_us(stream.raw):
+            if own and stream.raw is not None and not _is_our_listener(stream.raw):
                 stream.close()
                 raise PermissionError(errno.EPERM, "another user listens there")
+            if own and stream.raw is not None and _has_foreign_client(stream.raw):
+                stream.close()
+                raise PermissionError(errno.EPERM, "another user has connected to it")
             return stream
         except OSError as error:
-            refusal = error
-    raise refusal or socket.gaierror(host)
+            last_error = error
+    raise last_error or socket.gaierror(host)
 
 
 def free_port() -> int:
-    """Return a port of the loopback interface that nobody listens at now.
+    """Return a loopback port that is free now.
 
-    Somebody else may take it before it is used: for programs that cannot choose one themselves.
+    Another program may take it before it is used: for programs that cannot choose a port
+    themselves.
     """
     with socket.socket() as trial:
         trial.bind((LOOPBACK, 0))
@@ -82,8 +91,8 @@ def free_port() -> int:
 class Listener:
     """A port that debuggers connect to. Loopback only, chosen at random.
 
-    Where the system can tell, a connection of another user is dropped unheard: whoever speaks as
-    the debugger is believed.
+    Where the system shows socket owners, a connection of another user is closed unread: a client
+    that speaks the protocol is trusted.
     """
 
     def __init__(self, server: asyncio.Server, acceptor: Acceptor) -> None:
@@ -100,7 +109,8 @@ class Listener:
     ) -> Listener:
         """Listen. Each connection goes to *on_stream* (not opened yet), or waits for `accept`.
 
-        *caller* is a process whose owner may connect as well as this user: root debugs anybody's.
+        *caller* is a process whose owner may connect as well as this user: root debugs any user's
+        process.
         """
         users = {os.geteuid(), *_owner(caller)}
         acceptor = Acceptor(on_stream, lambda stream: _is_from(stream, users))
@@ -112,13 +122,13 @@ class Listener:
         return await self._acceptor.accept(f"port {self.port}", timeout_s)
 
     def close(self) -> None:
-        """Listen no more, and drop connections that nobody accepted. Accepted ones go on."""
+        """Stop listening, and close connections that were not accepted. Accepted ones stay open."""
         self._server.close()
         self._acceptor.drop_waiting()
 
 
 def _owner(pid: int | None) -> set[int]:
-    """Return the user of a process, where that may be seen."""
+    """Return the owner of a process, where it is visible."""
     try:
         return set() if pid is None else {os.stat(f"/proc/{pid}").st_uid}
     except OSError:
@@ -126,14 +136,14 @@ def _owner(pid: int | None) -> set[int]:
 
 
 def _is_from(stream: SocketStream, users: set[int]) -> bool:
-    """False when the other end of a loopback connection may be a process of another user's.
+    """Return False if the other end of a loopback connection may belong to another user.
 
-    Linux lists the owner of every socket; where ours is not listed either nothing can be said.
+    Linux lists the owner of every socket; where our socket is not listed either, nothing is known.
     """
     if stream.raw is None:
         return True
     try:
-        ours, theirs = (
+        local_address, peer_address = (
             _hex_address(stream.raw.getsockname()),
             _hex_address(stream.raw.getpeername()),
         )
@@ -141,14 +151,14 @@ def _is_from(stream: SocketStream, users: set[int]) -> bool:
         return False
     known = False
     for fields in _socket_table():
-        # A dual-stack socket (the JVM's) has the same address behind a prefix, in tcp6.
+        # A dual-stack socket (the JVM's) has the same address after a prefix, in tcp6.
         local, remote = fields[1], fields[2]
-        if local.endswith(theirs) and remote.endswith(ours):
-            # A socket that its process closed has no inode and counts as root's: what it
-            # sent before may be anybody's.
+        if local.endswith(peer_address) and remote.endswith(local_address):
+            # A socket that its process closed has no inode and is listed as root's: any user may
+            # have sent its data.
             return int(fields[7]) in users and fields[9] != "0"
-        # The port that was called is there even when the caller has reset the connection.
-        if local.endswith(ours):
+        # The port that was connected to is listed even when the client has reset the connection.
+        if local.endswith(local_address):
             known = True
     return not known
 
@@ -165,29 +175,45 @@ def _socket_table() -> Iterator[list[str]]:
             yield line.split()
 
 
-def _listened_at_by_us(raw: socket.socket) -> bool:
-    """False when the port that a loopback connection goes to certainly is another user's."""
+def _is_our_listener(raw: socket.socket) -> bool:
+    """Return False if the port that a loopback connection goes to certainly is another user's."""
     if raw.family != socket.AF_INET:
         return True
     try:
-        theirs = _hex_address(raw.getpeername())
+        peer_address = _hex_address(raw.getpeername())
     except OSError:
         return False
-    port = theirs.partition(":")[2]
+    port = peer_address.partition(":")[2]
     owners = set()
     for fields in _socket_table():
-        address, _, its_port = fields[1].rpartition(":")
-        everywhere = not address.strip("0")
+        address, _, listening_port = fields[1].rpartition(":")
+        any_address = not address.strip("0")
         if (
-            fields[3] == _LISTENS
-            and its_port == port
-            and (everywhere or fields[1].endswith(theirs))
+            fields[3] == _LISTEN_STATE
+            and listening_port == port
+            and (any_address or fields[1].endswith(peer_address))
         ):
             owners.add(int(fields[7]))
     return not owners or owners == {os.geteuid()}
 
 
+def _has_foreign_client(raw: socket.socket) -> bool:
+    """Return whether another user has a connection to the same port as *raw*."""
+    if raw.family != socket.AF_INET:
+        return False
+    try:
+        peer_address = _hex_address(raw.getpeername())
+    except OSError:
+        return True
+    # A closed socket is listed as root's, who may do anything anyway.
+    users = {0, os.geteuid()}
+    return any(
+        fields[2].endswith(peer_address) and int(fields[7]) not in users
+        for fields in _socket_table()
+    )
+
+
 def _hex_address(address: tuple[str, int]) -> str:
-    """Return an IPv4 address as the kernel's tables spell it: `0100007F:1F90`."""
+    """Return an IPv4 address as the kernel's tables write it: `0100007F:1F90`."""
     number = int.from_bytes(socket.inet_aton(address[0]), sys.byteorder)
     return f"{number:08X}:{address[1]:04X}"

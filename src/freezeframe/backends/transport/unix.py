@@ -1,4 +1,4 @@
-"""Unix sockets to and from debuggers: reachable by the owner of their directory alone."""
+"""Unix sockets to and from debuggers: only the owner of their directory can connect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from freezeframe import paths
 from freezeframe.errors import DebuggerError, DebuggerTimeout
 
-from .listener import Acceptor
+from .acceptor import Acceptor
 from .streams import SocketStream, Stream
 
 _RETRY_S = 0.02
@@ -19,8 +19,9 @@ _RETRY_S = 0.02
 async def dial(path: str, *, timeout_s: float, retry: bool = False) -> Stream:
     """Connect to the socket at *path*, and return the stream (not opened yet).
 
-    With *retry* an absent or refusing socket means that nobody listens yet, and is tried again
-    until *timeout_s* is over. Raises DebuggerTimeout, or DebuggerError `connect` with the reason.
+    With *retry* an absent or refusing socket means that the other side does not listen yet; it is
+    tried again until *timeout_s* is over. Raises DebuggerTimeout, or DebuggerError `connect` with
+    the reason.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -46,7 +47,7 @@ async def dial(path: str, *, timeout_s: float, retry: bool = False) -> Stream:
 
 
 class UnixListener:
-    """A socket in a directory of its own (mode 0700) that debuggers connect to."""
+    """A socket in a private directory (mode 0700) that debuggers connect to."""
 
     def __init__(self, server: asyncio.Server, acceptor: Acceptor, path: str) -> None:
         """Use `open`."""
@@ -72,7 +73,7 @@ class UnixListener:
         return await self._acceptor.accept(self.path, timeout_s)
 
     def close(self) -> None:
-        """Listen no more, remove the socket, drop what nobody accepted. Accepted ones go on."""
+        """Stop listening, remove the socket, close what was not accepted. The rest stays open."""
         self._server.close()
         self._acceptor.drop_waiting()
         shutil.rmtree(os.path.dirname(self.path), ignore_errors=True)

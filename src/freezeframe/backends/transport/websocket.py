@@ -1,7 +1,7 @@
-"""Messages over a WebSocket (RFC 6455), client side: what V8's inspector speaks.
+"""Text messages over a WebSocket (RFC 6455), client side: the transport of V8's inspector.
 
-`Frames` is the protocol without I/O; `Socket` puts it on a stream. Text only, no extensions:
-nothing else is negotiated, so nothing else may come.
+`WebSocketFrames` is the protocol without I/O; `Socket` puts it on a stream. Text only, no
+extensions: nothing else is negotiated, so nothing else may arrive.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .tcp import dial
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _CONTINUATION, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0, 1, 2, 8, 9, 10
-#: one message; a heap snapshot comes in pieces, so nothing sensible is longer
+#: size limit of one message; a heap snapshot comes in pieces, so no valid one is longer
 MAX_MESSAGE = 512 << 20
-#: the headers of an HTTP answer
+#: size limit of the headers of an HTTP response
 _MAX_HEAD = 64 << 10
 
 
 class BadFrame(Exception):
-    """The other side left the protocol."""
+    """The other side violated the protocol."""
 
 
-class Frames:
+class WebSocketFrames:
     """Frames of one connection: bytes in, whole text messages out."""
 
     def __init__(self, mask: Callable[[], bytes] = lambda: os.urandom(4)) -> None:
@@ -39,9 +39,9 @@ class Frames:
         self._buffer = bytearray()
         self._parts: list[bytes] | None = None
         self._size = 0
-        #: the other side has said that it closes, and will say no more
+        #: the other side has sent a close frame, and will send no more
         self.closed = False
-        #: frames that answer what came in: to be sent before anything else
+        #: frames that answer received ones: to be sent before anything else
         self.replies = bytearray()
 
     def encode(self, text: str) -> bytes:
@@ -95,7 +95,7 @@ class Frames:
             yield final, opcode, _masked(payload, key) if key is not None else payload
 
     def _head(self) -> tuple[bool, int, int, int, bytes | None] | None:
-        """Return what the next frame's header says: final, kind, where its payload lies, key."""
+        """Return the next frame's header: final, opcode, start and length of the payload, key."""
         buffer = self._buffer
         if len(buffer) < 2:
             return None
@@ -115,7 +115,7 @@ class Frames:
             raise BadFrame(f"a frame of {length} bytes")
         if not buffer[1] & 0x80:
             return final, opcode, start, length, None
-        # A server must not mask; what one masks all the same can be read.
+        # A server must not mask, but masked frames of one can be read.
         if len(buffer) < start + 4:
             return None
         return final, opcode, start + 4, length, bytes(buffer[start : start + 4])
@@ -133,7 +133,7 @@ class Frames:
 
 
 def _masked(payload: bytes, key: bytes) -> bytes:
-    """XOR with the key over and over: as one big number, since a loop takes a hundred times it."""
+    """XOR with the repeated key, as one big number: a loop takes a hundred times as long."""
     size = len(payload)
     repeated = (key * (size // 4 + 1))[:size]
     mixed = int.from_bytes(payload, "little") ^ int.from_bytes(repeated, "little")
@@ -141,13 +141,13 @@ def _masked(payload: bytes, key: bytes) -> bytes:
 
 
 class Socket:
-    """One WebSocket. Silent until `open`; like a stream, but of messages."""
+    """One WebSocket: a stream of messages. Nothing is delivered until `open`."""
 
     def __init__(self, stream: Stream, early: bytes) -> None:
         """Use `connect`."""
         self._stream = stream
         self._early = early
-        self._frames = Frames()
+        self._frames = WebSocketFrames()
         self._on_message: Callable[[str], None] | None = None
         self._on_eof: Callable[[str | None], None] | None = None
         self._ended: tuple[str | None] | None = None
@@ -157,7 +157,7 @@ class Socket:
         return self._stream.peer
 
     def open(self, on_message: Callable[[str], None], on_eof: Callable[[str | None], None]) -> None:
-        """Deliver messages from now on; *on_eof* once, last, with the reason where it has one."""
+        """Deliver messages from now on; call *on_eof* once, last, with the reason if any."""
         self._on_message, self._on_eof = on_message, on_eof
         asyncio.get_running_loop().call_soon(self._begin)
 
@@ -171,7 +171,7 @@ class Socket:
         self._stream.resume()
 
     def close(self) -> None:
-        """Say goodbye and let go. No callback follows. May be called twice."""
+        """Send a close frame and close the stream. No callback follows. May be called twice."""
         if not self._frames.closed:
             self._frames.closed = True
             self._stream.write(self._frames.encode_close())
@@ -187,11 +187,11 @@ class Socket:
         else:
             self._stream.resume()
 
-    # --- from the stream, which is this socket's from the handshake on
+    # --- callbacks of the stream, after the handshake
 
     def take(self, data: bytes) -> None:
         if self._on_message is None:
-            self._early += data  # nobody listens yet
+            self._early += data  # not open yet
             return
         try:
             messages = self._frames.receive(data)
@@ -217,7 +217,7 @@ class Socket:
 
 
 async def connect(host: str, port: int, path: str, *, timeout_s: float) -> Socket:
-    """Connect and shake hands. Raises DebuggerError `connect`, or DebuggerTimeout."""
+    """Connect and do the handshake. Raises DebuggerError `connect`, or DebuggerTimeout."""
     key = base64.b64encode(os.urandom(16)).decode()
     fields = {
         "Upgrade": "websocket",
@@ -231,7 +231,8 @@ async def connect(host: str, port: int, path: str, *, timeout_s: float) -> Socke
     if status != 101 or answer.get("sec-websocket-accept") != proof:
         http.stream.close()
         raise DebuggerError(
-            f"{host}:{port} speaks no WebSocket at {path or '/'} (HTTP {status}).", code="connect"
+            f"{host}:{port} does not speak WebSocket at {path or '/'} (HTTP {status}).",
+            code="connect",
         )
     http.stream.pause()
     socket = Socket(http.stream, rest)
@@ -253,11 +254,11 @@ async def fetch_json(host: str, port: int, path: str, *, timeout_s: float) -> An
         pass
     finally:
         http.stream.close()
-    raise DebuggerError(f"{host}:{port} is no debug server.", code="connect")
+    raise DebuggerError(f"{host}:{port} is not a debug server.", code="connect")
 
 
 class _Http:
-    """One request and its answer."""
+    """One HTTP request and its response."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
@@ -279,23 +280,23 @@ class _Http:
         return http
 
     async def head(self, timeout_s: float) -> tuple[int, dict[str, str], bytes]:
-        """Return the status, the fields in lower case, and what came behind them."""
+        """Return the status, the header fields in lower case, and the bytes after the headers."""
         data = b""
         while b"\r\n\r\n" not in data:
             more = await self.more(timeout_s)
             data += more
             if not more or len(data) > _MAX_HEAD:
                 self.stream.close()
-                raise DebuggerError(f"{self.stream.peer} speaks no HTTP.", code="connect")
+                raise DebuggerError(f"{self.stream.peer} does not speak HTTP.", code="connect")
         head, _, rest = data.partition(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
-        words = first.split()
-        status = int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
+        status_line = first.split()
+        status = int(status_line[1]) if len(status_line) > 1 and status_line[1].isdecimal() else 0
         pairs = (line.partition(":") for line in lines)
         return status, {name.strip().lower(): value.strip() for name, _, value in pairs}, rest
 
     async def more(self, timeout_s: float) -> bytes:
-        """Return what comes next; empty at the end."""
+        """Return the next bytes; empty at the end."""
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._arrived.get()
@@ -308,7 +309,7 @@ class _Http:
     def hand_over(
         self, on_data: Callable[[bytes], None], on_eof: Callable[[str | None], None]
     ) -> None:
-        """Give everything that follows to somebody else."""
+        """Deliver everything that follows to other callbacks."""
         while not self._arrived.empty():
             on_data(self._arrived.get_nowait())
         self._on_data, self._on_eof = on_data, on_eof

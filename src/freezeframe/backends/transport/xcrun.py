@@ -1,6 +1,6 @@
-"""Xcode's tools through `xcrun`: where one of them is, the simulators, what runs in them.
+"""Xcode's tools through `xcrun`: the path of a tool, the simulators and their processes.
 
-Whoever has an `xcrun` on his PATH has Xcode; that is what is asked, not the platform.
+Xcode is present where `xcrun` is on PATH; the platform is not checked.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 from freezeframe.errors import DebuggerError, DebuggerMissing, DebuggerTimeout
 
-from .ask import answer
-from .run import run
+from .run_command import run
+from .version_query import answer
 
-#: for `simctl` to answer: the first call after a boot starts its service
+#: time limit of `simctl`: the first call after a boot starts its service
 _ANSWER_S = 30.0
-#: between two looks at what runs in a simulator: nobody tells that an app has started
-_LOOK_S = 0.1
+#: interval of polling a simulator's processes: nothing notifies us that an app has started
+_POLL_S = 0.1
 #: `UIKitApplication:com.example.Shop[1f2e][rb-legacy]`, `application.com.example.Shop.123.456`
 _LABEL = re.compile(
     r"application\.(?P<app>[^\[]+?)(?:\.\d+){1,2}(?:\[.*)?"
@@ -51,21 +51,21 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What `launchctl` of a simulator knows; without a process id it does not run."""
+    """A service that `launchctl` of a simulator lists; without a pid it does not run."""
 
     bundle_id: str
     pid: int | None
-    #: an app that a user sees
+    #: an app with a user interface
     app: bool
 
 
 def program(env: Mapping[str, str]) -> str | None:
-    """Return where `xcrun` is, for a caller with that environment."""
+    """Return the path of `xcrun` on the PATH of *env*."""
     return shutil.which("xcrun", path=env.get("PATH", os.defpath))
 
 
 def tool(name: str, env: Mapping[str, str]) -> str | None:
-    """Return where Xcode has a tool; None where there is no Xcode, or it has none. Blocks."""
+    """Return the path of a tool of Xcode; None where there is no Xcode, or no such tool. Blocks."""
     xcrun = program(env)
     if xcrun is None:
         return None
@@ -74,19 +74,19 @@ def tool(name: str, env: Mapping[str, str]) -> str | None:
 
 
 async def devices(env: Mapping[str, str]) -> list[Device]:
-    """Return the simulators that can be used. Raises DebuggerMissing without Xcode."""
+    """Return the available simulators. Raises DebuggerMissing without Xcode."""
     return read_devices(await _simctl(env, "list", "devices", "available", "-j"))
 
 
 async def services(udid: str, env: Mapping[str, str]) -> list[Service]:
-    """Return what runs, or could run, in a booted simulator."""
+    """Return the services of a booted simulator, running or not."""
     return read_services(await _simctl(env, "spawn", udid, "launchctl", "list"))
 
 
 async def next_pid(
     udid: str, bundle_id: str, env: Mapping[str, str], timeout_s: float
 ) -> int | None:
-    """Return the process of an app that starts from now on; None when none does in time."""
+    """Return the pid of an app that starts from now on; None if none does in time."""
     deadline = time.monotonic() + timeout_s
     before: set[int | None] | None = None
     while before is None or time.monotonic() < deadline:
@@ -95,28 +95,30 @@ async def next_pid(
         if before is not None and (new := pids - before):
             return max(pid for pid in new if pid is not None)
         before = {*(before or ()), *pids}
-        await asyncio.sleep(_LOOK_S)
+        await asyncio.sleep(_POLL_S)
     return None
 
 
-async def _simctl(env: Mapping[str, str], *words: str) -> str:
+async def _simctl(env: Mapping[str, str], *args: str) -> str:
     xcrun = program(env)
     if xcrun is None:
         raise DebuggerMissing(
             "simulators need Xcode, which is for macOS only; there is no `xcrun` on PATH.",
             next="dbg attach PID",
         )
-    command = f"xcrun simctl {' '.join(words)}"
+    command = f"xcrun simctl {' '.join(args)}"
     try:
-        ran = await run([xcrun, "simctl", *words], cwd="/", env=env, timeout_s=_ANSWER_S)
+        result = await run([xcrun, "simctl", *args], cwd="/", env=env, timeout_s=_ANSWER_S)
     except DebuggerTimeout:
         raise DebuggerTimeout(
             f"`{command}` gave no answer within {_ANSWER_S:g} s.", next=command
         ) from None
-    if ran.status == 0:
-        return ran.out
-    said = [line.strip() for line in (ran.err or ran.out).splitlines() if line.strip()]
-    why = said[0].removeprefix("xcrun: ").removeprefix("error: ") if said else "it says nothing"
+    if result.status == 0:
+        return result.out
+    lines = [line.strip() for line in (result.err or result.out).splitlines() if line.strip()]
+    why = (
+        lines[0].removeprefix("xcrun: ").removeprefix("error: ") if lines else "it printed nothing"
+    )
     if "unable to find utility" in why:
         raise DebuggerMissing(
             "simulators need Xcode itself; its command line tools alone have no `simctl`.",
@@ -125,23 +127,23 @@ async def _simctl(env: Mapping[str, str], *words: str) -> str:
     raise DebuggerError(f"`{command}` failed: {why.rstrip('.')}.", next=command)
 
 
-# --- what it answers ----------------------------------------------------------------------------
+# --- parsing its output -------------------------------------------------------------------------
 
 
 def read_devices(text: str) -> list[Device]:
-    """Return the simulators in what `simctl list devices -j` says, newest system first."""
+    """Return the simulators that `simctl list devices -j` lists, newest system first."""
     try:
         runtimes = json.loads(text)["devices"]
         found = [
             Device(each["udid"], each["name"], each["state"], _runtime(runtime))
             for runtime, listed in runtimes.items()
             for each in listed
-            # Older ones say "YES", or have no word for it.
+            # Older versions have "YES", or no such field.
             if each.get("isAvailable", True) in (True, "YES")
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DebuggerError(
-            f"`xcrun simctl list devices` answers with what is not its JSON: {text[:80]!r}.",
+            f"`xcrun simctl list devices` did not print the expected JSON: {text[:80]!r}.",
             next="xcrun simctl list devices available -j",
         ) from None
     return found
@@ -154,12 +156,12 @@ def _runtime(key: str) -> str:
 
 
 def read_services(text: str) -> list[Service]:
-    """Return what stands in the table of `launchctl list`: process id, status, label."""
+    """Return the rows of `launchctl list`: process id, status, label."""
     found = []
     for line in text.splitlines():
         columns = line.split(None, 2)
         if len(columns) != 3 or not (columns[0] == "-" or columns[0].isdecimal()):
-            continue  # its heading
+            continue  # the heading
         match = _LABEL.fullmatch(columns[2].strip())
         if match is not None:
             pid = int(columns[0]) if columns[0] != "-" else None

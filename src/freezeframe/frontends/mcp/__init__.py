@@ -1,14 +1,16 @@
-"""The MCP server: the operations of the daemon as tools, and what an agent reads besides.
+"""The MCP server: the daemon's operations as tools, with resources, prompts and notifications.
 
-tools.py      which tools there are, made of the table of operations; no I/O
-shrink.py     structured answers that fit a budget; no I/O
-documents.py  resources and prompts
-bridge.py     requests to the daemon, their end when nobody waits any more
-watching.py   what happens in the sessions, as it happens
-telling.py    who is told of it: subscriptions and logs
-refusals.py   errors of ours as errors of the protocol
-server.py     requests and transports: stdio and HTTP
-command.py    `dbg mcp`
+tools.py             the tools, generated from the registry of operations; no I/O
+argument_aliases.py  other names for arguments that models use; no I/O
+tool_texts.py        suggested commands as tool calls; no I/O
+truncate.py          truncates structured answers to a budget; no I/O
+resources.py         resources and prompts
+daemon_client.py     requests to the daemon, and their cancellation
+event_watcher.py     follows the events of the sessions
+notifications.py     sends them: subscriptions and log messages
+errors.py            maps errors to MCP errors
+server.py            requests and transports: stdio and HTTP
+main.py              `dbg mcp`
 
-The package `mcp` is known to telling.py, refusals.py and server.py alone.
+Only notifications.py, errors.py and server.py import the package `mcp`.
 """

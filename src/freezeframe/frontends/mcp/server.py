@@ -1,8 +1,8 @@
-"""The server itself, on the low-level server of the package `mcp`.
+"""The MCP server, built on the low-level server of the package `mcp`.
 
-Serves the versions of the protocol with a handshake and the one without, whichever the first
-request speaks. It holds no debug session: those are the daemon's, so a client may come and go, and
-a command line sees the same ones.
+Serves the protocol versions with a handshake and the one without, as the first request requires.
+It holds no debug session: sessions belong to the daemon, so they outlive the client and are shared
+with the command line.
 """
 
 from __future__ import annotations
@@ -26,102 +26,150 @@ from freezeframe.errors import FreezeframeError
 from freezeframe.ops._registry import OPS
 from freezeframe.render import PLAIN, render_error
 
-from . import documents
-from .bridge import Bridge
-from .refusals import protocol_errors
-from .shrink import fit
-from .telling import HonestServer, Telling
-from .tools import Tool
-from .wording import call, for_agents
+from . import resources
+from .daemon_client import DaemonClient
+from .errors import protocol_errors
+from .notifications import Notifier, StaticCatalogServer
+from .tool_texts import call, for_agents, message_for_agents
+from .tools import McpTool, find_tool
+from .truncate import fit
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    Asked = ServerRequestContext[Any, Any]
+    RequestContext = ServerRequestContext[Any, Any]
 
 INSTRUCTIONS = (
-    "Freezeframe: debug any program. A call that lets the program run answers at its next stop "
+    "Freezeframe: debug any program. A call that resumes the program answers at its next stop "
     "with reason, source, variables (`*` = changed) and output. `session` names one of several; "
     "without it, the current one of the workspace. `next:` in an answer is a call to make. "
-    "Sessions stay when you leave: end with debug_stop."
+    "Sessions outlive the connection: end with debug_stop."
 )
-#: of the data next to a text, where the caller names no budget
+#: default budget of structured data
 DATA_TOKENS = 2000
-#: the protocol allows no more in one answer
+#: the protocol's limit
 MOST_COMPLETIONS = 100
-#: a client that has roots has them at hand
+#: time limit of a request for the client's roots
 ROOTS_S = 3.0
 
 
 def make_server(
-    bridge: Bridge, tools: Mapping[str, Tool], *, budget: int | None, structured: bool = False
+    daemon: DaemonClient,
+    tools: Mapping[str, McpTool],
+    *,
+    budget: int | None,
+    structured: bool = False,
 ) -> Server[Any]:
     """Return the server of *tools*; each call is a request to the daemon.
 
-    With *structured*, answers hold data besides their text. Several hosts give the model only
-    that, and lose notes and next steps, so it is for programs that ask for it.
+    With *structured*, answers hold data besides their text. Several hosts give the model only the
+    data and lose notes and next steps, so it is off by default.
     """
-    telling = Telling(bridge, _settle)
+    notifier = Notifier(daemon, _adopt_client_root)
+    handlers = _Handlers(daemon, tools, notifier, budget, structured)
+    server = StaticCatalogServer(
+        "freezeframe",
+        version=__version__,
+        title="Freezeframe",
+        instructions=INSTRUCTIONS
+        + ("" if daemon.has_no_project else f" Paths count from {daemon.cwd}."),
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
+    )
+    notifier.register(server)
+    return server
+
+
+class _Handlers:
+    """Answers the requests of one client."""
+
+    def __init__(
+        self,
+        daemon: DaemonClient,
+        tools: Mapping[str, McpTool],
+        notifier: Notifier,
+        budget: int | None,
+        structured: bool,
+    ) -> None:
+        self._daemon = daemon
+        self._tools = tools
+        self._notifier = notifier
+        self._budget = budget
+        self._structured = structured
 
     async def list_tools(
-        ctx: Asked, params: types.PaginatedRequestParams | None
+        self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         return types.ListToolsResult.model_validate(
-            {"tools": [tool.declaration(structured=structured) for tool in tools.values()]}
+            {
+                "tools": [
+                    tool.declaration(structured=self._structured) for tool in self._tools.values()
+                ]
+            }
         )
 
-    async def call_tool(ctx: Asked, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = tools.get(params.name)
+    async def call_tool(
+        self, ctx: RequestContext, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        tool = find_tool(params.name, self._tools)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, _no_tool(params.name, tools))
+            raise MCPError(types.INVALID_PARAMS, _no_tool(params.name, self._tools))
 
         async def progress(waited_s: float) -> None:
             await ctx.session.report_progress(waited_s, None, f"under way for {waited_s:.0f} s")
 
-        await _settle(ctx, bridge)
+        await _adopt_client_root(ctx, self._daemon)
         try:
-            async with telling.logged(ctx):
-                answer = await bridge.ask(tool.request(params.arguments or {}), progress)
+            async with self._notifier.logged(ctx):
+                answer = await self._daemon.call(tool.request(params.arguments or {}), progress)
         except FreezeframeError as error:
-            await telling.warn(ctx, getattr(error, "__notes__", ()))
-            return _refused(error, tools, tool)
-        await telling.warn(ctx, answer.get("notes", ()))
+            await self._notifier.warn(ctx, getattr(error, "__notes__", ()))
+            return _error_result(error, self._tools, tool)
+        await self._notifier.warn(ctx, answer.get("notes", ()))
         return types.CallToolResult(
-            content=[_text(for_agents(answer["text"], tools), answer.get("notes", ()))],
-            structured_content=fit(answer["result"], budget or DATA_TOKENS) if structured else None,
+            content=[_text(for_agents(answer["text"], self._tools), answer.get("notes", ()))],
+            structured_content=fit(answer["result"], self._budget or DATA_TOKENS)
+            if self._structured
+            else None,
         )
 
     async def list_resources(
-        ctx: Asked, params: types.PaginatedRequestParams | None
+        self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        await _settle(ctx, bridge)
+        await _adopt_client_root(ctx, self._daemon)
         with protocol_errors():
-            found = await documents.documents(bridge)
+            found = await resources.current_resources(self._daemon)
         return types.ListResourcesResult.model_validate(
             {"resources": [_listed(each, "uri") for each in found]}
         )
 
     async def list_templates(
-        ctx: Asked, params: types.PaginatedRequestParams | None
+        self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult.model_validate(
-            {"resourceTemplates": [_listed(each, "uriTemplate") for each in documents.TEMPLATES]}
+            {"resourceTemplates": [_listed(each, "uriTemplate") for each in resources.TEMPLATES]}
         )
 
     async def read_resource(
-        ctx: Asked, params: types.ReadResourceRequestParams
+        self, ctx: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        await _settle(ctx, bridge)
+        await _adopt_client_root(ctx, self._daemon)
         with protocol_errors(uri):
-            text, mime = await documents.read(bridge, uri)
+            text, mime = await resources.read(self._daemon, uri)
         return types.ReadResourceResult.model_validate(
             {"contents": [{"uri": uri, "mimeType": mime, "text": text}]}
         )
 
     async def list_prompts(
-        ctx: Asked, params: types.PaginatedRequestParams | None
+        self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         return types.ListPromptsResult(
             prompts=[
@@ -133,12 +181,14 @@ def make_server(
                         for index, (name, what) in enumerate(prompt.arguments.items())
                     ],
                 )
-                for prompt in documents.PROMPTS.values()
+                for prompt in resources.PROMPTS.values()
             ]
         )
 
-    async def get_prompt(ctx: Asked, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        prompt = documents.PROMPTS.get(params.name)
+    async def get_prompt(
+        self, ctx: RequestContext, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        prompt = resources.PROMPTS.get(params.name)
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name}")
         with protocol_errors():
@@ -148,15 +198,17 @@ def make_server(
         )
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
-    async def complete(ctx: Asked, params: types.CompleteRequestParams) -> types.CompleteResult:
+    async def complete(
+        self, ctx: RequestContext, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
         argument = params.argument
-        await _settle(ctx, bridge)
+        await _adopt_client_root(ctx, self._daemon)
         with protocol_errors():
             if isinstance(params.ref, types.PromptReference):
-                values = documents.of_prompt(params.ref.name, argument.name)
+                values = resources.of_prompt(params.ref.name, argument.name)
             else:
                 uri = str(params.ref.uri)
-                values = await documents.of_template(bridge, uri, argument.name)
+                values = await resources.of_template(self._daemon, uri, argument.name)
         near = [value for value in values if value.startswith(argument.value)]
         shown = near[:MOST_COMPLETIONS]
         return types.CompleteResult(
@@ -165,27 +217,10 @@ def make_server(
             )
         )
 
-    server = HonestServer(
-        "freezeframe",
-        version=__version__,
-        title="Freezeframe",
-        instructions=INSTRUCTIONS + ("" if bridge.astray else f" Paths count from {bridge.cwd}."),
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
-        on_completion=complete,
-    )
-    telling.join(server)
-    return server
 
-
-async def _settle(ctx: Asked, bridge: Bridge) -> None:
-    """Move to the client's first folder when the host started us in none. Once."""
-    if not bridge.astray:
+async def _adopt_client_root(ctx: RequestContext, daemon: DaemonClient) -> None:
+    """Use the client's first root if the host started the server outside of a project. Once."""
+    if not daemon.has_no_project:
         return
     offered = ctx.session.client_capabilities
     found = None
@@ -195,13 +230,13 @@ async def _settle(ctx: Asked, bridge: Bridge) -> None:
                 answer = await ctx.session.send_request(
                     types.ListRootsRequest(), types.ListRootsResult
                 )
-            places = (urlsplit(str(root.uri)) for root in answer.roots)
-            paths = (unquote(place.path) for place in places if place.scheme == "file")
+            urls = (urlsplit(str(root.uri)) for root in answer.roots)
+            paths = (unquote(url.path) for url in urls if url.scheme == "file")
             found = next((path for path in paths if os.path.isdir(path)), None)
-    bridge.settle(found)
+    daemon.set_project(found)
 
 
-def _listed(document: documents.Document, key: str) -> dict[str, object]:
+def _listed(document: resources.Resource, key: str) -> dict[str, object]:
     return {
         key: document.uri,
         "name": document.name,
@@ -211,31 +246,26 @@ def _listed(document: documents.Document, key: str) -> dict[str, object]:
 
 
 def _text(text: str, notes: Iterable[str]) -> types.TextContent:
-    told = "".join(f"note: {note}\n" for note in notes)
-    return types.TextContent(type="text", text=told + text)
+    prefix = "".join(f"note: {note}\n" for note in notes)
+    return types.TextContent(type="text", text=prefix + text)
 
 
-def _no_tool(name: str, tools: Mapping[str, Tool]) -> str:
-    """Return that there is no such tool, and which there are."""
-    words = name.removeprefix("debug_").replace("_", " ")
-    call_ = call(words, tools) if words in OPS else ""
+def _no_tool(name: str, tools: Mapping[str, McpTool]) -> str:
+    """Return the message for an unknown tool, with the known ones."""
+    command = name.removeprefix("debug_").replace("_", " ")
+    call_ = call(command, tools) if command in OPS else ""
     instead = f"call {call_}" if call_ else f"there are {', '.join(tools)}"
     return f"there is no tool {name[:60]}; {instead}"
 
 
-def _refused(
-    error: FreezeframeError, tools: Mapping[str, Tool], tool: Tool
+def _error_result(
+    error: FreezeframeError, tools: Mapping[str, McpTool], tool: McpTool
 ) -> types.CallToolResult:
-    """Return an error that the agent reads, and can act on.
+    """Return *error* as a tool result that the agent can act on.
 
-    Text only: data that is not of the tool's own output schema makes clients drop the message.
+    Text only: clients drop the message if its data does not match the tool's output schema.
     """
-    for spec in tool.specs():
-        if error.message.startswith(f"{spec.id} takes no `args."):
-            known = ", ".join(tool.input_schema()["properties"])
-            rest = error.message.removeprefix(spec.id).rstrip(".")
-            error.message = f"{tool.name}{rest}; it takes {known}."
-            break
+    error.message = message_for_agents(error.message, tool)
     text = for_agents(render_error(error, PLAIN), tools)
     return types.CallToolResult(
         content=[_text(text, getattr(error, "__notes__", ()))], is_error=True
@@ -246,35 +276,38 @@ def _refused(
 
 
 async def serve_stdio(server: Server[Any]) -> None:
-    """Serve the client at our standard input and output until it leaves."""
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    """Serve the client on standard input and output until it disconnects."""
+    try:
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+    except* (BrokenPipeError, ConnectionResetError):
+        pass  # the client was killed while a message was being sent
 
 
-async def serve_http(server: Server[Any], door: socket.socket, token: str) -> None:
-    """Serve clients that know *token* at /mcp of a socket that listens, until interrupted."""
+async def serve_http(server: Server[Any], listener: socket.socket, token: str) -> None:
+    """Serve clients that send *token* at /mcp of a listening socket, until interrupted."""
     import uvicorn
 
-    app = server.streamable_http_app(host=door.getsockname()[0])
+    app = server.streamable_http_app(host=listener.getsockname()[0])
     config = uvicorn.Config(_Guard(app, token), log_level="warning", timeout_graceful_shutdown=2)
-    await uvicorn.Server(config).serve(sockets=[door])
+    await uvicorn.Server(config).serve(sockets=[listener])
 
 
 class _Guard:
-    """Lets nobody through who does not know the token."""
+    """ASGI middleware that rejects requests without the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._wanted = f"Bearer {token}".encode()
+        self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._knows(scope):
+        if scope["type"] == "http" and not self._is_authorized(scope):
             headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": b"a bearer token is needed\n"})
+            await send({"type": "http.response.body", "body": b"a bearer token is required\n"})
             return
         await self._app(scope, receive, send)
 
-    def _knows(self, scope: Scope) -> bool:
+    def _is_authorized(self, scope: Scope) -> bool:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
-        return len(given) == 1 and hmac.compare_digest(given[0], self._wanted)
+        return len(given) == 1 and hmac.compare_digest(given[0], self._expected)

@@ -1,8 +1,8 @@
-"""The tools, made of the table of operations: name, schemas, hints, and the request of a call.
+"""The MCP tools, generated from the registry of operations: names, schemas, hints, requests.
 
-Few and cheap by default: the whole list costs an agent less than one page of source. A tool lists
-the arguments that are worth their price and takes every argument of its operation. With *all*,
-each operation that is not among them is a tool of its own.
+The default list is short, because an agent pays for it in tokens. A tool lists its most useful
+arguments and accepts every argument of its operation. With *all*, every other operation is a tool
+too.
 """
 
 from __future__ import annotations
@@ -12,48 +12,51 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freezeframe.errors import UsageError
-from freezeframe.frontends.lines import split
+from freezeframe.frontends.tokenizer import split
+from freezeframe.ops._json_schema import Schema, input_schema, output_schema
 from freezeframe.ops._registry import OPS, Effect, Needs, OpSpec
-from freezeframe.ops._schema import Schema, input_schema, output_schema
+from freezeframe.ops._suggestions import quoted
 
-from . import natural
+from . import argument_aliases
 
 #: Operations that serve the command line itself.
 _NOT_FOR_PROGRAMS = frozenset({"completion", "mcp"})
-#: They look, and what they look at is code of the caller's that runs in the program.
+#: Operations that only read, but evaluate an expression of the caller in the program.
 _RUNS_CODE = frozenset({"print", "hits", "hit_trend"})
 _ANY: Schema = {"type": "object"}
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """An argument that says which operation is meant; the first value is the default."""
+class OperationChoice:
+    """An argument that chooses the operation; the first value is the default."""
 
     argument: str
     operations: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool. Without `choice` it is the operation `operation`."""
+class McpTool:
+    """One tool. Without `choice` it runs `operation`."""
 
     name: str
     operation: str = ""
-    #: arguments to list, in order; others are taken as well
+    #: arguments to list, in order; others are accepted as well
     arguments: str = ""
-    #: where the operation's own summary does not say it
+    #: replaces the operation's summary
     description: str = ""
-    choice: Choice | None = None
-    #: instead of the operation's own words, where those are long
-    words: dict[str, str] = field(default_factory=dict)
+    choice: OperationChoice | None = None
+    #: shorter help texts of arguments
+    descriptions: dict[str, str] = field(default_factory=dict)
+    #: default arguments
+    defaults: dict[str, str] = field(default_factory=dict)
 
     def specs(self) -> list[OpSpec]:
         ids = self.choice.operations.values() if self.choice else (self.operation,)
         return [OPS.by_id(id) for id in ids]
 
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
-        """Return what the daemon is asked. Raises UsageError with the path of what is wrong."""
-        args = natural.snake(arguments)
+        """Return the request to the daemon. Raises UsageError with the path of the error."""
+        args = {**self.defaults, **argument_aliases.snake(arguments)}
         request: dict[str, object] = {"session": _session(self.name, args)}
         operation = self.operation
         if self.choice:
@@ -61,23 +64,30 @@ class Tool:
             default = next(iter(known))
             if "until" in known and any(args.get(name) for name in ("where", "line", "location")):
                 default = "until"
-            picked = natural.choice(args, self.choice.argument, known, default)
+            picked = argument_aliases.choice(args, self.choice.argument, known, default)
             if not isinstance(picked, str) or picked not in known:
                 raise UsageError(
                     f"{self.name}: `args.{self.choice.argument}` takes {', '.join(known)}, "
-                    f"not {str(picked)[:60]!r}."
+                    f"not {str(picked)[:60]!r}.",
+                    next=f"dbg {OPS.by_id(known[default]).name}",
                 )
             operation = known[picked]
+            expression = argument_aliases.expression(args)
+            if expression is not None and "expression" not in _names(OPS.by_id(operation)):
+                raise UsageError(
+                    f"{self.name} shows all of them, not one by its name.",
+                    next=f"dbg print {quoted(expression)}",
+                )
         spec = OPS.by_id(operation)
         if "where" in self.arguments.split() and not args.get("where") and "pid" in args:
             args["where"] = str(args.pop("pid"))
-        places = {"frame", "thread"} if spec.needs is Needs.STOPPED else set()
-        args = natural.named(args, _names(spec) | places)
-        for place in ("frame", "thread"):
-            if place in args and place not in _names(spec) and spec.needs is Needs.STOPPED:
-                request[place] = args.pop(place)
+        selectors = {"frame", "thread"} if spec.needs is Needs.STOPPED else set()
+        args = argument_aliases.named(args, _names(spec) | selectors)
+        for selector in ("frame", "thread"):
+            if selector in args and selector not in _names(spec) and spec.needs is Needs.STOPPED:
+                request[selector] = args.pop(selector)
         if self.choice and "timeout" not in _names(spec):
-            args.pop("timeout", None)  # one that does not wait keeps to every time
+            args.pop("timeout", None)  # an operation that does not wait needs no time limit
         if _makes_session(spec) and request["session"] is not None:
             args.setdefault("name", request.pop("session"))
         return {**request, "command": operation, "args": args}
@@ -87,16 +97,17 @@ class Tool:
         required: list[str] = []
         if self.choice:
             properties[self.choice.argument] = {"enum": list(self.choice.operations)}
-        wanted = self.arguments.split()
+        listed = self.arguments.split()
         for spec in self.specs():
             schema = input_schema(spec)
-            for name in wanted or schema["properties"]:
+            for name in listed or schema["properties"]:
                 if name in schema["properties"] and name not in properties:
-                    properties[name] = _lean(schema["properties"][name], self.words.get(name))
+                    described = schema["properties"][name]
+                    properties[name] = _lean(described, self.descriptions.get(name))
             if not self.choice:
                 required = schema.get("required", [])
-        properties = {name: properties[name] for name in _order(properties, wanted)}
-        for name in wanted:
+        properties = {name: properties[name] for name in _order(properties, listed)}
+        for name in listed:
             if name in ("frame", "thread"):
                 properties[name] = {"type": "integer"}
         properties["session"] = {"type": "string"}
@@ -104,14 +115,14 @@ class Tool:
         return {**shown, "required": required} if required else shown
 
     def output_schema(self) -> Schema:
-        """Return the outline of an answer: what is always there. `full_schema` has the rest."""
+        """Return a schema with the required fields of an answer. `full_schema` has the rest."""
         results = {str(spec.result): spec.result for spec in self.specs()}
         if len(results) > 1:
             return _ANY
         return _outline(output_schema(*results.values()))
 
     def hints(self) -> dict[str, bool]:
-        """Return what a host may rely on when it asks its user; what is left out is the default."""
+        """Return the tool's annotations that differ from MCP's defaults."""
         specs = self.specs()
         effects = {spec.effect for spec in specs}
         code = any(spec.id in _RUNS_CODE or "code" in _names(spec) for spec in specs)
@@ -122,7 +133,7 @@ class Tool:
         return {"destructiveHint": code or Effect.ENDS in effects, **world}
 
     def declaration(self, *, structured: bool = False) -> dict[str, Any]:
-        """Return the tool as `tools/list` has it; *structured*: answers hold data besides text."""
+        """Return the tool's entry in `tools/list`; *structured*: answers hold data besides text."""
         return {
             "name": self.name,
             "description": self.description or self.specs()[0].summary,
@@ -133,14 +144,14 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandLine(Tool):
-    """The tool that takes any command line, so that nothing is out of reach."""
+class CommandLineTool(McpTool):
+    """The tool that runs any command line."""
 
     def specs(self) -> list[OpSpec]:
         return []
 
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
-        args = natural.named(natural.snake(arguments), {"command"})
+        args = argument_aliases.named(argument_aliases.snake(arguments), {"command"})
         session, line = _session(self.name, args), args.pop("command", None)
         raw = args.pop("raw", False)
         if not isinstance(line, str) or not line.strip():
@@ -162,7 +173,7 @@ class CommandLine(Tool):
             "type": "object",
             "properties": {
                 "command": {"type": "string"},
-                "raw": {"type": "boolean", "description": "in the native debugger's language"},
+                "raw": {"type": "boolean", "description": "a native debugger command"},
                 "session": {"type": "string"},
             },
             "required": ["command"],
@@ -175,15 +186,15 @@ class CommandLine(Tool):
         return {"destructiveHint": True, "openWorldHint": True}
 
 
-_TIMEOUT = {"timeout": "seconds, 20 unless given, at most 45"}
+_TIMEOUT = {"timeout": "seconds; default 20, at most 45"}
 
-DEFAULT: tuple[Tool, ...] = (
-    Tool(
+DEFAULT: tuple[McpTool, ...] = (
+    McpTool(
         "debug_start",
         "start",
         "program args module breakpoints stop_on_entry adapter cwd env timeout",
         "Run a program to its first stop: breakpoint, uncaught exception, crash or end.",
-        words={
+        descriptions={
             "program": "file or module",
             "args": "",
             "module": "as python -m",
@@ -195,12 +206,12 @@ DEFAULT: tuple[Tool, ...] = (
             **_TIMEOUT,
         },
     ),
-    Tool(
+    McpTool(
         "debug_attach",
         "attach",
         "where wait_for breakpoints pause adapter",
-        "Debug a process that runs.",
-        words={
+        "Debug a running process.",
+        descriptions={
             "where": "pid, name or HOST:PORT",
             "wait_for": "name of a program to wait for",
             "breakpoints": "",
@@ -208,25 +219,26 @@ DEFAULT: tuple[Tool, ...] = (
             "pause": "",
         },
     ),
-    Tool(
+    McpTool(
         "debug_attach_sim",
         "attach",
         "simulator bundle_id pid wait_for pause",
-        "Debug an app in a simulator of Xcode's.",
-        words={
+        "Debug an app in an Xcode simulator.",
+        descriptions={
             "simulator": "name or UDID; default: the booted one",
             "bundle_id": "",
             "pid": "instead of bundle_id",
             "wait_for": "true: its next start",
-            "pause": "do not let it run on",
+            "pause": "stop it at once",
         },
+        defaults={"simulator": "booted"},
     ),
-    Tool(
+    McpTool(
         "debug_breakpoint_add",
         "breakpoint_add",
         "where condition hit_count log temporary",
         "Set a breakpoint or logpoint; also before start.",
-        words={
+        descriptions={
             "where": "file:line or function",
             "hit_count": "N, >=N, %N",
             "log": "print this, do not stop; {expr}",
@@ -234,64 +246,64 @@ DEFAULT: tuple[Tool, ...] = (
             "temporary": "",
         },
     ),
-    Tool("debug_breakpoint_list", "breakpoint_list", "session"),
-    Tool(
+    McpTool("debug_breakpoint_list", "breakpoint_list", "session"),
+    McpTool(
         "debug_breakpoint_remove",
         "breakpoint_remove",
         "which all",
-        words={"which": "ids or places", "all": ""},
+        descriptions={"which": "ids or locations", "all": ""},
     ),
-    Tool(
+    McpTool(
         "debug_continue",
         arguments="timeout",
-        description="Run to the next stop. `running` = time is up: go on with `wait`, or `pause`.",
-        choice=Choice("mode", {"run": "continue", "wait": "await", "pause": "pause"}),
-        words=_TIMEOUT,
+        description="Run to the next stop. `running` = time is up: call with `wait`, or `pause`.",
+        choice=OperationChoice("mode", {"run": "continue", "wait": "await", "pause": "pause"}),
+        descriptions=_TIMEOUT,
     ),
-    Tool(
+    McpTool(
         "debug_step",
         arguments="count where timeout",
         description="Step and show what changed; `until` runs to `where`.",
-        choice=Choice(
+        choice=OperationChoice(
             "kind",
             {"over": "next", "in": "step", "out": "finish", "until": "until", "back": "back"},
         ),
-        words={"where": "line, file:line or function", "count": "", **_TIMEOUT},
+        descriptions={"where": "line, file:line or function", "count": "", **_TIMEOUT},
     ),
-    Tool(
+    McpTool(
         "debug_stack",
         "backtrace",
         "limit locals all_threads thread",
         "Show the call stack.",
-        words={"limit": "", "locals": "variables of each frame", "all_threads": ""},
+        descriptions={"limit": "", "locals": "variables of each frame", "all_threads": ""},
     ),
-    Tool(
+    McpTool(
         "debug_variables",
         arguments="range frame",
         description="Show the variables of the current frame, or of `frame`.",
-        choice=Choice("scope", {"locals": "locals", "args": "args", "globals": "globals"}),
-        words={"range": "100:200"},
+        choice=OperationChoice("scope", {"locals": "locals", "args": "args", "globals": "globals"}),
+        descriptions={"range": "100:200"},
     ),
-    Tool(
+    McpTool(
         "debug_evaluate",
         "print",
         "expression depth range frame",
         "Evaluate an expression in the current frame, or in `frame`.",
-        words={"expression": "in the program's language", "range": "children, 100:200"},
+        descriptions={"expression": "in the program's language", "range": "children, 100:200"},
     ),
-    Tool(
+    McpTool(
         "debug_output",
         "output",
         "all tail stderr",
-        "Show what the program printed since this was last asked.",
-        words={"all": "not only what is new", "tail": "lines", "stderr": "only"},
+        "Show what the program printed since the last call.",
+        descriptions={"all": "not only what is new", "tail": "lines", "stderr": "only"},
     ),
-    Tool("debug_detach", "detach"),
-    Tool("debug_stop", "stop", "all", words={"all": "every session here"}),
-    Tool("debug_doctor", "doctor", "session", "Check which debuggers work here."),
-    Tool("debug_status", "status", "", "Show every session: phase, debugger, pid, place."),
-    CommandLine(
-        "debug_lldb_command",
+    McpTool("debug_detach", "detach"),
+    McpTool("debug_stop", "stop", "all", descriptions={"all": "every session here"}),
+    McpTool("debug_doctor", "doctor", "session", "Check which debuggers work here."),
+    McpTool("debug_status", "status", "", "Show every session: phase, debugger, pid, location."),
+    CommandLineTool(
+        "debug_command",
         description=(
             "Any `dbg` command line, for every debugger: `help`, `frame 2`, `watch x`, `set x 3`, "
             "`display x`, `catch raised`, `input text`, `batch next locals`, `restart`."
@@ -300,13 +312,22 @@ DEFAULT: tuple[Tool, ...] = (
 )
 
 
-def tools(*, all: bool = False) -> dict[str, Tool]:
-    """Return the tools that are offered, by name."""
+#: former tool names, which still work and are not listed
+_RENAMED = {"debug_lldb_command": "debug_command"}
+
+
+def find_tool(name: str, offered: Mapping[str, McpTool]) -> McpTool | None:
+    """Return the tool that has, or had, the name *name*."""
+    return offered.get(_RENAMED.get(name, name))
+
+
+def tools(*, all: bool = False) -> dict[str, McpTool]:
+    """Return the tools to list, by name."""
     found = {tool.name: tool for tool in DEFAULT}
     if all:
         for spec in OPS:
             if not spec.hidden and spec.id not in _NOT_FOR_PROGRAMS:
-                found.setdefault(f"debug_{spec.id}", Tool(f"debug_{spec.id}", spec.id))
+                found.setdefault(f"debug_{spec.id}", McpTool(f"debug_{spec.id}", spec.id))
     return found
 
 
@@ -330,23 +351,23 @@ def _names(spec: OpSpec) -> set[str]:
 
 
 def _makes_session(spec: OpSpec) -> bool:
-    """Whether the session that a caller names is the one that the operation makes."""
+    """Whether a caller's session name is the name of the session that the operation creates."""
     return spec.effect is Effect.RESUMES and spec.needs is Needs.NOTHING and "name" in _names(spec)
 
 
-def _order(properties: Mapping[str, Schema], wanted: list[str]) -> list[str]:
-    """The argument that picks the operation first, then as they are wanted."""
-    first = [name for name in properties if name not in wanted]
-    return [*first, *(name for name in wanted if name in properties)]
+def _order(properties: Mapping[str, Schema], listed: list[str]) -> list[str]:
+    """Return the argument that chooses the operation, then the others in the listed order."""
+    first = [name for name in properties if name not in listed]
+    return [*first, *(name for name in listed if name in properties)]
 
 
-def _lean(schema: Schema, words: str | None) -> Schema:
-    """Return the schema of an argument without what an agent can do without."""
+def _lean(schema: Schema, description: str | None) -> Schema:
+    """Return the schema of an argument, reduced to what an agent needs."""
     lean = {key: value for key, value in schema.items() if key not in ("default", "description")}
     if lean.get("type") == "string" and "enum" in lean:
         del lean["type"]
-    words = schema["description"] if words is None else words
-    return {**lean, "description": words} if words else lean
+    description = schema["description"] if description is None else description
+    return {**lean, "description": description} if description else lean
 
 
 def _outline(schema: Schema) -> Schema:

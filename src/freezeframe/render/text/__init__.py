@@ -1,43 +1,43 @@
-"""Answers as plain text: one function per kind of answer, in the files of this folder.
+"""Answers as plain text: one function per kind of answer, in the modules of this package.
 
-A new kind of answer gets a function marked `@renders(Kind)` in the file of its topic.
+A new kind of answer gets a function with `@renders(Kind)` in the module of its topic.
 """
 
 from __future__ import annotations
 
 from freezeframe.errors import FreezeframeError
 from freezeframe.render.budget import BYTES_PER_TOKEN, DEFAULT_TOKENS, LEAST_TOKENS, fit
-from freezeframe.render.page import PLAIN, VALUE_CHARS, Line, Style, Tone, View
-from freezeframe.render.words import harmless, one_line
+from freezeframe.render.formatting import escape_control, one_line
+from freezeframe.render.styled_lines import PLAIN, VALUE_CHARS, Line, Style, Tone, View
 
 from . import (
+    admin,
     batch,
     breakpoints,
-    differences,
+    diffs,
     frames,
     history,
-    house,
-    machine,
+    low_level,
     output,
     sessions,
     source,
     stops,
     values,
 )
-from ._table import RENDERERS
-from ._table import sections as sections_of
+from ._registry import RENDERERS
+from ._registry import sections as sections_of
 
 __all__ = ["RENDERERS", "render_error", "render_text"]
 
-# The table is filled by importing the files of the topics.
+# Importing these modules fills the registry.
 _TOPICS = (
     batch,
     breakpoints,
-    differences,
+    diffs,
     frames,
     history,
-    house,
-    machine,
+    admin,
+    low_level,
     output,
     sessions,
     source,
@@ -57,7 +57,7 @@ def render_text(
     """Return *answer* as text that fits the budget; it ends with a newline unless it is empty.
 
     Paths below *cwd* are shown relative to it. A budget below LEAST_TOKENS counts as that many.
-    Colour costs nothing: the budget counts what is read.
+    The budget counts text, not colour codes.
     """
     limit = max(budget_tokens, LEAST_TOKENS) * BYTES_PER_TOKEN
     lines = fit(sections_of(answer, View(cwd=cwd, limit=limit, value_chars=value_chars)), limit)
@@ -65,18 +65,18 @@ def render_text(
 
 
 def _single(line: Line) -> Line:
-    """Return *line* as one line: a name that holds a newline must not begin one of ours."""
+    """Return *line* as one line: a name with a newline must not start a new line of the report."""
     if "\n" not in line.text:
         return line
     return Line(line.text.replace("\n", "\\n"), line.tone)
 
 
 def render_error(error: FreezeframeError, style: Style = PLAIN) -> str:
-    """Return `code: message` and, where there is a next step, `  next: …` below it.
+    """Return `code: message` and, if there is a next step, `  next: …` below it.
 
-    Further lines of a message are the debugger's or the program's, and are marked.
+    Further lines of a message come from the debugger or the program, and get a prefix.
     """
-    first, *rest = harmless(str(error)).splitlines() or [""]
+    first, *rest = escape_control(str(error)).splitlines() or [""]
     lines = [Line(first, Tone.BAD), *(Line(f"  | {line}", Tone.BAD) for line in rest)]
     if error.next:
         lines.append(Line(f"  next: {one_line(error.next)}", Tone.NEXT))
@@ -85,7 +85,7 @@ def render_error(error: FreezeframeError, style: Style = PLAIN) -> str:
 
 def _painted(lines: list[Line], style: Style) -> str:
     if style.colour:
-        # rich takes a tenth of a second to load: only those who see colour wait for it.
+        # rich takes 0.1 s to import: do it only for colour.
         from freezeframe.render.terminal import paint
 
         return paint(lines, style)

@@ -1,4 +1,4 @@
-"""Several answers in one: each under its command, all in one budget."""
+"""Batch answers: each under its command, all in one budget."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from freezeframe.model.answers import Batch, BatchItem, StopReport, Text
-from freezeframe.render.budget import Elastic, Section, fit
-from freezeframe.render.page import Line, Tone, View
-from freezeframe.render.words import clip
+from freezeframe.render.budget import Resizable, Section, fit
+from freezeframe.render.formatting import clip
+from freezeframe.render.styled_lines import Line, Tone, View
 
-from ._table import renders, sections, wrapped_in
+from ._registry import renders, sections, wrapped_in
 
 #: The shortest form of an item: its command and one line.
 _LEAST_ITEM = 150
@@ -21,18 +21,18 @@ _LEAST_ITEM = 150
 def _batch(answer: Batch, view: View) -> list[Section]:
     parts: list[Section] = []
     last = len(answer.items) - 1
-    told: str | None = None
+    last_tool: str | None = None
     for index, item in enumerate(answer.items):
-        # What failed, and where it all ended, is read before the way there.
+        # Failures and the last answer are more important than the answers before.
         rank = 1 if index == last or not item.ok else 2
         later = answer.items[index + 1 :]
         seen = _view_of(item.answer, answer.items[:index], later, view)
         shown = item
         tool = getattr(item.answer, "via", None)
-        if tool is not None and tool == told:
+        if tool is not None and tool == last_tool:
             changed: Any = item.answer
             shown = replace(item, answer=replace(changed, via=None))
-        told = tool or told
+        last_tool = tool or last_tool
         parts.append(_item(shown, rank, seen))
     if answer.skipped:
         names = "; ".join(answer.skipped)
@@ -43,7 +43,7 @@ def _batch(answer: Batch, view: View) -> list[Section]:
 def _view_of(
     answer: object, earlier: Sequence[BatchItem], later: Sequence[BatchItem], view: View
 ) -> View:
-    """Return the view in which a stop repeats nothing that its neighbours show."""
+    """Return a view in which a stop does not repeat what neighbouring answers show."""
     if not isinstance(answer, StopReport):
         return view
     brief = any(_has_stop(item.answer) for item in later)
@@ -63,7 +63,7 @@ def _same_frame(one: StopReport, other: StopReport) -> bool:
         return False
     if (a.path, a.function) != (b.path, b.function):
         return False
-    # What has not changed must stand above, word for word, before its name is enough.
+    # Show only the name of an unchanged value if the answer above shows its text.
     shown = {value.name: value.text for scope in one.scopes for value in scope.values}
     return all(
         value.changed or shown.get(value.name) == value.text
@@ -73,20 +73,20 @@ def _same_frame(one: StopReport, other: StopReport) -> bool:
 
 
 def _item(item: BatchItem, rank: int, view: View) -> Section:
-    # Not `$`: that is the shell's, and a batch stands in transcripts beside it.
+    # Not `$`, which is the shell's prompt in transcripts.
     command = Line(f"> {clip(item.command, 100)}", Tone.HEAD)
     inner = _answer_sections(item, view)
 
     def make(limit: int) -> list[Line]:
         return [command, *fit(inner, limit - command.size)]
 
-    return Elastic(rank, make, _LEAST_ITEM + command.size)
+    return Resizable(rank, make, _LEAST_ITEM + command.size)
 
 
 def _answer_sections(item: BatchItem, view: View) -> Sequence[Section]:
     if not item.ok:
-        words = f"{item.error_code or 'failed'}: {item.error or 'no reason given'}"
-        failed: list[Section] = [wrapped_in(0, words, Tone.BAD)]
+        text = f"{item.error_code or 'failed'}: {item.error or 'no reason given'}"
+        failed: list[Section] = [wrapped_in(0, text, Tone.BAD)]
         if item.next:
             failed.append(wrapped_in(1, f"  next: {item.next}", Tone.NEXT))
         return failed

@@ -1,32 +1,32 @@
-"""Breakpoints, watchpoints and exception filters: as asked for, and as the debugger has them."""
+"""Breakpoints, watchpoints and exception filters: as requested, and as the debugger set them."""
 
 from __future__ import annotations
 
 from freezeframe.model.answers import BreakpointAnswer, BreakpointList, CatchList, WatchpointList
 from freezeframe.model.stops import Breakpoint, BreakpointState, Watchpoint
 from freezeframe.render.budget import HEADLINE, Listing, Section
-from freezeframe.render.page import Line, Tone, View, row
-from freezeframe.render.words import clip, one_line, place, plural, relative, size
+from freezeframe.render.formatting import clip, file_line, one_line, plural, relative, size
+from freezeframe.render.styled_lines import Line, Tone, View, row
 
-from ._table import headline, next_step, renders, via, wrapped_in
+from ._registry import headline, next_step, renders, via, wrapped_in
 
 
 def _where(breakpoint: Breakpoint, cwd: str | None) -> str:
     if breakpoint.path is not None:
-        where = place(breakpoint.path, breakpoint.line, cwd)
-        wanted = breakpoint.location
-        # A function's name says more than the line that it was found at.
-        if wanted and not wanted.rpartition(":")[2].isdecimal():
-            where = f"{clip(wanted, 60)} ({where})"
+        where = file_line(breakpoint.path, breakpoint.line, cwd)
+        requested = breakpoint.location
+        # A function's name is more useful than its line.
+        if requested and not requested.rpartition(":")[2].isdecimal():
+            where = f"{clip(requested, 60)} ({where})"
     else:
         where = clip(relative(breakpoint.location, cwd), 100)
     if breakpoint.moved_from is not None and breakpoint.moved_from != breakpoint.line:
-        where = f"{where} (asked for line {breakpoint.moved_from})"
+        where = f"{where} (requested line {breakpoint.moved_from})"
     return where
 
 
 def _terms(breakpoint: Breakpoint) -> str:
-    """Return what the breakpoint depends on and what it does: `if n > 3, temporary`."""
+    """Return the conditions and options of a breakpoint: `if n > 3, temporary`."""
     terms = []
     if breakpoint.condition:
         terms.append(f"if {clip(breakpoint.condition, 80)}")
@@ -40,14 +40,14 @@ def _terms(breakpoint: Breakpoint) -> str:
 
 
 def _state(breakpoint: Breakpoint, over: bool = False) -> str:
-    """Return what is not as it should be, with the debugger's reason; nothing when it is.
+    """Return the problem of a breakpoint, with the debugger's reason; empty if there is none.
 
     *over*: the program has ended.
     """
     if breakpoint.state is BreakpointState.BOUND:
         return clip(breakpoint.message, 160) if breakpoint.message else ""
     state = {
-        BreakpointState.WANTED: "waits for a session",
+        BreakpointState.REQUESTED: "waits for a session",
         BreakpointState.PENDING: "was never bound" if over else "not bound yet",
         BreakpointState.REJECTED: "rejected",
         BreakpointState.DISABLED: "disabled",
@@ -55,10 +55,10 @@ def _state(breakpoint: Breakpoint, over: bool = False) -> str:
     return f"{state}: {clip(breakpoint.message, 160)}" if breakpoint.message else state
 
 
-def breakpoint_words(breakpoint: Breakpoint, cwd: str | None, *, over: bool = False) -> str:
-    """Return `breakpoint 1 at app.py:22 if n > 3`, and what is wrong with it."""
-    words, state = _what_it_is(breakpoint, cwd), _state(breakpoint, over)
-    return f"{words}, {state}" if state else words
+def breakpoint_text(breakpoint: Breakpoint, cwd: str | None, *, over: bool = False) -> str:
+    """Return `breakpoint 1 at app.py:22 if n > 3`, and its problem."""
+    text, state = _what_it_is(breakpoint, cwd), _state(breakpoint, over)
+    return f"{text}, {state}" if state else text
 
 
 def _what_it_is(breakpoint: Breakpoint, cwd: str | None) -> str:
@@ -73,16 +73,16 @@ _DONE = {"exists": "exists already: "}
 def _breakpoint(answer: BreakpointAnswer, view: View) -> list[Section]:
     breakpoint = answer.breakpoint
     done = _DONE.get(answer.done, f"{one_line(answer.done)} ")
-    words = f"{done}breakpoint {breakpoint.id} at {_where(breakpoint, view.cwd)}"
+    text = f"{done}breakpoint {breakpoint.id} at {_where(breakpoint, view.cwd)}"
     detail = _terms(breakpoint)
     state = "" if answer.done == "disabled" and not breakpoint.message else _state(breakpoint)
     bad = breakpoint.state in (BreakpointState.PENDING, BreakpointState.REJECTED)
     sections: list[Section] = []
-    whole = ", ".join(part for part in (f"{words} {detail}".rstrip(), state) if part)
+    whole = ", ".join(part for part in (f"{text} {detail}".rstrip(), state) if part)
     if size(whole) <= HEADLINE:
         sections.append(headline(whole, Tone.BAD if bad else Tone.REASON))
     else:
-        sections.append(headline(words, Tone.BAD if bad else Tone.REASON))
+        sections.append(headline(text, Tone.BAD if bad else Tone.REASON))
         for part in (detail, state):
             if part:
                 sections.append(wrapped_in(1, f"  {part}", Tone.BAD if bad else Tone.PLAIN))
@@ -99,7 +99,7 @@ def _breakpoints(answer: BreakpointList, view: View) -> list[Section]:
         removed = answer.removed
 
         def gone(index: int, width: int) -> list[Line]:
-            # What was wrong with it, or what it waited for, is no more.
+            # The problem of a removed breakpoint no longer matters.
             return [Line(f"removed {_what_it_is(removed[index], view.cwd)}")]
 
         sections.append(
@@ -168,16 +168,14 @@ def _watchpoints(answer: WatchpointList, view: View) -> list[Section]:
 
 
 def _watchpoint(point: Watchpoint, done: str) -> Line:
-    words = (
-        f"{done}watchpoint {point.id} on {clip(point.expression, 80)} ({one_line(point.access)})"
-    )
+    text = f"{done}watchpoint {point.id} on {clip(point.expression, 80)} ({one_line(point.access)})"
     if point.condition:
-        words = f"{words} if {clip(point.condition, 80)}"
+        text = f"{text} if {clip(point.condition, 80)}"
     if not point.verified:
-        words = f"{words}, not set"
+        text = f"{text}, not set"
     if point.message:
-        words = f"{words}: {clip(point.message, 160)}"
-    return Line(words, Tone.PLAIN if point.verified else Tone.BAD)
+        text = f"{text}: {clip(point.message, 160)}"
+    return Line(text, Tone.PLAIN if point.verified else Tone.BAD)
 
 
 @renders(CatchList)

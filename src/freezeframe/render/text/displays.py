@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from freezeframe.model.answers import Display, DisplayList
 from freezeframe.render.budget import Capped, Listing, Section
-from freezeframe.render.page import Line, Tone, View
-from freezeframe.render.words import clip, one_line, plural
+from freezeframe.render.formatting import clip, one_line, plural
+from freezeframe.render.styled_lines import Line, Tone, View
 
-from ._table import headline, next_step, renders
+from ._registry import headline, next_step, renders
 from .one_value import assigned
 
 
@@ -42,8 +42,8 @@ def _line(display: Display, width: int) -> Line:
 @renders(DisplayList)
 def _list(answer: DisplayList, view: View) -> list[Section]:
     if not answer.displays:
-        words = "nothing is displayed" if answer.done is None else "nothing was displayed"
-        return [headline(words), *next_step(answer.next)]
+        text = "nothing is displayed" if answer.done is None else "nothing was displayed"
+        return [headline(text), *next_step(answer.next)]
     done = one_line(answer.done) if answer.done else ""
     head = [headline(f"{done} {_plain(answer.displays)}")] if done == "removed" else []
     lines = [] if head else display_sections(answer.displays, 1, view)

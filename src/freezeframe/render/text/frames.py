@@ -1,40 +1,40 @@
-"""Stacks: the user's own frames, libraries and recursion folded."""
+"""Stacks: user frames, with library frames and recursion folded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from freezeframe.model.answers import Backtrace, FrameAnswer, Stack, Threads
+from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.stops import Frame, Task, Thread
 from freezeframe.render.budget import Capped, Listing, Section
-from freezeframe.render.page import Line, Tone, View, row
-from freezeframe.render.words import clip, number, one_line, plural
+from freezeframe.render.formatting import clip, number, one_line, plural
+from freezeframe.render.styled_lines import Line, Tone, View, row
 
-from ._table import headline, next_step, renders, via, wrapped_in
-from .cuts import cut_in_scopes
+from ._registry import headline, next_step, renders, via, wrapped_in
 from .one_value import assigned
 from .source import source_sections
+from .truncated_values import cut_in_scopes
 from .values import changed_values, in_frame, unchanged_values
 
 F = TypeVar("F")
 
-#: A recursion is folded when it goes round at least this often.
+#: A recursion of at least this many rounds is folded.
 _ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Frames that one line stands for."""
+    """Frames that are folded into one line."""
 
     count: int
-    words: str
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What folding needs to know of a frame, whatever kind of frame it is."""
+    """What folding needs to know about a frame or a traceback line."""
 
     path: str | None
     function: str
@@ -47,9 +47,9 @@ class Traits:
 
 
 def fold(frames: Sequence[F], traits_of: Callable[[F], Traits]) -> list[F | Fold]:
-    """Return the frames with runs of library frames, and rounds of a recursion, folded.
+    """Return the frames with sequences of library frames and recursion folded.
 
-    Of a recursion the first and the last round stay; it may go through up to four functions.
+    The first and the last round of a recursion stay; it may involve up to four functions.
     """
     traits = [traits_of(frame) for frame in frames]
     folded: list[F | Fold] = []
@@ -87,7 +87,7 @@ def _recursion(traits: Sequence[Traits], start: int) -> tuple[int, int]:
     return 0, 0
 
 
-def thread_words(thread: Thread) -> str:
+def thread_text(thread: Thread) -> str:
     name = clip(thread.name, 40)
     return f"thread {thread.id} ({name})" if name else f"thread {thread.id}"
 
@@ -97,16 +97,20 @@ def _backtrace(answer: Backtrace, view: View) -> list[Section]:
     sections: list[Section] = []
     if answer.exception:
         sections.append(wrapped_in(0, f"exception: {answer.exception}", Tone.BAD))
-    titled = len(answer.stacks) > 1
+    if answer.running:
+        sections.append(headline("running: its threads were here when they were read"))
+    titled = len(answer.stacks) > 1 or answer.running
     for stack in sorted(answer.stacks, key=lambda stack: not stack.thread.current):
         sections.append(_stack(stack, answer.unfold, view, titled=titled))
     if not answer.stacks:
         sections.append(headline("no frames"))
+    sections += task_sections(answer.tasks, 2, view)
+    sections += [wrapped_in(1, f"note: {note}", Tone.QUIET) for note in answer.notes]
     return [*sections, *next_step(answer.next), *via(answer.via)]
 
 
 def stack_sections(stacks: Sequence[Stack], rank: int, view: View) -> list[Section]:
-    """Return the stacks of threads beside the one that a report is about."""
+    """Return the stacks of threads other than the one that the report is about."""
     return [Capped(_stack(stack, False, view, titled=True, rank=rank), 1200) for stack in stacks]
 
 
@@ -145,7 +149,7 @@ def _stack(
     def item(index: int, width: int) -> list[Line]:
         entry = entries[index]
         if isinstance(entry, Fold):
-            text = f"   … {number(entry.count)} {entry.words} (dbg backtrace --all)"
+            text = f"   … {number(entry.count)} {entry.what} (dbg backtrace --all)"
             return [Line(text, Tone.QUIET)]
         selected = entry.index == stack.selected
         mark = "->" if selected else "  "
@@ -172,7 +176,7 @@ def _stack(
         return f"   … {plural(hidden + stack.more, 'more frame')} ({hint})"
 
     state = "" if stack.thread.state == "stopped" else f", {one_line(stack.thread.state)}"
-    title = Line(f"{thread_words(stack.thread)}{state}:", Tone.HEAD)
+    title = Line(f"{thread_text(stack.thread)}{state}:", Tone.HEAD)
     if rank is None:
         rank = 1 if stack.thread.current or not titled else 2
     return Listing(

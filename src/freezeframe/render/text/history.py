@@ -19,18 +19,11 @@ from freezeframe.model.history import (
 )
 from freezeframe.model.runs import Run
 from freezeframe.render.budget import Capped, Fixed, Listing, Section
-from freezeframe.render.page import Line, Tone, View
-from freezeframe.render.words import (
-    clip,
-    number,
-    one_line,
-    plural,
-    relative,
-    seconds,
-)
+from freezeframe.render.formatting import clip, number, one_line, plural, relative, seconds
+from freezeframe.render.styled_lines import Line, Tone, View
 
-from ._table import headline, next_step, renders, wrapped_in
-from .stops import exit_words
+from ._registry import headline, next_step, renders, wrapped_in
+from .stops import exit_text
 
 #: The widest column of a table.
 _CELL = 24
@@ -39,8 +32,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 _SPARKS = 60
 
 
-def run_words(run: Run) -> str:
-    """Return `run 7 (good, app)`: what names a run, and whose it was."""
+def run_text(run: Run) -> str:
+    """Return `run 7 (good, app)`: number, label and session of a run."""
     name = f"{run.label}, {run.name}" if run.label else run.name
     return f"run {run.number} ({clip(name, 50)})"
 
@@ -63,7 +56,7 @@ def _table(
     rank: int,
     more: str | None = None,
 ) -> Section:
-    """Return rows in columns that line up, numbers to the right."""
+    """Return rows in aligned columns, numbers to the right."""
     widest = [
         min(_CELL, max(len(one_line(row[i])) for row in (head, *rows))) for i in range(len(head))
     ]
@@ -104,24 +97,24 @@ def _cut(text: str, width: int) -> str:
 @renders(HitTable)
 def _hits(answer: HitTable, view: View) -> list[Section]:
     where = one_line(answer.location)
-    words = f"{where}: {plural(answer.total, 'hit')} in {run_words(answer.run)}"
+    text = f"{where}: {plural(answer.total, 'hit')} in {run_text(answer.run)}"
     if answer.where is not None:
-        words = (
+        text = (
             f"{where}: {number(answer.matched)} of {plural(answer.total, 'hit')} "
-            f"in {run_words(answer.run)} with {clip(answer.where, 60)}"
+            f"in {run_text(answer.run)} with {clip(answer.where, 60)}"
         )
-    sections: list[Section] = [headline(words)]
+    sections: list[Section] = [headline(text)]
     hits = answer.hits
     if hits:
         sections.append(_hit_table(answer, view))
     left = answer.matched - answer.start - len(hits)
     if left > 0:
         end = answer.start + len(hits)
-        hint = f"dbg hits {_asked(answer)} --range {end}:{end + len(hits)}"
+        hint = f"dbg hits {_location_argument(answer)} --range {end}:{end + len(hits)}"
         sections.append(Fixed(2, (Line(f"… {plural(left, 'more hit')} ({hint})", Tone.QUIET),)))
     if answer.unanswered:
-        words = f"{plural(answer.unanswered, 'hit')} without {one_line(answer.reason or '?')}"
-        sections.append(Fixed(2, (Line(f"left out: {words}", Tone.QUIET),)))
+        text = f"{plural(answer.unanswered, 'hit')} without {one_line(answer.reason or '?')}"
+        sections.append(Fixed(2, (Line(f"left out: {text}", Tone.QUIET),)))
     if answer.others:
         sections.append(Capped(wrapped_in(3, f"also change: {', '.join(answer.others)}"), 240))
     if answer.constant:
@@ -130,10 +123,10 @@ def _hits(answer: HitTable, view: View) -> list[Section]:
     return [*sections, *next_step(answer.next)]
 
 
-def _asked(answer: HitTable | HitGroups) -> str:
-    """Return the question as it can be asked again: of `fib (fib.py:4)` it is `fib`."""
-    words = answer.asked or (answer.location.partition(" (")[0],)
-    return one_line(shlex.join(words))
+def _location_argument(answer: HitTable | HitGroups) -> str:
+    """Return the location as an argument of `hits`: `fib` for `fib (fib.py:4)`."""
+    text = answer.asked or (answer.location.partition(" (")[0],)
+    return one_line(shlex.join(text))
 
 
 def _hit_table(answer: HitTable, view: View) -> Section:
@@ -143,19 +136,25 @@ def _hit_table(answer: HitTable, view: View) -> Section:
         ("at", [relative(hit.place, view.cwd) for hit in hits]),
         ("reason", [hit.reason for hit in hits]),
     ]
-    # What is the same for all is not worth a column.
+    # No column for what is the same in all rows.
     extra = [(name, cells) for name, cells in optional if len(set(cells)) > 1]
-    head = ["hit", "time", *(name for name, _ in extra), *map(one_line, answer.columns)]
+    timed = any(hit.at_s is not None for hit in hits)
+    head = [
+        "hit",
+        *(["time"] if timed else []),
+        *(name for name, _ in extra),
+        *map(one_line, answer.columns),
+    ]
     rows = [
         [
             str(hit.number),
-            seconds_short(hit.at_s),
+            *([] if hit.at_s is None else [seconds_short(hit.at_s)]),
             *(cells[index] for _, cells in extra),
             *("-" if cell is None else cell for cell in hit.cells),
         ]
         for index, hit in enumerate(hits)
     ]
-    hint = f"dbg hits {_asked(answer)} {view.more}"
+    hint = f"dbg hits {_location_argument(answer)} {view.more}"
     return _table(head, rows, 1, hint)
 
 
@@ -166,9 +165,9 @@ def seconds_short(span_s: float) -> str:
 @renders(HitGroups)
 def _groups(answer: HitGroups, view: View) -> list[Section]:
     total = len(answer.groups) + answer.more
-    words = (
+    text = (
         f"{one_line(answer.location)}: {plural(total, 'value')} of {clip(answer.by, 50)} "
-        f"in {plural(answer.matched, 'hit')} of {run_words(answer.run)}"
+        f"in {plural(answer.matched, 'hit')} of {run_text(answer.run)}"
     )
     head = [clip(answer.by, 40), "hits", "share", "first", "last", *map(one_line, answer.columns)]
     rows = [
@@ -182,11 +181,11 @@ def _groups(answer: HitGroups, view: View) -> list[Section]:
         ]
         for group in answer.groups
     ]
-    sections: list[Section] = [headline(words)]
+    sections: list[Section] = [headline(text)]
     if rows:
-        sections.append(_table(head, rows, 1, f"dbg hits {_asked(answer)} {view.more}"))
+        sections.append(_table(head, rows, 1, f"dbg hits {_location_argument(answer)} {view.more}"))
     if answer.more:
-        left = f"… {plural(answer.more, 'more value')} (dbg hits {_asked(answer)})"
+        left = f"… {plural(answer.more, 'more value')} (dbg hits {_location_argument(answer)})"
         sections.append(Fixed(2, (Line(left, Tone.QUIET),)))
     if answer.unanswered:
         left = f"left out: {plural(answer.unanswered, 'hit')} without {clip(answer.by, 50)}"
@@ -198,7 +197,7 @@ def _groups(answer: HitGroups, view: View) -> list[Section]:
 
 
 def sparkline(points: Sequence[float], width: int = _SPARKS) -> str:
-    """Return numbers as bars; where there are more than *width*, each bar is a mean of some."""
+    """Return numbers as bars; with more than *width* numbers, each bar is a mean of several."""
     if len(points) > width:
         edges = [len(points) * i // width for i in range(width + 1)]
         points = [sum(points[a:b]) / (b - a) for a, b in itertools.pairwise(edges) if b > a]
@@ -211,16 +210,16 @@ def sparkline(points: Sequence[float], width: int = _SPARKS) -> str:
 
 
 def figure(value: float) -> str:
-    """Return a number as short as it can be said."""
+    """Return the shortest text of a number."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
 
 
 @renders(HitTrend)
 def _trend(answer: HitTrend, view: View) -> list[Section]:
     points = answer.points
-    words = (
+    text = (
         f"{clip(answer.expression, 50)} at {one_line(answer.location)}: "
-        f"{plural(len(points), 'hit')} of {run_words(answer.run)}"
+        f"{plural(len(points), 'hit')} of {run_text(answer.run)}"
     )
     real = [p for p in points if math.isfinite(p)] or [0.0]
     low, high = min(real), max(real)
@@ -247,7 +246,7 @@ def _trend(answer: HitTrend, view: View) -> list[Section]:
             else f"rises {rises} times, falls {falls} times"
         )
         lines.append(Line(shape, Tone.QUIET))
-    sections: list[Section] = [headline(words), Fixed(1, tuple(lines))]
+    sections: list[Section] = [headline(text), Fixed(1, tuple(lines))]
     if answer.skipped:
         left = f"left out: {plural(answer.skipped, 'hit')} without a number"
         if answer.instead:
@@ -273,8 +272,8 @@ def _events(answer: EventList, view: View) -> list[Section]:
     def item(index: int, width: int) -> list[Line]:
         event = events[index]
         clock = time.strftime("%H:%M:%S", time.localtime(event.time))
-        words = f"{event.cursor}  {clock}  {clip(event.session, 40)}  {event.kind}"
-        return [Line(f"{words}  {clip(event.text, width)}".rstrip())]
+        text = f"{event.cursor}  {clock}  {clip(event.session, 40)}  {event.kind}"
+        return [Line(f"{text}  {clip(event.text, width)}".rstrip())]
 
     def more(shown: int) -> str | None:
         missing = len(events) - shown
@@ -298,7 +297,7 @@ def runs_table(runs: Sequence[Run], rank: int, view: View) -> Section:
             run.name,
             ago(run.started),
             str(run.stops),
-            "live" if run.live else exit_words(run.exit) if run.exit else "cut off",
+            "live" if run.live else exit_text(run.exit) if run.exit else "cut off",
             run.debugger or "",
             " ".join([relative(run.program, view.cwd), *run.args]),
         ]
@@ -315,8 +314,8 @@ def runs_table(runs: Sequence[Run], rank: int, view: View) -> Section:
 def _run_answer(answer: RunAnswer, view: View) -> list[Section]:
     run = answer.run
     as_ = f" as {one_line(run.label)}" if run.label else ""
-    words = f"{answer.done} run {run.number}{as_}: {plural(run.stops, 'stop')} of {run.name}"
-    sections: list[Section] = [headline(words)]
+    text = f"{answer.done} run {run.number}{as_}: {plural(run.stops, 'stop')} of {run.name}"
+    sections: list[Section] = [headline(text)]
     if answer.note:
         sections.append(Capped(wrapped_in(1, f"note: {answer.note}"), 240))
     return [*sections, *next_step(answer.next)]
@@ -325,9 +324,9 @@ def _run_answer(answer: RunAnswer, view: View) -> list[Section]:
 @renders(Exported)
 def _exported(answer: Exported, view: View) -> list[Section]:
     what = "a page" if answer.format == "html" else "JSON lines"
-    words = f"{plural(answer.run.stops, 'stop')} of {run_words(answer.run)} as {what}"
+    text = f"{plural(answer.run.stops, 'stop')} of {run_text(answer.run)} as {what}"
     path = clip(relative(answer.path, view.cwd), 100)
-    return [headline(f"wrote {path}: {words}, {_bytes(answer.size)}")]
+    return [headline(f"wrote {path}: {text}, {_bytes(answer.size)}")]
 
 
 @renders(Pruned)

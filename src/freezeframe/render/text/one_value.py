@@ -1,12 +1,12 @@
-"""One value on one line: its text or its fields, what changed in it by path, its children."""
+"""One value on one line: its text or fields, its changes by path, its children."""
 
 from __future__ import annotations
 
 import re
 
-from freezeframe.model.values import Value
-from freezeframe.render.page import Line, Tone
-from freezeframe.render.words import (
+from freezeframe.model import late_regex
+from freezeframe.model.values import ENTRY, Value, child_path
+from freezeframe.render.formatting import (
     LEAST_LINE,
     around_difference,
     clip,
@@ -16,36 +16,39 @@ from freezeframe.render.words import (
     plural,
     size,
 )
+from freezeframe.render.styled_lines import Line, Tone
 
-#: A change of a container is shown whole up to this many characters, else by its changed parts.
+#: A changed container up to this many characters is shown whole, otherwise by its changed parts.
 _SHORT = 60
-#: What a gap must save at least: one that says how much is missing is nearly as long itself.
+#: Bytes that an elision must save: the text that counts what is missing is nearly as long.
 _SPARED = 24
-#: Changed parts of one value that are told one by one.
+#: Maximum of changed parts of one value that are listed.
 _FEW = 4
-#: what a container's text begins with: `[`, `deque([`, `Map(2) {`; not what its first element does
-_OPENING = re.compile(
+#: beginning of a container's text: `[`, `deque([`, `Map(2) {`; not the brackets of its elements
+_OPENING = late_regex.compile(
     r"(?:\[[\w.$]+: null prototype\] |[\w.$*-]+(?:\(\d+\))? (?=[\[{]))?"
     r"(?:[\w.]+(?P<call>\())?(?P<open>[(\[{]?)"
 )
-#: what nests and what parts; an escaped quote ends no string
-_BRACKETS = re.compile(r"\\.|[(\[{}\])'\"]|, ")
+#: brackets, quotes and separators; an escaped quote does not end a string
+_BRACKETS = late_regex.compile(r"\\.|[(\[{}\])'\"]|, ")
 _CLOSED_BY = str.maketrans("([{", ")]}")
-_TYPE_IN_TEXT = re.compile(r"<?(?:class )?([\w.$:]+)")
+_TYPE_IN_TEXT = late_regex.compile(r"<?(?:class )?([\w.$:]+)")
 
 
 # --- one value ----------------------------------------------------------------------------------
 
 
-_POINTER = re.compile(r"0x[0-9a-f]+")
-_INDEX = re.compile(r"\d+|\[\d+\]")
-_RUST_POINTER = re.compile(r"^(?:&(?:mut )?|\*(?:mut|const) )+(?=\w)")
-#: what stands before the last word of a name, and its parameters: `std::vec::Vec<u8>` is a Vec
-_QUALIFIED = re.compile(r"^(?:const |struct |class |union )?(?:[\w$]+(?:::|\.))*([\w$]+)(?:<.*>)?$")
+_POINTER = late_regex.compile(r"0x[0-9a-f]+")
+_INDEX = late_regex.compile(r"\d+|\[\d+\]")
+_RUST_POINTER = late_regex.compile(r"^(?:&(?:mut )?|\*(?:mut|const) )+(?=\w)")
+#: the last part of a type's name, without its parameters: `std::vec::Vec<u8>` is a Vec
+_QUALIFIED = late_regex.compile(
+    r"^(?:const |struct |class |union )?(?:[\w$]+(?:::|\.))*([\w$]+)(?:<.*>)?$"
+)
 
 
 def right_side(value: Value, limit: int) -> str:
-    """Return what stands right of `name =`: never empty, at most *limit* bytes."""
+    """Return the text after `name =`: never empty, at most *limit* bytes."""
     if value.failed:
         return f"<cannot be shown: {clip(value.text or 'no reason given', limit - 20)}>"
     if value.opaque and value.children:
@@ -65,12 +68,12 @@ def _counted(text: str, count: int, limit: int) -> str:
     end = f", … {plural(count, 'item')}{closing}"
     head = head_of(text, max(limit, LEAST_LINE) - size(end))
     whole = head[: _last_comma(head, opening.end() if opening else 0)]
-    # An element that is longer than all the room is elided by itself.
+    # An element that does not fit is elided itself.
     return whole + end if len(whole) > len(head) // 2 else clip(text, limit)
 
 
 def _last_comma(text: str, start: int) -> int:
-    """Return where the last `, ` is that stands between two elements; 0 without."""
+    """Return the index of the last `, ` between two elements; 0 if there is none."""
     depth, last, quote = 0, 0, ""
     for found in _BRACKETS.finditer(text, start):
         mark = found[0]
@@ -87,14 +90,16 @@ def _last_comma(text: str, start: int) -> int:
 
 def _composed(value: Value, limit: int) -> str:
     """Return `Account(id=1, owner='Bo', …+3)`: an object by its fields."""
+    if value.type is None and _is_entry(value):
+        return _entry(value, limit)
     head, tail = f"{clip(_type_name(value), 40)}(", ")"
     if _POINTER.fullmatch(value.text):
-        # A pointer is its address, and what it points to is worth seeing.
+        # Show a pointer's address and its target.
         head = f"{value.text} {head}"
         if len(value.children) == 1 and value.children[0].name.startswith(("*", "&")):
             return f"{value.text} -> {right_side(value.children[0], limit - size(value.text) - 4)}"
     total = value.count if value.count is not None else len(value.children)
-    # Whole where it fits; else no part may take the room of all the others.
+    # Whole if it fits; otherwise each part gets a share of the width.
     for widest in (limit, max(24, min(60, limit // 3))):
         room = limit - size(head) - size(f", …+{number(total)}{tail}")
         parts: list[str] = []
@@ -115,12 +120,20 @@ def _composed(value: Value, limit: int) -> str:
 
 
 def _part(child: Value, limit: int) -> str:
+    if child.name.startswith(ENTRY):
+        return f"{clip(child.name.removeprefix(ENTRY), 40)}: {right_side(child, limit)}"
     if not _INDEX.fullmatch(child.name):
         return f"{clip(child.name, 40)}={right_side(child, limit)}"
-    if child.opaque and [each.name for each in child.children] == ["first", "second"]:
-        key, mapped = child.children
-        return f"{right_side(key, limit // 2)}: {right_side(mapped, limit // 2)}"
-    return right_side(child, limit)
+    return _entry(child, limit) if _is_entry(child) else right_side(child, limit)
+
+
+def _is_entry(value: Value) -> bool:
+    return value.opaque and [each.name for each in value.children] == ["first", "second"]
+
+
+def _entry(value: Value, limit: int) -> str:
+    key, mapped = value.children
+    return f"{right_side(key, limit // 2)}: {right_side(mapped, limit // 2)}"
 
 
 def _type_name(value: Value) -> str:
@@ -138,7 +151,7 @@ def _type_name(value: Value) -> str:
 def assigned(
     value: Value, limit: int, *, name: str | None = None, show_type: bool = False, mark: bool = True
 ) -> str:
-    """Return `name = value`; for one that changed `name = value (was old)`."""
+    """Return `name = value`; if it changed, `name = value (was old)`."""
     left = clip(value.name if name is None else name, max(limit // 2, 60))
     if show_type and value.type:
         left = f"{left}: {clip(value.type, 60)}"
@@ -146,9 +159,14 @@ def assigned(
     if value.gone:
         return f"{left} is gone (was {clip(value.was or '<no text>', room - 12)})"
     if value.more_parts and not value.text:
-        return f"{left}: {plural(value.more_parts, 'more change')}"
+        where = " inside" if value.opaque else ""
+        noun = "change" if value.opaque else "more change"
+        return f"{left}: {plural(value.more_parts, noun)}{where}"
     if not (mark and value.changed):
         return f"{left} = {right_side(value, room)}"
+    if value.same_change_as is not None:
+        reason = f"(same change as {clip(value.same_change_as, 40)})"
+        return f"{left} = {right_side(value, min(room - size(reason), 60))} {reason}"
     if value.was is None:
         return f"{left} = {right_side(value, room - 6)} (new)"
     if value.failed or value.was == value.text or (value.opaque and value.was.startswith("<")):
@@ -158,7 +176,7 @@ def assigned(
 
 
 def _new_and_old(value: Value, was: str, room: int) -> tuple[str, str]:
-    """Return both texts within *room* bytes together; what one does not need, the other has."""
+    """Return both texts within *room* bytes together; a short one leaves more to the other."""
     if value.opaque:
         old = clip(was, room // 3)
         return right_side(value, room - size(old)), old
@@ -173,23 +191,24 @@ def _new_and_old(value: Value, was: str, room: int) -> tuple[str, str]:
 
 
 def changes(value: Value, path: str | None = None) -> list[tuple[str, Value]]:
-    """Return what changed in *value*: itself, or those of its parts that did, by their paths."""
+    """Return the changes in *value*: itself, or its changed parts, with their paths."""
     path = value.name if path is None else path
-    parts = [(part.name, part) for part in value.parts[:_FEW]]
+    parts = [found for part in value.parts[:_FEW] for found in changes(part)]
     if more := value.more_parts + max(0, len(value.parts) - _FEW):
-        parts.append((path, Value(path, "", changed=True, more_parts=more)))
+        # Opaque: no part is listed.
+        parts.append((path, Value(path, "", changed=True, more_parts=more, opaque=not parts)))
     parts += [
         part
         for child in value.children
-        for part in changes(child, child.expression or _joined(path, child.name))
+        for part in changes(child, child.expression or child_path(path, child.name))
     ]
-    if value.changed and (not parts or _says_itself(value)):
-        # An object's own words need not show what changed in it.
+    if value.changed and (not parts or _is_short_change(value)):
+        # The text of an object need not show what changed in it.
         return [(path, value), *parts] if value.text.startswith("<") else [(path, value)]
     return parts
 
 
-def _says_itself(value: Value) -> bool:
+def _is_short_change(value: Value) -> bool:
     return (
         not value.opaque
         and value.was is not None
@@ -198,16 +217,8 @@ def _says_itself(value: Value) -> bool:
     )
 
 
-def _joined(path: str, name: str) -> str:
-    if name.startswith(("[", ".", "->")):
-        return path + name
-    if name.isdecimal() or name.startswith(("'", '"', "(", "b'", 'b"')):
-        return f"{path}[{name}]"
-    return f"*{path}" if name.startswith("*") else f"{path}.{name}"
-
-
 def tree(value: Value, indent: int, width: int, levels: int | None = None) -> list[Line]:
-    """Return the children of *value*, indented, each with its own below it: so many levels."""
+    """Return the children of *value* as an indented tree of at most *levels* levels."""
     pad = " " * indent
     lines: list[Line] = []
     below = None if levels is None else levels - 1
@@ -219,7 +230,7 @@ def tree(value: Value, indent: int, width: int, levels: int | None = None) -> li
 
 
 def worth(value: Value, chars: int, width: int) -> int:
-    """Return the bytes that *value* is worth: a few more than *chars* where that spares a gap."""
+    """Return the bytes to show of *value*: a few more than *chars* if that avoids an elision."""
     narrow, wide = min(width, chars), min(width, chars + _SPARED)
     spares = elided(assigned(value, narrow, mark=False)) and not elided(
         assigned(value, wide, mark=False)

@@ -1,23 +1,23 @@
-"""What the program printed: every line marked by its stream, the newest kept.
+"""Output of the program: every line has the prefix of its stream; the newest lines are kept.
 
-`| ` is standard output, `err| ` standard error, `log| ` a logpoint, `dbg| ` the debugger. No line
-without a mark is the program's, so nothing that it prints can pass for a line of ours.
+`| ` is standard output, `err| ` standard error, `log| ` a logpoint, `dbg| ` the debugger. Every
+output line has a prefix, so the program cannot print a line that looks like part of a report.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from freezeframe.model import late_regex
 from freezeframe.model.answers import Chunk, Output, OutputAnswer
 from freezeframe.render.budget import Capped, Listing, Section
-from freezeframe.render.page import Line, Tone, View
-from freezeframe.render.words import clip, harmless, number, plural, size
+from freezeframe.render.formatting import clip, escape_control, number, plural, size
+from freezeframe.render.styled_lines import Line, Tone, View
 
-from ._table import budget_for, headline, next_step, renders
+from ._registry import budget_for, headline, next_step, renders
 
-_MARKS = {
+_PREFIXES = {
     "stderr": ("err| ", Tone.STDERR),
     "log": ("log| ", Tone.LOG),
     "console": ("dbg| ", Tone.QUIET),
@@ -25,7 +25,7 @@ _MARKS = {
 
 
 #: codes that colour text or move a cursor: CSI, OSC and other strings, two-character escapes
-_ANSI = re.compile(
+_ANSI = late_regex.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)"
     r"|[ -/]{1,4}[0-~]|[0-Z\\^_`a-~])"
 )
@@ -35,7 +35,7 @@ _WHOLE = 1_000_000
 
 
 def printed_lines(chunks: Sequence[Chunk]) -> list[tuple[str, str]]:
-    """Return (stream, line) in order; pieces of one line are put together again."""
+    """Return (stream, line) in order; chunks of one line are joined."""
     lines: list[tuple[str, str]] = []
     for stream, pieces in groupby(chunks, key=lambda chunk: chunk.stream):
         text = "".join(piece.text for piece in pieces).replace("\r\n", "\n")
@@ -50,47 +50,47 @@ def without_ansi(text: str) -> str:
 
 
 class Follower:
-    """Marks output that is shown as it comes, piece by piece."""
+    """Adds prefixes to output that is streamed in chunks."""
 
     def __init__(self) -> None:
         self._stream: str | None = None
 
     def text(self, chunk: Chunk) -> str:
-        """Return what to write for *chunk*: each line of it with its mark, none begun twice."""
-        mark, _ = _mark(chunk.stream)
+        """Return the text of *chunk* with a prefix at the start of each line."""
+        mark, _ = _prefix(chunk.stream)
         shown = ""
         if self._stream is not None and self._stream != chunk.stream:
             shown, self._stream = "\n", None
-        for line in harmless(without_ansi(chunk.text.replace("\r\n", "\n"))).splitlines(True):
+        for line in escape_control(without_ansi(chunk.text.replace("\r\n", "\n"))).splitlines(True):
             shown += line if self._stream is not None else mark + line
             self._stream = None if line.endswith("\n") else chunk.stream
         return shown
 
 
-def _mark(stream: str) -> tuple[str, Tone]:
-    return _MARKS.get(stream, ("| ", Tone.OUTPUT))
+def _prefix(stream: str) -> tuple[str, Tone]:
+    return _PREFIXES.get(stream, ("| ", Tone.OUTPUT))
 
 
 def _newest(chunks: Sequence[Chunk], enough: int) -> tuple[list[Chunk], int, int]:
     """Return the newest chunks, *enough* characters of them, the bytes of all older ones, and the
-    bytes of the marks that their lines would have.
+    bytes of the prefixes of their lines.
 
-    Ten megabytes may have come since the last stop; no more is looked at than can be shown.
+    Ten megabytes may have been printed since the last stop; only what can be shown is processed.
     """
     newest: list[Chunk] = []
-    older = marks = 0
+    older = prefix_bytes = 0
 
     def pass_over(text: str, stream: str) -> None:
-        nonlocal older, marks
+        nonlocal older, prefix_bytes
         older += size(text)
-        marks += (text.count("\n") + 1) * len(_mark(stream)[0])
+        prefix_bytes += (text.count("\n") + 1) * len(_prefix(stream)[0])
 
     for chunk in reversed(chunks):
         if enough <= 0:
             pass_over(chunk.text, chunk.stream)
             continue
         if len(chunk.text) > enough:
-            # Begin with a whole line where there is one.
+            # Begin with a whole line if there is one.
             start = chunk.text.find("\n", len(chunk.text) - enough) + 1
             start = start if 0 < start < len(chunk.text) else len(chunk.text) - enough
             pass_over(chunk.text[:start], chunk.stream)
@@ -99,18 +99,18 @@ def _newest(chunks: Sequence[Chunk], enough: int) -> tuple[list[Chunk], int, int
         enough -= len(chunk.text)
         newest.append(chunk)
     newest.reverse()
-    return newest, older, marks
+    return newest, older, prefix_bytes
 
 
 def output_sections(
     output: Output, rank: int, limit: int, *, own_answer: bool = False
 ) -> list[Section]:
-    """Return the section of what was printed: the newest lines, what is older counted.
+    """Return the section of output: the newest lines, and the size of what is older.
 
-    It takes at most *limit* bytes. In an answer of its own (*own_answer*) it has no heading, and
-    its lines are whole where they fit.
+    It takes at most *limit* bytes. With *own_answer* the output is the whole answer: it has no
+    heading, and its lines are not elided if they fit.
     """
-    chunks, older, marks = _newest(output.chunks, limit + 200)
+    chunks, older, prefix_bytes = _newest(output.chunks, limit + 200)
     lines = printed_lines(chunks)
     notes: list[Line] = []
     if output.dropped:
@@ -122,19 +122,19 @@ def output_sections(
     if not lines and not notes:
         return []
     sizes = [size(text) + 1 for _, text in lines]
-    marks += sum(len(_mark(stream)[0]) for stream, _ in lines)
+    prefix_bytes += sum(len(_prefix(stream)[0]) for stream, _ in lines)
 
     def item(index: int, width: int) -> list[Line]:
         stream, text = lines[index]
-        mark, tone = _mark(stream)
-        shown = harmless(text) if size(text) <= width else clip(text, width)
+        mark, tone = _prefix(stream)
+        shown = escape_control(text) if size(text) <= width else clip(text, width)
         return [Line(mark + shown, tone)]
 
     def more(shown: int) -> str | None:
         left = older + sum(sizes[: len(lines) - shown])
         if not left:
             return None
-        budget = budget_for(older + sum(sizes) + marks)
+        budget = budget_for(older + sum(sizes) + prefix_bytes)
         hint = f"dbg output --since {output.start} --budget {budget}"
         return f"… {number(left)} bytes of output ({hint})"
 

@@ -1,4 +1,4 @@
-"""Sessions and the daemon that holds them."""
+"""Sessions and the daemon."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Sequence
 
 from freezeframe.model.answers import SessionInfo, SessionList, Status
 from freezeframe.render.budget import Capped, Fixed, Listing, Section
-from freezeframe.render.page import Line, Tone, View, row
-from freezeframe.render.words import clip, one_line, plural, relative, seconds
+from freezeframe.render.formatting import clip, one_line, plural, relative, seconds
+from freezeframe.render.styled_lines import Line, Tone, View, row
 
-from ._table import headline, next_step, renders, wrapped_in
+from ._registry import headline, next_step, renders, wrapped_in
 from .history import runs_table
-from .stops import exit_words
+from .stops import exit_text
 
 
 def _state(session: SessionInfo, cwd: str | None) -> str:
     """Return `stopped: breakpoint at app.py:22 in total`."""
     if session.state == "terminated":
-        return clip(exit_words(session.exit), 120)
-    words = one_line(session.state)
+        return clip(exit_text(session.exit), 120)
+    text = one_line(session.state)
     if session.reason:
-        words = f"{words}: {clip(session.reason, 60)}"
+        text = f"{text}: {clip(session.reason, 60)}"
     if session.place:
-        words = f"{words} at {clip(relative(session.place, cwd), 100)}"
+        text = f"{text} at {clip(relative(session.place, cwd), 100)}"
         if session.function:
-            words = f"{words} in {clip(session.function, 60)}"
-    return words
+            text = f"{text} in {clip(session.function, 60)}"
+    return text
 
 
 def _in_tree_order(sessions: Sequence[SessionInfo]) -> list[tuple[int, SessionInfo]]:
@@ -65,7 +65,7 @@ def _sessions(
                 _state(session, view.cwd),
                 pid,
                 one_line(session.debugger or ""),
-                f"$ {clip(_relative_words(program, view.cwd), max(width // 2, 40))}"
+                f"$ {clip(_relative_command(program, view.cwd), max(width // 2, 40))}"
                 if program
                 else "",
                 f"in {clip(session.workspace, 80)}" if elsewhere else "",
@@ -83,7 +83,7 @@ def _sessions(
     return Listing(rank, len(ordered), item, more)
 
 
-def _relative_words(command: str, cwd: str | None) -> str:
+def _relative_command(command: str, cwd: str | None) -> str:
     if not cwd:
         return command
     return re.sub(rf"(?<!\S){re.escape(cwd.rstrip('/'))}/(?=\S)", "", command)
@@ -101,10 +101,10 @@ def _session_list(answer: SessionList, view: View) -> list[Section]:
         sections.append(Fixed(1, (Line("recorded:", Tone.HEAD),)))
         sections.append(runs_table(answer.recorded, 2, view))
     if answer.elsewhere:
-        words = (
+        text = (
             f"{plural(answer.elsewhere, 'session')} in other workspaces (dbg sessions --everywhere)"
         )
-        sections.append(Fixed(2, (Line(words, Tone.QUIET),)))
+        sections.append(Fixed(2, (Line(text, Tone.QUIET),)))
     return [*sections, *next_step(answer.next)]
 
 
@@ -117,9 +117,9 @@ def _status(answer: Status, view: View) -> list[Section]:
         sections.append(headline("no sessions"))
     for note in answer.notes:
         sections.append(Capped(wrapped_in(1, f"note: {note}", Tone.BAD), 400))
-    words = (
+    text = (
         f"daemon {one_line(answer.version)}, pid {answer.daemon_pid}, "
         f"up {seconds(answer.uptime_s)}, log {clip(answer.log, 120)}"
     )
-    sections.append(wrapped_in(2, words, Tone.QUIET))
+    sections.append(wrapped_in(2, text, Tone.QUIET))
     return [*sections, *next_step(answer.next)]

@@ -1,17 +1,17 @@
-"""Lines of source: numbered, the current one marked, the ones nearest to it kept longest."""
+"""Source lines: numbered, the current one marked; the farthest from it are dropped first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from freezeframe.model.answers import SourceAnswer
-from freezeframe.model.places import Source, SourceLine
-from freezeframe.render.budget import Elastic, Listing, Section, size
-from freezeframe.render.page import Line, Tone, View
-from freezeframe.render.words import clip, harmless, number, one_line, relative
-from freezeframe.render.words import size as size_of_text
+from freezeframe.model.locations import Source, SourceLine
+from freezeframe.render.budget import Listing, Resizable, Section, size
+from freezeframe.render.formatting import clip, escape_control, number, one_line, relative
+from freezeframe.render.formatting import size as size_of_text
+from freezeframe.render.styled_lines import Line, Tone, View
 
-from ._table import headline, next_step, renders, wrapped_in
+from ._registry import headline, next_step, renders, wrapped_in
 
 _WIDTH = 160
 
@@ -20,7 +20,7 @@ def _line(line: SourceLine, digits: int, path: str, width: int = _WIDTH) -> Line
     arrow = "->" if line.current else "  "
     prefix = f"{arrow} {line.number:>{digits}}  "
     text = line.text.rstrip()
-    shown = harmless(text).replace("\n", "\\n") if len(text) <= width else ""
+    shown = escape_control(text).replace("\n", "\\n") if len(text) <= width else ""
     if not shown or size_of_text(shown) > width:
         shown = clip(text, width, tail=False)
     tone = Tone.CURRENT if line.current else Tone.SOURCE
@@ -28,7 +28,7 @@ def _line(line: SourceLine, digits: int, path: str, width: int = _WIDTH) -> Line
 
 
 def source_sections(source: Source | None, rank: int, *, current_only: bool) -> list[Section]:
-    """Return the section of source around the current line; *current_only* without the around."""
+    """Return the section of source around the current line; *current_only*: that line alone."""
     if source is None:
         return []
     sections: list[Section] = []
@@ -38,7 +38,7 @@ def source_sections(source: Source | None, rank: int, *, current_only: bool) -> 
     if current_only:
         lines = tuple(line for line in lines if line.current) or lines
     if lines:
-        sections.append(Elastic(rank, lambda limit: _around(source, lines, limit)))
+        sections.append(Resizable(rank, lambda limit: _around(source, lines, limit)))
     if source.note:
         sections.append(wrapped_in(rank, f"note: {source.note}", Tone.QUIET))
     return sections
@@ -58,7 +58,7 @@ def _around(source: Source, lines: Sequence[SourceLine], limit: int) -> list[Lin
     first = last = current
     room -= shown[current].size
     while first > 0 or last < len(shown) - 1:
-        # Nearest first; of two as near, the one above: it ran already.
+        # Nearest first; of two equally near, the one above, which has run already.
         above = first > 0 and (current - first <= last - current or last == len(shown) - 1)
         room -= shown[first - 1 if above else last + 1].size
         if room < 0:
@@ -84,7 +84,7 @@ def _source(answer: SourceAnswer, view: View) -> list[Section]:
         missing = len(source.lines) - shown
         if not missing:
             return None
-        # `source FILE:LINE` shows what is around a line, so the middle of the rest is named.
+        # `source FILE:LINE` shows lines around a line, so name the middle of the rest.
         middle = source.lines[shown + missing // 2].number
         return f"… {number(missing)} more lines (dbg source {path}:{middle})"
 

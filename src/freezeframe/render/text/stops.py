@@ -1,4 +1,4 @@
-"""The stop report: why, where, what changed, what was printed. One question, one answer."""
+"""The stop report: reason, location, changes, output."""
 
 from __future__ import annotations
 
@@ -16,21 +16,30 @@ from freezeframe.model.stops import (
     WatchHit,
 )
 from freezeframe.render.budget import HEADLINE, Capped, Fixed, Listing, Section
-from freezeframe.render.page import Line, Tone, View
-from freezeframe.render.words import clip, number, one_line, place, plural, relative, seconds, size
+from freezeframe.render.formatting import (
+    clip,
+    file_line,
+    number,
+    one_line,
+    plural,
+    relative,
+    seconds,
+    size,
+)
+from freezeframe.render.styled_lines import Line, Tone, View
 
-from ._table import headline, next_step, renders, via, wrapped_in
-from .breakpoints import breakpoint_words
-from .cuts import cut_in_scopes
+from ._registry import headline, next_step, renders, via, wrapped_in
+from .breakpoints import breakpoint_text
 from .displays import display_sections
-from .frames import Fold, Traits, fold, stack_sections, task_sections, thread_words
-from .machine import instruction_sections
+from .frames import Fold, Traits, fold, stack_sections, task_sections, thread_text
+from .low_level import instruction_sections
 from .one_value import assigned, changes, right_side
 from .output import output_sections
 from .source import source_sections
+from .truncated_values import cut_in_scopes
 from .values import changed_values, in_frame, unchanged_values
 
-# Ranks: what shrinks last comes first.
+# Ranks: sections with a lower rank shrink last.
 _CAUSE, _CHANGED, _SOURCE, _VALUES, _OUTPUT, _REST = 1, 2, 3, 4, 5, 6
 
 _SIGNALS = {
@@ -61,7 +70,7 @@ _SIGNALS = {
     "SIGXCPU": "processor time limit",
     "SIGXFSZ": "file size limit",
 }
-#: when an exception stops, as debuggers say it and as people do
+#: DAP's break modes of exceptions, and the text for them
 _MODES = {
     "always": "",
     "unhandled": "uncaught",
@@ -72,36 +81,36 @@ _MODES = {
 }
 
 
-def exit_words(exit: Exit | None) -> str:
+def exit_text(exit: Exit | None) -> str:
     """Return how a program ended: `exited: code 3`, `killed by SIGSEGV (segmentation fault)`."""
     if exit is None:
         return "ended"
     if exit.how == "detached":
         return "detached"
     if exit.how == "lost":
-        words = "ended: the debugger was lost"
-        return f"{words}: {exit.reason}" if exit.reason else words
+        text = "ended: the debugger was lost"
+        return f"{text}: {exit.reason}" if exit.reason else text
     if exit.signal is not None:
         meaning = _SIGNALS.get(exit.signal)
         return f"killed by {exit.signal}" + (f" ({meaning})" if meaning else "")
-    words = "killed" if exit.how == "killed" else "exited"
+    text = "killed" if exit.how == "killed" else "exited"
     if exit.code is not None:
-        return f"{words}: code {exit.code}"
+        return f"{text}: code {exit.code}"
     return "killed" if exit.how == "killed" else "ended: exit code unknown"
 
 
 def _exit_sections(exit: Exit | None, prefix: str = "", suffix: str = "") -> list[Section]:
-    """Return the line that says how it ended, and the whole last words below a long one."""
-    words = f"{prefix}{exit_words(exit)}{suffix}"
+    """Return the line about the exit, and the whole reason below if it was elided."""
+    text = f"{prefix}{exit_text(exit)}{suffix}"
     bad = exit is not None and (exit.code not in (0, None) or exit.signal or exit.how == "lost")
     tone = Tone.BAD if bad else Tone.REASON
     if exit is None or not exit.reason:
-        return [headline(words, tone)]
-    if exit.how == "lost" and size(one_line(words)) <= HEADLINE:
-        return [headline(words, tone)]
+        return [headline(text, tone)]
+    if exit.how == "lost" and size(one_line(text)) <= HEADLINE:
+        return [headline(text, tone)]
     short = Exit(exit.code, exit.signal, exit.how)
     return [
-        headline(f"{prefix}{exit_words(short)}{suffix}", tone),
+        headline(f"{prefix}{exit_text(short)}{suffix}", tone),
         wrapped_in(_CAUSE, f"reason: {exit.reason}", Tone.BAD),
     ]
 
@@ -126,8 +135,8 @@ def _report(report: StopReport, view: View) -> list[Section]:
     if report.selected is not None:
         selected = report.selected
         where = in_frame(selected, view.cwd, arguments=True)
-        words = f"frame {selected.index} is selected: {where}"
-        sections.append(Capped(wrapped_in(_CAUSE, words), 240))
+        text = f"frame {selected.index} is selected: {where}"
+        sections.append(Capped(wrapped_in(_CAUSE, text), 240))
     sections.extend(_notes(report, view))
     sections.extend(_trail(report.trail, view))
     if report.returned is not None:
@@ -144,7 +153,7 @@ def _report(report: StopReport, view: View) -> list[Section]:
     sections.extend(changed_values(report.scopes, _CHANGED))
     for section in unchanged_values(report.scopes, _VALUES, view, names_only=view.repeated):
         sections.append(Capped(section, view.limit // 3))
-    # Once the program is gone, what it printed is most of what is left of it.
+    # After the exit, the output is the most useful part.
     share = view.limit if report.state == "terminated" else view.limit // 4
     sections.extend(cut_in_scopes(report.scopes, view, _REST, marked=False))
     sections.extend(output_sections(report.output, _OUTPUT, share))
@@ -160,10 +169,10 @@ def _running(report: StopReport) -> str:
 
 
 def _reason(stop: Stop, report: StopReport, prefix: str, view: View) -> list[Section]:
-    """Return the first line; what makes it too long goes to a line of its own."""
-    words = f"{prefix}stopped: {_why(stop)}"
+    """Return the first line; a long description gets its own line."""
+    text = f"{prefix}stopped: {_why(stop)}"
     if stop.frame is not None:
-        words = f"{words} at {in_frame(stop.frame, view.cwd)}"
+        text = f"{text} at {in_frame(stop.frame, view.cwd)}"
     extra: list[Section] = []
     description = stop.description
     if stop.exception is not None or stop.reason is StopReason.OTHER:
@@ -171,22 +180,22 @@ def _reason(stop: Stop, report: StopReport, prefix: str, view: View) -> list[Sec
     if stop.reason is StopReason.SIGNAL and description:
         description = description.partition(": ")[2]
     if description:
-        longer = f"{words} ({one_line(description)})"
+        longer = f"{text} ({one_line(description)})"
         if size(longer) <= HEADLINE:
-            words = longer
+            text = longer
         else:
             extra.append(wrapped_in(_CAUSE, f"reason: {description}"))
     if stop.frame is not None and stop.frame.task and not stop.frame.suspended:
-        words = f"{words}, task {clip(stop.frame.task, 40)}"
+        text = f"{text}, task {clip(stop.frame.task, 40)}"
     if _thread_matters(stop, report.threads):
-        longer = f"{words}, {thread_words(stop.thread)}"
+        longer = f"{text}, {thread_text(stop.thread)}"
         if size(longer) <= HEADLINE:
-            words = longer
+            text = longer
         else:
-            extra.append(Fixed(_CAUSE, (Line(thread_words(stop.thread)),)))
+            extra.append(Fixed(_CAUSE, (Line(thread_text(stop.thread)),)))
     if not stop.all_threads and report.threads != 1:
-        extra.append(Fixed(_REST, (Line("other threads run on", Tone.QUIET),)))
-    return [headline(words), *extra]
+        extra.append(Fixed(_REST, (Line("other threads keep running", Tone.QUIET),)))
+    return [headline(text), *extra]
 
 
 def _why(stop: Stop) -> str:
@@ -212,30 +221,30 @@ def _numbered(word: str, ids: Sequence[int]) -> str:
 
 
 def _watched(stop: Stop, view: View) -> list[Section]:
-    """Return what watchpoints saw: the value before and after, and the line that wrote it."""
+    """Return the watchpoint hits: the value before and after, and the line that wrote it."""
     if stop.watch is None:
         return []
     hits = (stop.watch, *stop.watch.also)
-    return [wrapped_in(_CAUSE, _watch_words(hit, view), Tone.CHANGED) for hit in hits]
+    return [wrapped_in(_CAUSE, _watch_text(hit, view), Tone.CHANGED) for hit in hits]
 
 
-def _watch_words(hit: WatchHit, view: View) -> str:
-    words = one_line(hit.expression)
+def _watch_text(hit: WatchHit, view: View) -> str:
+    text = one_line(hit.expression)
     if hit.ended:
-        return f"{words} is out of scope; watchpoint {hit.id} is gone with it"
+        return f"{text} is out of scope; watchpoint {hit.id} was removed"
     if hit.new is not None:
-        words += f" = {clip(hit.new, 120)}"
+        text += f" = {clip(hit.new, 120)}"
     if hit.old is not None:
-        words += f" (was {clip(hit.old, 120)})"
+        text += f" (was {clip(hit.old, 120)})"
     if hit.path is not None:
-        words += f", written at {place(hit.path, hit.line, view.cwd)}"
-    return words
+        text += f", written at {file_line(hit.path, hit.line, view.cwd)}"
+    return text
 
 
 def _thread_matters(stop: Stop, threads: int | None) -> bool:
     if threads is not None:
         return threads > 1
-    # Nobody counted: a first thread that is called the main one needs no name.
+    # Unknown number of threads: do not name a first thread that is the main one.
     return "main" not in stop.thread.name.lower() and stop.thread.id != 1
 
 
@@ -243,9 +252,9 @@ def _exception(stop: Stop, view: View) -> list[Section]:
     error = stop.exception
     if error is None:
         return []
-    words = f"{error.type}: {error.message}" if error.message else error.type
+    text = f"{error.type}: {error.message}" if error.message else error.type
     sections: list[Section] = [
-        Capped(wrapped_in(_CAUSE, f"exception: {words}", Tone.BAD), view.limit // 2)
+        Capped(wrapped_in(_CAUSE, f"exception: {text}", Tone.BAD), view.limit // 2)
     ]
     for line in error.details:
         sections.append(Capped(wrapped_in(_CAUSE + 1, f"  {line}", Tone.BAD), 240))
@@ -260,7 +269,7 @@ def _traits(line: TracebackLine) -> Traits:
 
 
 def _traceback(error: ExceptionInfo, at: Frame | None, view: View) -> list[Section]:
-    """Return the way to the exception, innermost last, without the frame shown anyway."""
+    """Return the traceback, innermost last, without the frame that the report shows."""
     entries: list[TracebackLine | Fold | str]
     if error.traceback:
         lines = list(error.traceback)
@@ -278,8 +287,8 @@ def _traceback(error: ExceptionInfo, at: Frame | None, view: View) -> list[Secti
         if isinstance(entry, str):
             return [Line(f"  {clip(entry, width)}", Tone.QUIET)]
         if isinstance(entry, Fold):
-            return [Line(f"  … {number(entry.count)} {entry.words}", Tone.QUIET)]
-        where = f"  {place(entry.path, entry.line, view.cwd)} in {clip(entry.function, 40)}"
+            return [Line(f"  … {number(entry.count)} {entry.what}", Tone.QUIET)]
+        where = f"  {file_line(entry.path, entry.line, view.cwd)} in {clip(entry.function, 40)}"
         text = entry.text.strip()
         return [Line(f"{where}: {clip(text, width)}" if text else where)]
 
@@ -296,8 +305,8 @@ def _notes(report: StopReport, view: View) -> list[Section]:
         Capped(wrapped_in(_CAUSE, f"note: {note}", Tone.BAD), 400) for note in report.notes
     ]
     for breakpoint in report.breakpoints:
-        words = breakpoint_words(breakpoint, view.cwd, over=report.exit is not None)
-        sections.append(Capped(wrapped_in(_SOURCE, words, Tone.BAD), 300))
+        text = breakpoint_text(breakpoint, view.cwd, over=report.exit is not None)
+        sections.append(Capped(wrapped_in(_SOURCE, text, Tone.BAD), 300))
     return sections
 
 
@@ -318,8 +327,8 @@ def _trail(trail: Sequence[StepTrail], view: View) -> list[Section]:
             where = f"{where} in {clip(step.function, 40)}"
         parts = [part for value in step.changed for part in changes(value)]
         each = 60 if len(parts) > 1 else width
-        words = ", ".join(assigned(value, each, name=path) for path, value in parts)
-        return [Line(f"{where}  {clip(words or step.text.strip(), width)}".rstrip(), Tone.QUIET)]
+        text = ", ".join(assigned(value, each, name=path) for path, value in parts)
+        return [Line(f"{where}  {clip(text or step.text.strip(), width)}".rstrip(), Tone.QUIET)]
 
     def more(shown: int) -> str | None:
         missing = len(trail) - shown
@@ -351,7 +360,7 @@ def _ended(answer: Ended, view: View) -> list[Section]:
     pid = f" (pid {answer.pid})" if answer.pid is not None else ""
     sections: list[Section]
     if answer.how == "detached":
-        runs_on = ", which runs on" if answer.exit is None else ""
+        runs_on = ", which keeps running" if answer.exit is None else ""
         sections = [headline(f"detached from {session}{pid}{runs_on}")]
     elif answer.how == "closed":
         sections = [headline(f"closed the core file of {session}")]
@@ -359,7 +368,7 @@ def _ended(answer: Ended, view: View) -> list[Section]:
         verb = "had ended already" if answer.how == "ended already" else "ended"
         exit = answer.exit
         known = exit is not None and (exit.code, exit.signal, exit.reason) != (None, None, None)
-        how = f", {exit_words(exit).replace('exited: ', 'exit ')}" if known else ""
+        how = f", {exit_text(exit).replace('exited: ', 'exit ')}" if known else ""
         sections = [headline(f"{session} {verb}{pid}{how}")]
     if answer.children:
         names = ", ".join(answer.children)

@@ -8,36 +8,36 @@ from collections.abc import Sequence
 from freezeframe.model.answers import Evaluated, Variables
 from freezeframe.model.stops import Frame
 from freezeframe.model.values import Scope, ScopeKind, Value
-from freezeframe.render.budget import Capped, Elastic, Fixed, Listing, Section
-from freezeframe.render.page import Line, Tone, View
-from freezeframe.render.words import clip, number, one_line, place, plural, size
+from freezeframe.render.budget import Capped, Fixed, Listing, Resizable, Section
+from freezeframe.render.formatting import clip, file_line, number, one_line, plural, size
+from freezeframe.render.styled_lines import Line, Tone, View
 
-from ._table import headline, next_step, renders, via, wrapped_in
-from .cuts import cut_in_scopes, cut_in_value
+from ._registry import headline, next_step, renders, via, wrapped_in
 from .one_value import assigned, changes, right_side, tree, worth
 from .output import output_sections
+from .truncated_values import cut_in_scopes, cut_in_value
 
 # --- scopes -------------------------------------------------------------------------------------
 
-#: kind → what one of its values is called, and the command that lists them
-_WORDS = {
+#: kind of scope → noun for one of its values, and the command that lists them
+_NOUNS = {
     ScopeKind.ARGUMENTS: ("argument", "args"),
     ScopeKind.LOCALS: ("local", "locals"),
     ScopeKind.GLOBALS: ("global", "globals"),
     ScopeKind.REGISTERS: ("register", "registers"),
 }
-#: kinds of which there can be so many that their commands page
+#: kinds whose commands take --range
 _PAGED = (ScopeKind.LOCALS, ScopeKind.GLOBALS)
 
 
 def _more(
     scope: Scope, positions: Sequence[int], shown: int, view: View, option: str
 ) -> str | None:
-    """Return what is missing once *shown* of the values at *positions* are shown."""
+    """Return the line about missing values once *shown* of those at *positions* are shown."""
     missing = len(positions) - shown + scope.more
     if not missing:
         return None
-    word, command = _WORDS.get(scope.kind, ("value", None))
+    word, command = _NOUNS.get(scope.kind, ("value", None))
     hint = f"dbg {command} {view.more}" if command else view.more
     if scope.kind in _PAGED:
         start = positions[shown] if shown < len(positions) else len(scope.values)
@@ -47,7 +47,7 @@ def _more(
 
 
 def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
-    """Return the section of what changed since the last stop here: marked, by path."""
+    """Return the section of values that changed since the last stop here, with their paths."""
     found = [part for scope in scopes for value in scope.values for part in changes(value)]
     found += [(value.name, value) for scope in scopes for value in scope.gone]
     if not found:
@@ -67,7 +67,7 @@ def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
 def unchanged_values(
     scopes: Sequence[Scope], rank: int, view: View, *, names_only: bool
 ) -> list[Section]:
-    """Return the sections of what stayed as it was; with *names_only* one line of names."""
+    """Return the sections of unchanged values; with *names_only* one line of names."""
     sections: list[Section] = []
     for scope in scopes:
         positions = [i for i, value in enumerate(scope.values) if not changes(value)]
@@ -83,9 +83,9 @@ def unchanged_values(
 def _definitions(scope: Scope, rank: int) -> list[Section]:
     if not scope.definitions:
         return []
-    hint = f"dbg {_WORDS.get(scope.kind, ('', 'locals'))[1]} --all"
-    words = f"… {plural(scope.definitions, 'definition')}: functions, classes, modules ({hint})"
-    return [Fixed(rank, (Line(words, Tone.QUIET),))]
+    hint = f"dbg {_NOUNS.get(scope.kind, ('', 'locals'))[1]} --all"
+    text = f"… {plural(scope.definitions, 'definition')}: functions, classes, modules ({hint})"
+    return [Fixed(rank, (Line(text, Tone.QUIET),))]
 
 
 def _names(scope: Scope, positions: Sequence[int], rank: int) -> list[Section]:
@@ -93,7 +93,7 @@ def _names(scope: Scope, positions: Sequence[int], rank: int) -> list[Section]:
         return []
     names = ", ".join(one_line(scope.values[i].name) for i in positions)
     text = f"  unchanged: {names}"
-    return [Elastic(rank, lambda limit: [Line(clip(text, min(limit, 120) - 1), Tone.QUIET)], 41)]
+    return [Resizable(rank, lambda limit: [Line(clip(text, min(limit, 120) - 1), Tone.QUIET)], 41)]
 
 
 def _listing(
@@ -113,7 +113,7 @@ def _listing(
         parts = changes(value) if mark else []
         star = "* " if parts else "  "
         tone = Tone.CHANGED if parts else Tone.VALUE
-        # What its parts tell need not be told of the whole.
+        # Changed parts are listed, so the whole needs no mark.
         inside = bool(parts) and all(part is not value for _, part in parts)
         lines = [Line(star + assigned(value, width, mark=mark and not inside), tone)]
         for path, part in parts:
@@ -135,7 +135,7 @@ def _listing(
 
 
 def in_frame(frame: Frame, cwd: str | None, *, arguments: bool = False) -> str:
-    """Return `app.py:22 in total`, or what is known of it; with *arguments* `… in total(n=3)`."""
+    """Return `app.py:22 in total`, as far as known; with *arguments* `… in total(n=3)`."""
     function = clip(frame.function, 60) if frame.function else ""
     if arguments and frame.arguments is not None:
         function += f"({clip(one_line(frame.arguments), 100)})"
@@ -143,7 +143,7 @@ def in_frame(frame: Frame, cwd: str | None, *, arguments: bool = False) -> str:
         where = " ".join(one_line(part) for part in (frame.address, frame.module) if part)
         where = clip(where, 80)
     else:
-        where = place(frame.path, frame.line, cwd)
+        where = file_line(frame.path, frame.line, cwd)
     if function and frame.optimized:
         function += " [optimized]"
     return f"{where} in {function}" if function else where
@@ -158,8 +158,8 @@ def _variables(answer: Variables, view: View) -> list[Section]:
     if not filled:
         kinds = [scope.kind for scope in answer.scopes]
         kind = ScopeKind.LOCALS if ScopeKind.LOCALS in kinds else next(iter(kinds), None)
-        words = _WORDS[kind][0] if kind in _WORDS else "value"
-        sections.append(headline(f"no {words}s in {answer.frame.function or 'this frame'}"))
+        noun = _NOUNS[kind][0] if kind in _NOUNS else "value"
+        sections.append(headline(f"no {noun}s in {answer.frame.function or 'this frame'}"))
     for rank, scope in enumerate(filled, 1):
         everything = range(len(scope.values))
         option = " --all" if answer.all else ""
@@ -193,8 +193,8 @@ def _evaluated(answer: Evaluated, view: View) -> list[Section]:
     else:
         sections.append(_whole(answer, name, cap=None))
     if answer.frame is not None and answer.frame.index:
-        words = f"in frame {answer.frame.index}: {in_frame(answer.frame, view.cwd)}"
-        sections.append(Capped(wrapped_in(4, words, Tone.QUIET), 240))
+        text = f"in frame {answer.frame.index}: {in_frame(answer.frame, view.cwd)}"
+        sections.append(Capped(wrapped_in(4, text, Tone.QUIET), 240))
     sections.extend(output_sections(answer.output, 3, view.limit // 3))
     if answer.range is None and not answer.next:
         sections.extend(cut_in_value(answer, view, 4, listed=listed))
@@ -202,13 +202,13 @@ def _evaluated(answer: Evaluated, view: View) -> list[Section]:
 
 
 def _has_levels(value: Value) -> bool:
-    """Whether there is more below it than its own line is made of."""
+    """Whether the value has levels that its own line does not show."""
     inner = any(child.children for child in value.children)
     return bool(value.children) and (not value.opaque or inner)
 
 
 def _fits(value: Value) -> bool:
-    """Whether one line shows all of it."""
+    """Whether one line shows the whole value."""
     return "…" not in right_side(value, 160)
 
 
@@ -227,12 +227,12 @@ def _whole(answer: Evaluated, name: str, *, cap: int | None) -> Section:
             return [Line(text, Tone.VALUE), Line(more, Tone.QUIET)]
         return [Line(text, Tone.VALUE)]
 
-    return Elastic(1, make, 170)
+    return Resizable(1, make, 170)
 
 
 def _print_range(expression: str, start: int, stop: int) -> str:
-    spelled = shlex.quote(one_line(expression)) if len(expression) <= 60 else "EXPR"
-    return f"dbg print {spelled} --range {start}:{stop}"
+    quoted = shlex.quote(one_line(expression)) if len(expression) <= 60 else "EXPR"
+    return f"dbg print {quoted} --range {start}:{stop}"
 
 
 def _children(answer: Evaluated, rank: int) -> Section:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.aio import on_loop
+from backends.async_tests import on_loop
 from backends.console.driving import Driver
 from freezeframe.backends.backend import (
+    BreakpointRequest,
     Feature,
     Launch,
     RawFrame,
@@ -20,23 +21,22 @@ from freezeframe.backends.backend import (
     StepKind,
     Stopped,
     Target,
-    WantedBreakpoint,
 )
 from freezeframe.backends.console.prompt.backend import PromptBackend
-from freezeframe.backends.console.prompt.spelling import (
-    Ask,
-    At,
-    Begin,
-    Halt,
-    Home,
-    Line,
-    Made,
-    Spelling,
+from freezeframe.backends.console.prompt.command_set import (
+    CommandSet,
+    ConsoleQuery,
+    ControlTransport,
+    DebuggeeHost,
+    DebuggerBreakpoint,
+    FrameRef,
+    LaunchSpec,
+    StopInfo,
 )
 from freezeframe.backends.debugger import Found
 from freezeframe.config import AdapterConfig, Config, Timeouts
 from freezeframe.errors import DebuggerTimeout, EvaluationFailed, LaunchFailed, Unsupported
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import Exit, StopReason
 from freezeframe.model.values import ScopeKind
 
@@ -44,24 +44,24 @@ TOY = str(Path(__file__).with_name("toy.py"))
 _WORDS = re.compile(r"^(toy> )*(toy: .*)\n?|^(toy> )+", re.MULTILINE)
 
 
-class ToySpelling(Spelling):
-    """The toy's prompt. It shares its input with nobody, its output with the program."""
+class ToySpelling(CommandSet):
+    """The toy's prompt. Its input is its own; it shares its output with the program."""
 
     name = "toy"
     prompt = "toy> "
-    one_a_place = True
+    one_per_location = True
     shares_output = True
-    stands_at_first = True
-    nearest = {Feature.JUMP: "dbg raw 'goto LINE'"}
+    stops_at_first_line = True
+    alternatives = {Feature.JUMP: "dbg raw 'goto LINE'"}
 
-    def mark(self, token: str) -> str:
+    def echo(self, token: str) -> str:
         return f"echo {token}"
 
-    def begin(self, target: Target, config: AdapterConfig) -> Begin:
+    def begin(self, target: Target, config: AdapterConfig) -> LaunchSpec:
         assert isinstance(target, Launch)
         words = ("async",) if self.asynchronous else ()
         argv = (sys.executable, TOY, target.program, *words, *target.args)
-        return Begin(argv, target.cwd, target.env, Line.STDIO, Home.SHARED)
+        return LaunchSpec(argv, target.cwd, target.env, ControlTransport.STDIO, DebuggeeHost.SHARED)
 
     def read_greeting(self, text: str) -> str | None:
         found = re.search(r"toy (\S+)", text)
@@ -73,52 +73,56 @@ class ToySpelling(Spelling):
     def step(self, kind: StepKind, thread: int) -> str:
         return "step"
 
-    def read_stop(self, text: str) -> Halt | None:
+    def read_stop(self, text: str) -> StopInfo | None:
         if "toy 1.0" in text:
-            return Halt(path=self.path, line=1)
+            return StopInfo(path=self.path, line=1)
         found = re.findall(r"^(?:toy> )*toy: (\w+)(?: at (\d+))?$", text, re.MULTILINE)
         if not found:
             return None
         word, line = found[-1]
         if word == "ended":
-            return Halt(exit=Exit(code=0))
+            return StopInfo(exit=Exit(code=0))
         reason = StopReason.PAUSE if word == "interrupted" else None
-        return Halt(reason, self.path, int(line))
+        return StopInfo(reason, self.path, int(line))
 
     def output_of(self, text: str) -> str:
         return _WORDS.sub("", text)
 
-    def break_at(self, location: Location, condition: str | None) -> Ask[Made]:
+    def break_at(
+        self, location: Location, condition: str | None
+    ) -> ConsoleQuery[DebuggerBreakpoint]:
         assert condition is None, "it has no conditions of its own"
         number = str(location.line)
-        return Ask(f"break {number}", lambda text: Made(number, location.file, location.line))
+        return ConsoleQuery(
+            f"break {number}", lambda text: DebuggerBreakpoint(number, location.file, location.line)
+        )
 
-    def takes(self, location: Location) -> Feature | None:
+    def missing_feature(self, location: Location) -> Feature | None:
         return None if location.file else Feature.FUNCTION_BREAKPOINTS
 
-    def unbreak(self, number: str) -> str:
+    def delete_breakpoint(self, number: str) -> str:
         return f"delete {number}"
 
-    def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
+    def frames(self, thread: int, start: int, count: int) -> ConsoleQuery[Sequence[RawFrame]]:
         def read(text: str) -> Sequence[RawFrame]:
             return [RawFrame(0, "main", self.path, int(text.split()[1]))][start : start + count]
 
-        return Ask("where", read)
+        return ConsoleQuery("where", read)
 
-    def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
+    def scope(self, kind: ScopeKind, at: FrameRef) -> ConsoleQuery[Sequence[RawValue]]:
         def read(text: str) -> Sequence[RawValue]:
             pairs = [line.partition("=") for line in text.splitlines() if "=" in line]
             return [RawValue(name, value, expression=name) for name, _, value in pairs]
 
-        return Ask("names", read)
+        return ConsoleQuery("names", read)
 
-    def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
+    def evaluate(self, expression: str, at: FrameRef) -> ConsoleQuery[RawValue]:
         def read(text: str) -> RawValue:
             if text.startswith("error: "):
                 raise EvaluationFailed(text.removeprefix("error: ").strip())
             return RawValue(expression, text.rstrip("\n"), expression=expression)
 
-        return Ask(f"print {expression}", read)
+        return ConsoleQuery(f"print {expression}", read)
 
     path = ""
 
@@ -128,7 +132,7 @@ class Eager(ToySpelling):
 
 
 class Patient(ToySpelling):
-    """Somebody else reads its input: the token is asked for when it prompts."""
+    """The program reads its input: the token is requested when it prompts."""
 
     eager = False
 
@@ -141,9 +145,9 @@ class Asynchronous(ToySpelling):
 
 
 class Beginning(ToySpelling):
-    """The program begins when it is told to, and its first stop is the answer."""
+    """The program begins on a command, and its first stop is the answer."""
 
-    stands_at_first = False
+    stops_at_first_line = False
     run_goes_on = True
 
     def run(self, target: Launch) -> str | None:
@@ -153,13 +157,15 @@ class Beginning(ToySpelling):
 class Framed(ToySpelling):
     """A frame is chosen by a command, and stays so."""
 
-    def select(self, at: At, from_: At) -> Sequence[str]:
+    def select(self, at: FrameRef, from_: FrameRef) -> Sequence[str]:
         return (f"frame {at.level}",)
 
-    def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
+    def frames(self, thread: int, start: int, count: int) -> ConsoleQuery[Sequence[RawFrame]]:
         asked = super().frames(thread, 0, 1)
         caller = RawFrame(0, "caller", self.path, 1)
-        return Ask(asked.command, lambda text: [*asked.read(text), caller][start : start + count])
+        return ConsoleQuery(
+            asked.command, lambda text: [*asked.read(text), caller][start : start + count]
+        )
 
 
 KINDS = [Eager, Patient, Asynchronous]
@@ -181,12 +187,12 @@ class Toys(Driver):
         self.path = path
         super().__init__(config, PromptBackend(spelling, Found("toy", None), config or Config()))
 
-    async def launch(self, *wanted: WantedBreakpoint, **how: object) -> None:
+    async def launch(self, *wanted: BreakpointRequest, **how: object) -> None:
         settings = {"cwd": str(self.path.parent), "env": dict(os.environ), **how}
         await self.start(Launch(str(self.path), **settings), *wanted)  # type: ignore[arg-type]
 
-    def at(self, line: int, id: int = 1, **how: str) -> WantedBreakpoint:
-        return WantedBreakpoint(id, Location(file=str(self.path), line=line), **how)
+    def at(self, line: int, id: int = 1, **how: str) -> BreakpointRequest:
+        return BreakpointRequest(id, Location(file=str(self.path), line=line), **how)
 
 
 @pytest.fixture
@@ -256,7 +262,7 @@ async def test_a_condition_that_cannot_be_evaluated_stops_and_says_why(program):
         await toy.launch(toy.at(4, condition="nothing > 3"))
 
         stop = await toy.stop()
-        passed = await toy.backend.passed(stop.breakpoints)
+        passed = await toy.backend.hit_breakpoints(stop.breakpoints)
         assert "nothing" in passed.failures[1]
 
 
@@ -381,7 +387,7 @@ async def test_what_it_does_not_spell_is_refused_with_what_comes_nearest(program
         with pytest.raises(Unsupported):
             await toy.backend.read_memory("0x1000", 4)
         [bound] = await toy.backend.set_function_breakpoints(
-            [WantedBreakpoint(9, Location(function="f"))]
+            [BreakpointRequest(9, Location(function="f"))]
         )
         assert bound.rejected
         assert "function breakpoints" in (bound.message or "")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from backends.aio import on_loop
+from backends.async_tests import on_loop
 from backends.console.driving import Driver
-from freezeframe.backends.backend import Feature, Launch, StepKind, WantedBreakpoint
+from freezeframe.backends.backend import BreakpointRequest, Feature, Launch, StepKind
 from freezeframe.backends.debugger import Found
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import EvaluationFailed
-from freezeframe.model.places import Location
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import StopReason
 from harness.client import REPOSITORY
 
@@ -36,7 +36,7 @@ async def test_the_prompt_of_the_guide_is_driven_as_it_is_written(tmp_path):
     debugger = names["DEBUGGER"]
     found = debugger.find(env, AdapterConfig())
     assert isinstance(found, Found)
-    condition = WantedBreakpoint(1, Location(file=str(program), line=3), condition="n == 2")
+    condition = BreakpointRequest(1, Location(file=str(program), line=3), condition="n == 2")
 
     async with Driver(made=debugger.make(found, Config())) as moon:
         await moon.start(Launch(str(program), ("{read}",), str(tmp_path), env), condition)

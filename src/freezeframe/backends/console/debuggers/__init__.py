@@ -1,6 +1,6 @@
 """One file per console debugger, or a folder when it has parts; each holds a `DEBUGGER`.
 
-A file `…_probe.py` is no module of ours: it is text that runs inside a debugger. Third parties
+A file `…agent.py` is not a module of ours: it is text that runs inside a debugger. Third parties
 ship the same object through the entry-point group `freezeframe.consoles`.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cache
 
 from freezeframe.backends.debugger import Debugger
-from freezeframe.backends.discovery import discover
+from freezeframe.backends.discovery import CONSOLES, discover
+from freezeframe.backends.discovery import offered as offered_in
 
 
 @cache
@@ -20,6 +21,11 @@ def known() -> dict[str, Debugger]:
         __path__,
         attribute="DEBUGGER",
         kind=Debugger,
-        group="freezeframe.consoles",
+        group=CONSOLES,
         name=lambda debugger: debugger.name,
     )
+
+
+def offered() -> dict[str, Debugger]:
+    """Return the console debuggers of installed packages by name."""
+    return offered_in(CONSOLES, kind=Debugger, name=lambda debugger: debugger.name)

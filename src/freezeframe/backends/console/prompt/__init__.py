@@ -1,10 +1,12 @@
-"""Debuggers with a prompt for people: what all of them share.
+"""What all debuggers with an interactive prompt share.
 
-dialect   bytes in, answers out: prompt and sentinel; no I/O
-spelling  what a debugger's own file says: how each operation is written and read back
-ground    the debugger's process, the line to it, the program's own streams
-marks     breakpoints: conditions, hit counts and logpoints where the debugger has none
-motion    running, stepping, pausing, and what each stop comes down to
-values    variables and what they hold, by expression
-backend   all of it as a `Backend`
+codec        bytes in, answers out: prompt and sentinel; no I/O
+command_set  what a debugger's file defines: the command of each operation, and how to parse its
+answer
+resources    the debugger's process, the connection to it, the program's streams
+breakpoints  conditions, hit counts and logpoints where the debugger has none
+execution    running, stepping, pausing, and deciding what each stop means
+variables    scopes, values and their children, by expression
+lifecycle    launch, attach, exit
+backend      all of it as a `Backend`
 """

@@ -1,96 +1,93 @@
-"""Adapters that were never run here: what their documentation says, and `tested` is False."""
+"""Adapters that were never run here: the rows of documented.toml, and the values they compute."""
 
 from __future__ import annotations
 
-import glob
 import os
-import shutil
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from freezeframe.backends.backend import Attach, Launch, Target
-from freezeframe.backends.debugger import Found, Missing
-from freezeframe.config import AdapterConfig
+from freezeframe import config, files
+from freezeframe.backends.backend import Launch
 from freezeframe.errors import Unsupported
 
-from ._descriptor import Adapter, Plan, Spawn, Stdio, Surroundings
+from ._descriptor import Adapter
+from ._user_defined import adapter_of
 
-#: Behind every debugger that was tried.
+#: Ranked behind every tested debugger.
 _RANK = 80
 
 
-def documented(
-    name: str,
-    *,
-    adapter_id: str,
-    languages: tuple[str, ...],
-    patterns: tuple[str, ...],
-    install: tuple[str, ...],
-    launch: Callable[[Launch, str], dict[str, Any]],
-    programs: tuple[str, ...] = (),
-    words: tuple[str, ...] = (),
-    scripts: tuple[str, ...] = (),
-    attach: Callable[[Attach], dict[str, Any]] | None = None,
-    shebangs: tuple[str, ...] = (),
-    places: tuple[str, ...] = (),
-) -> Adapter:
-    """Return an adapter that speaks on its standard streams.
+def _is_mix_project(target: Launch) -> bool:
+    """`dbg start mix.exs -- test test/some_test.exs`; otherwise a script is started."""
+    return os.path.basename(target.program) == "mix.exs"
 
-    *programs* are the names that it is installed under, *places* folders beside PATH to look for
-    them, *words* what follows its name on the command line; *scripts* are files that node runs.
-    *launch* gets the path of what was found too.
-    """
 
-    def find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-        def at_home(path: str) -> str:
-            return path.replace("~", env.get("HOME", "~"), 1) if path.startswith("~") else path
+def _mix_args(target: Launch) -> list[str]:
+    return list(target.args[1:] if _is_mix_project(target) else (target.program, *target.args))
 
-        path = env.get("PATH", os.defpath)
-        everywhere = os.pathsep.join([path, *map(at_home, places)])
-        for program in (config.path,) if config.path else programs:
-            found = shutil.which(at_home(program), path=everywhere)
-            if found is not None and not found.endswith(".js"):
-                return Found(found, None, (found, *words, *config.args))
-        node = shutil.which("node", path=path)
-        for pattern in (config.path,) if config.path else scripts:
-            for script in sorted(glob.glob(at_home(pattern)), reverse=True):
-                if node is None:
-                    return Missing(f"{script} needs node, and there is none on PATH")
-                return Found(script, None, (node, script, *config.args))
-        wanted = config.path or (programs[0] if programs else os.path.basename(scripts[0]))
-        return Missing(f"{wanted} was not found")
 
-    def plan(target: Target, around: Surroundings) -> Plan:
-        spawn = Spawn(around.found.command, target.cwd, target.env)
-        if isinstance(target, Launch):
-            return Plan(
-                Stdio(), "launch", {**launch(target, around.found.path), **target.options}, spawn
-            )
-        if isinstance(target, Attach) and attach is not None:
-            return Plan(Stdio(), "attach", {**attach(target), **target.options}, spawn)
-        raise Unsupported(f"{name} only starts programs.", next="dbg start PROGRAM")
+def _ghci(target: Launch, project: str) -> str:
+    """Return the command that starts the GHCi of the project's build tool."""
+    if os.path.exists(os.path.join(project, "stack.yaml")):
+        return "stack repl --with-ghc=ghci-dap --test --no-load --no-build --main-is TARGET"
+    run = "cabal exec -- " if os.path.exists(os.path.join(project, "cabal.project")) else ""
+    return f"{run}ghci-dap --interactive -i"
 
-    return Adapter(
-        name=name,
-        adapter_id=adapter_id,
-        languages=languages,
-        patterns=patterns,
-        shebangs=shebangs,
-        install=install,
-        find=find,
-        plan=plan,
-        rank=_RANK,
-        tested=False,
+
+def _main_class(target: Launch) -> str:
+    """Return the class that Kotlin makes of a file with a `main`: `package.FileKt`."""
+    try:
+        text = files.read_text(target.program)
+    except OSError:
+        text = ""
+    package = re.search(r"^\s*package\s+([\w.]+)", text, re.MULTILINE)
+    name = os.path.splitext(os.path.basename(target.program))[0]
+    file_class = f"{name[:1].upper()}{name[1:]}Kt"
+    return f"{package[1]}.{file_class}" if package else file_class
+
+
+def _assembly(target: Launch) -> str:
+    """Return the program. Raises Unsupported for a source file or project: it is not built."""
+    base = os.path.basename(target.program)
+    if base.endswith((".dll", ".exe")):
+        return target.program
+    raise Unsupported(
+        f"{base} is not built: an assembly is debugged.",
+        next=f"dotnet build && dbg start bin/Debug/net8.0/{os.path.splitext(base)[0]}.dll",
     )
 
 
-def upwards(target: Launch, *names: str) -> str:
-    """Return the nearest folder at or above the program that holds a file of one of these names."""
-    folder = os.path.dirname(target.program) or target.cwd
-    while True:
-        if any(os.path.exists(os.path.join(folder, name)) for name in names):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return target.cwd
-        folder = parent
+#: Placeholder → its value, from the target and its project. None: the argument is left out.
+_COMPUTED: Mapping[str, Callable[[Launch, str], Any]] = MappingProxyType(
+    {
+        "mix.task": lambda target, project: (
+            target.args[0] if _is_mix_project(target) and target.args else "run"
+        ),
+        "mix.args": lambda target, project: _mix_args(target),
+        "mix.starts_apps": lambda target, project: _is_mix_project(target) or None,
+        # Scripts are interpreted only when they are named beforehand.
+        "mix.scripts": lambda target, project: (
+            None if _is_mix_project(target) else [target.program]
+        ),
+        "haskell.args": lambda target, project: " ".join(target.args),
+        "haskell.repl": _ghci,
+        "kotlin.main_class": lambda target, project: _main_class(target),
+        "dotnet.assembly": lambda target, project: _assembly(target),
+        "php.env": lambda target, project: {
+            **target.env,
+            "XDEBUG_MODE": "debug,develop",
+            "XDEBUG_CONFIG": "client_port=${port}",  # which the adapter fills in
+        },
+    }
+)
+
+ADAPTERS: tuple[Adapter, ...] = tuple(
+    adapter
+    for name, section in config.read(
+        Path(__file__).with_name("documented.toml"), {}
+    ).adapters.items()
+    if (adapter := adapter_of(name, section, rank=_RANK, computed=_COMPUTED)) is not None
+)

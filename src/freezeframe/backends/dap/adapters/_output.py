@@ -1,28 +1,28 @@
-"""The group of an adapter's description that is about output."""
+"""The `AdapterOutput` group of an adapter's description."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from freezeframe.model.records import dataclass
+from freezeframe.model.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """What is said on the way: by the program, by logpoints, by the debugger itself."""
+class AdapterOutput:
+    """Output of the program, of logpoints, and of the debugger itself."""
 
-    #: categories of output events that nobody wants
+    #: categories of output events to drop
     ignored: frozenset[str] = frozenset({"telemetry"})
-    #: the program's own output comes as events; else what comes so is the debugger's
+    #: the program's output comes as events; otherwise such events are the debugger's
     of_program: bool = True
-    #: words of its own that it passes off as the program's errors
-    disguised: Callable[[str], bool] = lambda text: False
-    #: console output of its own that nobody asked for
-    chatter: Callable[[str], bool] = lambda text: False
-    #: logpoints speak through the console: what their messages are put between, to be told from
-    #: the adapter's own words
-    log_marks: tuple[str, str] | None = None
-    #: logpoints are written by the program into a FIFO of ours (see `Breakpoints.wire`)
+    #: the debugger's messages that come as the program's stderr
+    is_adapter_stderr: Callable[[str], bool] = lambda text: False
+    #: the debugger's console output that no user requested
+    is_noise: Callable[[str], bool] = lambda text: False
+    #: logpoint messages come on the console: the markers that enclose them, to separate them from
+    #: the adapter's messages
+    log_delimiters: tuple[str, str] | None = None
+    #: the program writes logpoint messages into a FIFO of Freezeframe (see `Breakpoints.encode`)
     log_channel: bool = False
-    #: a logpoint's message as it is shown: what could not be evaluated, in few words
+    #: a logpoint's message as shown: evaluation errors shortened
     log_text: Callable[[str], str] = lambda text: text

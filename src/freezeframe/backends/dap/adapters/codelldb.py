@@ -1,6 +1,6 @@
 """C, C++, Rust through CodeLLDB, the debug adapter of the editor extension of that name.
 
-Measured with 1.11.8. It brings an LLDB of its own, which must be named to it.
+Measured with 1.11.8. CodeLLDB ships its own LLDB, whose path it must be given.
 """
 
 from __future__ import annotations
@@ -17,22 +17,26 @@ from freezeframe.backends import lldb
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
+    BreakpointRequest,
     Core,
     Feature,
+    ProcessStarted,
     RawFrame,
     RawValue,
+    Stopped,
     Target,
-    WantedBreakpoint,
 )
+from freezeframe.backends.dap.stop_queries import run_raw_command
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import binary_kind, check_program, plain_function
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import Unsupported
 
 from . import _lldb
-from ._descriptor import Adapter, FunctionFilter, Plan, Spawn, Stdio, Surroundings
+from ._descriptor import Adapter, FunctionFilter, LaunchEnvironment, Plan, Spawn, Stdio
+from ._lldb_backend import LldbBackend, LldbDebuggee, LldbStops
 
-#: where its LLDB lies beside it, in the extension and in what others make of it
+#: where CodeLLDB's LLDB is, relative to the adapter, in the extension and in repackaged copies
 _LIBRARIES = (
     "../lldb/lib/liblldb.so",
     "../lldb/lib/liblldb.dylib",
@@ -42,23 +46,23 @@ _LIBRARIES = (
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-    wanted = os.path.expanduser(config.path) if config.path is not None else "codelldb"
-    path = shutil.which(wanted, path=env.get("PATH", os.defpath))
+    name = os.path.expanduser(config.path) if config.path is not None else "codelldb"
+    path = shutil.which(name, path=env.get("PATH", os.defpath))
     if path is None:
-        return Missing(f"there is no {wanted}" if config.path else "there is no codelldb on PATH")
+        return Missing(f"there is no {name}" if config.path else "there is no codelldb on PATH")
     here = os.path.dirname(os.path.realpath(path))
     command = (path, *config.args)
-    if not any(word.startswith("--liblldb") for word in config.args):
-        beside = (os.path.normpath(os.path.join(here, each)) for each in _LIBRARIES)
-        library = next((each for each in beside if os.path.exists(each)), None)
+    if not any(arg.startswith("--liblldb") for arg in config.args):
+        candidates = (os.path.normpath(os.path.join(here, each)) for each in _LIBRARIES)
+        library = next((each for each in candidates if os.path.exists(each)), None)
         if library is None:
-            return Missing(f"{path} has no liblldb beside it; name it in its args (--liblldb PATH)")
+            return Missing(f"{path} has no liblldb next to it; name one in args (--liblldb PATH)")
         command = (path, "--liblldb", library, *config.args)
     return Found(path, _version(here), command)
 
 
 def _version(here: str) -> str | None:
-    """Return what the extension says of itself; the adapter has no option for it."""
+    """Return the version from the extension's files; the adapter has no option for it."""
     for name in ("package.json", "version.json"):
         try:
             with open(os.path.join(here, "..", name), encoding="utf-8") as file:
@@ -68,14 +72,14 @@ def _version(here: str) -> str | None:
     return None
 
 
-def _plan(target: Target, around: Surroundings) -> Plan:
+def _plan(target: Target, around: LaunchEnvironment) -> Plan:
     spawn = Spawn(around.found.command, target.cwd, target.env)
     common: dict[str, Any] = {
         "initCommands": [
             *_lldb.first_commands(target),
             "settings set target.disable-aslr false",
         ],
-        # Expressions as the language has them, not CodeLLDB's own.
+        # Expressions in the program's language, not in CodeLLDB's.
         "expressions": "native",
         # Pointers as addresses, as LLDB itself shows them.
         "_adapterSettings": {"consoleMode": "commands", "dereferencePointers": False},
@@ -88,9 +92,9 @@ def _plan(target: Target, around: Surroundings) -> Plan:
     common["preRunCommands"] = [*_lldb.SIGNALS]
     if isinstance(target, Attach):
         if target.host is not None:
-            # It takes the process for running, and leaves it standing.
+            # CodeLLDB takes the process for running, and leaves it stopped.
             raise Unsupported(
-                "codelldb joins no debug servers, only processes.",
+                "codelldb attaches to processes, not to debug servers.",
                 next="dbg adapters",
             )
         where: dict[str, Any] = {"pid": target.pid}
@@ -108,40 +112,41 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         **target.options,
     }
     if around.stdio is not None:
-        # Its own `stdio` counts only where it opens a terminal.
+        # CodeLLDB's `stdio` works only where it opens a terminal.
         arguments["preRunCommands"] += _lldb.streams(around.stdio)
     return Plan(Stdio(), "launch", arguments, spawn)
 
 
-def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreakpoint:
-    """Its message counts the places that are in memory, and says no more than `verified`."""
+def _check_bound(request: BreakpointRequest, bound: BoundBreakpoint) -> BoundBreakpoint:
+    """Drop its message, which counts the locations in memory and says no more than `verified`."""
     counted = re.fullmatch(r"Resolved locations: \d+", bound.message or "")
     return replace(bound, message=None) if counted is not None else bound
 
 
-def _once_a_pass(target: Target, wanted: Mapping[int, Sequence[WantedBreakpoint]]) -> str | None:
-    # Those with a condition have a hook of its own.
-    numbers = [
-        -number if any(each.condition for each in all) else number for number, all in wanted.items()
-    ]
-    return lldb.once_a_pass(target, numbers)
+def _once_a_pass(requests: Mapping[int, Sequence[BreakpointRequest]], prune: bool) -> str | None:
+    # Breakpoints with a condition have a separate hook.
+    hooked = {number for number, all in requests.items() if any(each.condition for each in all)}
+    return lldb.once_a_pass(requests, prune, hooked)
 
 
 def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
-    """Its complaints about a value stand in angle brackets, as other texts may."""
+    """Recognize CodeLLDB's error texts for a value: they are in angle brackets, as other texts may
+    be."""
     if value.text == "<not available>":
-        # There is nothing in it: of what is optimized out it says `<variable not available>`.
+        # The value is empty: for one that is optimized out it says `<variable not available>`.
         value = replace(value, text=value.type or "{}")
+    elif value.text == "<Unable to determine byte size.>":
+        value = replace(value, text="()", type="()")  # Rust's unit
     elif re.match(f"<(.*({_lldb.OPTIMIZED_OUT.pattern})|read memory from )", value.text):
         value = replace(value, text="error: " + value.text.strip("<>"))
     return _lldb.enrich(value, variable)
 
 
 def _log_text(text: str) -> str:
-    words = re.sub(
+    message = re.sub(
         r"\{Error: (.*?)\n\}", lambda m: f"<{_lldb.brief_error(m[1])}>", text, flags=re.DOTALL
     )
-    return _lldb.log_text(words)
+    return _lldb.log_text(message)
 
 
 def _hides(variable: Mapping[str, Any]) -> bool:
@@ -151,33 +156,63 @@ def _hides(variable: Mapping[str, Any]) -> bool:
 def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
     frame = _lldb.read_frame(frame, body)
     if frame.path is None:
-        # Its "source" is a listing of the instructions.
+        # The "source" is a listing of the instructions.
         frame = replace(frame, line=None, column=None, source_reference=0)
         if re.fullmatch("[0-9A-F]+", frame.module or ""):
             frame = replace(frame, module=None)
     return replace(frame, function=plain_function(frame.function))
 
 
-def _again(expression: str, error: str) -> str | None:
-    """Its other evaluator knows the elements of containers, whose functions are not compiled in."""
-    return f"/se {expression}" if "look up symbols" in error else None
-
-
 def _thread_name(name: str) -> str:
-    """It says `3: tid=8173 "worker"`."""
+    """Parse `3: tid=8173 "worker"`."""
     match = re.fullmatch(r'\d+: tid=\d+(?: "(.*)")?', name)
     return (match[1] or "") if match is not None else name
 
 
 def _watch_condition(id: int, condition: str) -> str:
-    """It takes a condition and forgets it. Its own ids of watchpoints begin at a million."""
+    """CodeLLDB accepts a condition and ignores it. Its ids of watchpoints begin at a million."""
     quoted = condition.replace("\\", "\\\\").replace('"', '\\"')
     return f'watchpoint modify --condition "{quoted}" {id % 1_000_000}'
 
 
-def _read_pid(text: str) -> int | None:
+def read_pid(text: str) -> int | None:
     match = re.match(r"(?:Launched|Attached to) process (\d+)", text)
     return int(match[1]) if match is not None else None
+
+
+class _Stops(LldbStops):
+    async def _breakpoints_here(self, stopped: Stopped) -> tuple[int, ...]:
+        # Its LLDB resumes from a breakpoint that the program did not reach by running without a
+        # hit.
+        channel, breakpoints = self._debuggee.channel, self._debuggee.breakpoints
+        answer = await run_raw_command(channel, lldb.BREAKPOINTS_HERE, stopped.thread) or ""
+        numbers = [int(word) for word in answer.split() if word.isdecimal()]
+        if not numbers:
+            return ()
+        there = breakpoints.stopped({"reason": "breakpoint", "hitBreakpointIds": numbers})
+        ids = [id for id in there.breakpoints if id in breakpoints.hits]
+        return await self._hits(ids, stopped.thread, evaluated=False)
+
+
+class _Debuggee(LldbDebuggee):
+    stops_class = _Stops
+
+    def on_output(self, text: str) -> None:
+        super().on_output(text)
+        # CodeLLDB sends no `process` event.
+        pid = read_pid(text)
+        if pid is not None:
+            self.pid = pid
+            self.emit(ProcessStarted(pid, None))
+
+
+class CodelldbBackend(LldbBackend):
+    debuggee_class = _Debuggee
+
+    async def _rewritten(self, arguments: Mapping[str, Any], error: str) -> str | None:
+        # Its other evaluator reads elements of containers whose functions are not compiled in.
+        simple = f"/se {arguments['expression']}" if "look up symbols" in error else None
+        return await super()._rewritten(arguments, error) or simple
 
 
 ADAPTER = Adapter(
@@ -194,12 +229,12 @@ ADAPTER = Adapter(
     remark=lldb.remark,
     extra_features=_lldb.FEATURES,
     lacks=frozenset({Feature.RESTART}),
-    hints={Feature.STEP_BACK: "dbg restart"},
-    start=replace(_lldb.START, read_pid=_read_pid),
+    backend=CodelldbBackend,
+    start=_lldb.START,
     end=_lldb.END,
     stops=_lldb.STOPS,
-    breakpoints=replace(_lldb.BREAKPOINTS, check_bound=_check_bound, once_a_pass=_once_a_pass),
-    # Its own filters are breakpoints whose ids it keeps to itself.
+    breakpoints=replace(_lldb.BREAKPOINTS, check_bound=_check_bound, merge_locations=_once_a_pass),
+    # Its filters are breakpoints whose ids it does not report.
     exceptions=replace(
         _lldb.EXCEPTIONS,
         names={},
@@ -213,15 +248,15 @@ ADAPTER = Adapter(
     values=replace(
         _lldb.VALUES, hides=_hides, enrich=_enrich, returned_prefixes=("[return value]",)
     ),
-    expressions=replace(_lldb.EXPRESSIONS, again=_again),
-    # In `repl` a command answers on the console, after its answer.
+    expressions=_lldb.EXPRESSIONS,
+    # In `repl` a command's output comes on the console, after its response.
     raw=replace(_lldb.RAW, context="_command", watch_condition=_watch_condition),
     output=replace(
         _lldb.OUTPUT,
-        # The program's own streams go another way; on those of DAP it speaks itself.
+        # The program's streams are FIFOs; CodeLLDB's output events hold its own messages.
         ignored=frozenset({"telemetry", "stdout", "stderr"}),
-        # What any command prints comes here too, in pieces.
-        chatter=lambda text: True,
+        # The output of every command comes here too, in pieces.
+        is_noise=lambda text: True,
         log_text=_log_text,
     ),
     children=_lldb.CHILDREN,

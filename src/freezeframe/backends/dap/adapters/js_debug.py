@@ -1,9 +1,9 @@
-"""JavaScript through js-debug, the debugger of VS Code, where the user has it.
+"""JavaScript through js-debug, the debugger of VS Code, where the user has it installed.
 
-Its server only hands programs out: each process that it starts is offered by `startDebugging` and
-joined by a connection of its own, which has the threads and the breakpoints. Measured with 1.112;
-it says how a program ended only in its output. The inspector of node itself needs nothing of this
-and is taken first.
+The server only dispatches programs: `startDebugging` announces each process that it starts, and a
+separate connection attaches to it, which has the threads and the breakpoints. Measured with 1.112,
+which reports how a program ended only in its output. Node's own inspector needs none of this and is
+preferred.
 """
 
 from __future__ import annotations
@@ -16,30 +16,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends.backend import Attach, Core, Feature, Target
+from freezeframe import files
+from freezeframe.backends.backend import Attach, Core, Feature, RawFrame, Target
 from freezeframe.backends.debugger import Found, Missing
+from freezeframe.backends.javascript.initialization import at_position
+from freezeframe.backends.optimization import UNKNOWN_NAMES, FrameNames
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import Unsupported
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit
 
 from ._descriptor import (
     Adapter,
+    AdapterOutput,
+    ConnectUnix,
     End,
     Exceptions,
     Expressions,
     Frames,
-    Output,
+    LaunchEnvironment,
     Plan,
-    Socket,
     Spawn,
-    Surroundings,
 )
 
 _VARIABLE = "FREEZEFRAME_JS_DEBUG"
-#: the filter for every exception, in our words and in its own
+#: the filter for every exception, under our name and under js-debug's
 _RAISED, _ALL = "raised", "all"
+_SCRIPTS = (".js", ".mjs", ".cjs")
 _SERVERS = ("dapDebugServer.js", "vsDebugServer.cjs", "src/dapDebugServer.js")
-_PLACES = (
+_SEARCH_PATHS = (
     "~/.local/share/js-debug",
     "~/.vscode/extensions/ms-vscode.js-debug-*",
     "~/.local/share/nvim/mason/packages/js-debug-adapter/js-debug",
@@ -53,9 +57,9 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
         return Missing("there is no node on PATH")
     named = config.path or env.get(_VARIABLE)
     home = env.get("HOME", "")
-    places = [named] if named else [place.replace("~", home, 1) for place in _PLACES]
-    for place in places:
-        for path in sorted(glob.glob(place), reverse=True):
+    patterns = [named] if named else [pattern.replace("~", home, 1) for pattern in _SEARCH_PATHS]
+    for pattern in patterns:
+        for path in sorted(glob.glob(pattern), reverse=True):
             server = path if os.path.isfile(path) else _within(path)
             if server is not None:
                 return Found(server, _version(server), (node, server))
@@ -75,7 +79,7 @@ def _within(folder: str) -> str | None:
 
 
 def _version(server: str) -> str | None:
-    """Return the version that stands in the files beside it."""
+    """Return the version from the package files next to the server."""
     for name in ("manifest.json", "package.json", "../package.json"):
         try:
             with open(os.path.join(os.path.dirname(server), name), encoding="utf-8") as file:
@@ -87,22 +91,24 @@ def _version(server: str) -> str | None:
     return None
 
 
-def _plan(target: Target, around: Surroundings) -> Plan:
+def _plan(target: Target, around: LaunchEnvironment) -> Plan:
     if isinstance(target, Core):
         raise Unsupported("JavaScript has no core files to open.", next="dbg start PROGRAM")
-    # Whoever may connect to it starts programs as this user: no port, which is everybody's.
+    # A client of the server can start programs as this user: no port, which every user can reach.
     path = os.path.join(around.directory, "js-debug")
     spawn = Spawn((*around.found.command, path), target.cwd, target.env)
     arguments: dict[str, Any] = {
         "type": "pwa-node",
         "cwd": target.cwd,
-        # With it a pause took 3 s, and was told as a step.
+        # With it a pause took 3 s, and was reported as a step.
         "smartStep": False,
         "autoAttachChildProcesses": target.follow_children,
     }
     if isinstance(target, Attach):
         if target.port is None:
-            raise Unsupported("it joins a port, not a process.", next="dbg attach HOST:PORT")
+            raise Unsupported(
+                "js-debug attaches to a port, not to a process.", next="dbg attach HOST:PORT"
+            )
         arguments |= {"address": target.host, "port": target.port, "continueOnAttach": True}
         request = "attach"
     else:
@@ -115,12 +121,12 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         }
         if target.interpreter:
             arguments["runtimeExecutable"] = target.interpreter
-        # Node's inspector has a port all the same: its id is told to nobody who asks there.
+        # Node's inspector still opens a port: its id is not given to anyone who connects there.
         arguments["runtimeArgs"] = ["--inspect-publish-uid=stderr", *target.interpreter_args]
         request = "launch"
     arguments |= {"request": request, "name": "program", **target.options}
     return Plan(
-        Socket(path),
+        ConnectUnix(path),
         "attach" if isinstance(target, Attach) else "launch",
         arguments,
         spawn,
@@ -136,14 +142,27 @@ def _is_library(path: str, target: Target) -> bool:
     return path.startswith("<node_internals>") or "/node_modules/" in path
 
 
+def _names(frame: RawFrame, innermost: bool) -> FrameNames:
+    """V8 shows what is not initialised as `undefined` up to Node 20."""
+    path, line = frame.path or "", frame.line or 0
+    if not path.endswith(_SCRIPTS):
+        return UNKNOWN_NAMES  # another text runs, made from this one
+    try:
+        text = files.read_text(path)
+    except (OSError, ValueError):
+        return UNKNOWN_NAMES
+    return FrameNames(at_position(text, line - 1, max(0, (frame.column or 1) - 1)))
+
+
 def _exception(body: Mapping[str, Any]) -> ExceptionInfo:
-    """Its mode is none of the protocol's, and its stack is that of the frames."""
+    """The `breakMode` is not one of the protocol's, and the stack repeats the frames."""
     kind, _, message = str(body.get("exceptionId") or "Error").partition(": ")
     return ExceptionInfo(type=kind, message=message)
 
 
 def _offered(filters: Sequence[ExceptionFilter], target: Target) -> Sequence[ExceptionFilter]:
-    """Its filters in our words; what nobody catches stops the program unless told otherwise."""
+    """Return js-debug's filters under our names; uncaught exceptions stop the program by
+    default."""
     return [
         ExceptionFilter(_RAISED, each.label) if each.name == _ALL else replace(each, default=True)
         for each in filters
@@ -165,27 +184,20 @@ ADAPTER = Adapter(
     rank=60,
     hints={
         Feature.FUNCTION_BREAKPOINTS: "dbg break FILE:LINE",
-        Feature.WATCHPOINTS: "dbg break FILE:LINE -c 'EXPR'",
         Feature.JUMP: "dbg until LOC",
-        Feature.MEMORY_READ: "dbg print EXPR",
         Feature.MEMORY_WRITE: "dbg set EXPR VALUE",
-        Feature.REGISTERS: "dbg locals",
-        Feature.DISASSEMBLE: "dbg source",
-        Feature.INSTRUCTION_STEP: "dbg step",
-        Feature.ADDRESS_BREAKPOINTS: "dbg break FILE:LINE",
-        Feature.SINGLE_THREAD: "dbg continue",
-        Feature.STEP_BACK: "dbg restart",
     },
     end=End(read_output=_exit),
     exceptions=Exceptions(offered=_offered, names={_RAISED: _ALL}, read=_exception),
     frames=Frames(
         is_library=_is_library,
+        names=_names,
         function_name=lambda name: name.removeprefix("global.").removeprefix("Object."),
     ),
     expressions=Expressions(assignment=lambda target, value: f"{target} = {value}"),
-    output=Output(
-        disguised=lambda text: _exit(text) is not None,
-        # The command line that it starts, and what it says when that ends.
-        chatter=lambda text: _exit(text) is not None or "node" in text.partition(" ")[0],
+    output=AdapterOutput(
+        is_adapter_stderr=lambda text: _exit(text) is not None,
+        # The command line that js-debug starts, and its message when that ends.
+        is_noise=lambda text: _exit(text) is not None or "node" in text.partition(" ")[0],
     ),
 )

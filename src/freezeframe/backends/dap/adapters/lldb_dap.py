@@ -1,7 +1,7 @@
-"""C, C++, Rust and what else LLDB knows, through lldb-dap.
+"""C, C++, Rust and other languages that LLDB supports, through lldb-dap.
 
-Measured with lldb-dap 22.1.8 on Debian 12; lldb-dap 18 and later are alike, `lldb-vscode` is its
-name before that.
+Measured with lldb-dap 22.1.8 on Debian 12; lldb-dap 18 and later behave alike. Earlier versions are
+named `lldb-vscode`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from freezeframe.backends.backend import Attach, Core, Feature, Target
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import binary_kind, check_program
 from freezeframe.backends.transport import xcrun
-from freezeframe.backends.transport.ask import kept_answer
+from freezeframe.backends.transport.version_query import kept_answer
 from freezeframe.config import AdapterConfig
 
 from . import _lldb
-from ._descriptor import Adapter, Plan, Spawn, Stdio, Surroundings
+from ._descriptor import Adapter, LaunchEnvironment, Plan, Spawn, Stdio
+from ._lldb_backend import LldbBackend
 
 _NAMES = (
     "lldb-dap",
@@ -64,21 +65,21 @@ def _checked(path: str, config: AdapterConfig) -> Found:
 
 def _version(path: str) -> str | None:
     match = re.search(r"version (\d[\w.]*)", kept_answer((path, "--version")) or "")
-    # 19 and those before it do not say; where they are installed does.
+    # 19 and earlier do not report a version; the folder they are installed in does.
     match = match or re.search(r"(?:llvm|lldb-dap|lldb-vscode)-(\d+)", os.path.realpath(path))
     return match[1] if match else None
 
 
-# --- how it is started ---------------------------------------------------------------------
+# --- startup --------------------------------------------------------------------------------
 
 
-def _plan(target: Target, around: Surroundings) -> Plan:
+def _plan(target: Target, around: LaunchEnvironment) -> Plan:
     env = lldb.surroundings(target.env, around.found.path)
     spawn = Spawn(around.found.command, target.cwd, env)
     common: dict[str, Any] = {
         "initCommands": _lldb.first_commands(target),
         "customFrameFormat": _lldb.FRAME_FORMAT,
-        # Arrays and structs in the message of a logpoint are shown with what is in them.
+        # Show the contents of arrays and structs in the message of a logpoint.
         "enableAutoVariableSummaries": True,
         "timeout": 30,
     }
@@ -91,7 +92,7 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         )
     common["preRunCommands"] = [*_lldb.SIGNALS]
     if isinstance(target, Attach):
-        where: dict[str, Any] = {"pid": target.pid, "stopOnEntry": target.hold}
+        where: dict[str, Any] = {"pid": target.pid, "stopOnEntry": target.stay_stopped}
         if target.host is not None:
             where = {"gdb-remote-hostname": target.host, "gdb-remote-port": target.port}
         if target.program is not None and binary_kind(target.program):
@@ -110,19 +111,19 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         **target.options,
     }
     if around.stdio is not None:
-        # Not its own `stdio`, which came with 22.
+        # Not lldb-dap's `stdio` option, which came with 22.
         arguments["preRunCommands"] += _lldb.streams(around.stdio)
     return Plan(Stdio(), "launch", arguments, spawn)
 
 
-# --- what it reports -----------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------------
 
 _CHATTER = re.compile(
     r"To get started with the debug console|For more information visit|Executable binary set to"
     r"|Attached to process|Process \d+ (launched|exited|stopped|resuming)|Core file|Running "
     r"|\(lldb\) |Reading binary from memory|warning: This version of LLDB has no plugin"
     r"|NAME +PASS +STOP|=+  =+|SIG\w+ +(true|false) |Watchpoint \d+ hit:|(old|new)? ?value: |\s*$"
-    # What LLDB itself could not read in debug information is nobody's question.
+    # Debug information that LLDB could not read is of no interest to the user.
     r"|error: \S+ 0x[0-9a-f]+: DW_TAG|error: \S+ \[0x[0-9a-f]+\]|Please file a bug"
 )
 
@@ -144,16 +145,16 @@ ADAPTER = Adapter(
     remark=lldb.remark,
     extra_features=_lldb.FEATURES,
     lacks=frozenset({Feature.RESTART}),
-    hints={Feature.STEP_BACK: "dbg restart"},
+    backend=LldbBackend,
     start=_lldb.START,
     end=_lldb.END,
     stops=_lldb.STOPS,
-    breakpoints=replace(_lldb.BREAKPOINTS, once_a_pass=lldb.once_a_pass),
+    breakpoints=_lldb.BREAKPOINTS,
     exceptions=_lldb.EXCEPTIONS,
     frames=_lldb.FRAMES,
     values=_lldb.VALUES,
     expressions=_lldb.EXPRESSIONS,
     raw=replace(_lldb.RAW, prefix="`"),
-    output=replace(_lldb.OUTPUT, chatter=lambda text: _CHATTER.match(text) is not None),
+    output=replace(_lldb.OUTPUT, is_noise=lambda text: _CHATTER.match(text) is not None),
     children=_lldb.CHILDREN,
 )

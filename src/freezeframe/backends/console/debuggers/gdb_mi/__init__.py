@@ -1,7 +1,7 @@
-"""C, C++, Rust and whatever else is machine code, through gdb's MI.
+"""Debug C, C++, Rust and other machine code through gdb's machine interface (MI).
 
-For gdb 12 and 13, which have no debug adapter of their own, and for any later one. Measured with
-gdb 13.1 on Debian 12.
+For gdb 12 and 13, which have no DAP server, and for any later version. Measured with gdb 13.1 on
+Debian 12.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from freezeframe.config import AdapterConfig, Config
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-    """Look for gdb where the caller would; its version is asked for when it runs."""
+    """Look for gdb on the caller's PATH; the version is read when gdb starts."""
     named = os.path.expanduser(config.path) if config.path is not None else "gdb"
     path = shutil.which(named, path=env.get("PATH", os.defpath))
     if path is None:
@@ -27,7 +27,7 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
 
 
 def _make(found: Found, config: Config) -> Backend:
-    # Late, because the first command would wait for it whatever it debugs.
+    # Imported late: otherwise the client's first command waits for it, whatever it debugs.
     from .backend import GdbMi
 
     return GdbMi(found, config)
@@ -43,8 +43,8 @@ DEBUGGER = Debugger(
     install=("apt install gdb", "dnf install gdb", "brew install gdb"),
     find=_find,
     make=_make,
-    # Before LLDB's: measured with gdb 13.1 and 16.3 against lldb-dap 22.1.8. A start takes two
-    # thirds of the time, a false condition less than half, and what gcc has optimised is right.
+    # Preferred to LLDB: measured with gdb 13.1 and 16.3 against lldb-dap 22.1.8. A start takes two
+    # thirds of the time, a false condition less than half, and gcc's optimised code is shown right.
     rank=8,
     forks=gdb.WAYS,
     remark=native.remark,

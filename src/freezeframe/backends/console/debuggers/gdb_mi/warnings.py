@@ -1,11 +1,11 @@
-"""gdb's own warnings: those that a reader must know, each once. Pure."""
+"""Filter gdb's warnings: report each important one once. Pure."""
 
 from __future__ import annotations
 
 import re
 
-#: what makes lines, values, threads or libraries wrong or missing; the rest is gdb's own affair.
-#: Of a source that is newer than the program the session tells, whichever debugger it has.
+#: warnings that lines, values, threads or libraries are wrong or missing; others are ignored.
+#: The session itself warns of a source file newer than the program, for every debugger.
 _MATTERS = re.compile(
     r"""separate\ debug
     | does\ not\ match\ " | CRC\ mismatch
@@ -24,23 +24,25 @@ _LONGEST = 400
 
 
 def matters(line: str) -> bool:
-    """Whether a line of gdb's is a warning that a reader must know."""
+    """Whether a line is a warning that the user must see."""
     return bool(_MISSING.match(line)) or (
         line.startswith("warning: ") and _MATTERS.search(line) is not None
     )
 
 
 class Warnings:
-    """Puts the pieces of what gdb complains of together, and picks out the warnings."""
+    """Assembles gdb's log text into lines and selects the warnings."""
 
     def __init__(self) -> None:
-        self._begun = ""
-        self._told: set[str] = set()
+        self._partial = ""
+        self._reported: set[str] = set()
 
     def read(self, piece: str) -> str | None:
-        """Return the warnings that end in this piece and were not told before."""
-        *lines, self._begun = (self._begun + piece).split("\n")
-        self._begun = self._begun[-_LONGEST:]
-        new = [line for line in map(str.strip, lines) if matters(line) and line not in self._told]
-        self._told.update(new)
+        """Return the new warnings that end in this piece."""
+        *lines, self._partial = (self._partial + piece).split("\n")
+        self._partial = self._partial[-_LONGEST:]
+        new = [
+            line for line in map(str.strip, lines) if matters(line) and line not in self._reported
+        ]
+        self._reported.update(new)
         return "".join(f"{line[:_LONGEST]}\n" for line in dict.fromkeys(new)) or None

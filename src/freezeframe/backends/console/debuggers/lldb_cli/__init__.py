@@ -1,17 +1,15 @@
-"""C, C++ and Rust through LLDB's own prompt, for machines that have it and no debug adapter.
+"""Debug C, C++ and Rust through LLDB's prompt, on machines without a debug adapter for LLDB.
 
-`main_probe.py` gives LLDB one more command, that takes and answers JSON; so an LLDB without Python
-is refused. Measured with LLDB 14.0.6, 19.1.7 and 22.1.8 on Debian 12.
+`agent.py` adds one command to LLDB that takes and answers JSON, so an LLDB without Python is
+refused. Measured with LLDB 14.0.6, 19.1.7 and 22.1.8 on Debian 12.
 """
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from freezeframe.backends import lldb
 from freezeframe.backends.backend import (
     Attach,
     Core,
-    Feature,
     Launch,
     RawFrame,
     RawValue,
@@ -27,72 +24,64 @@ from freezeframe.backends.backend import (
     Target,
 )
 from freezeframe.backends.console.prompt.backend import prompted
-from freezeframe.backends.console.prompt.spelling import (
-    Ask,
-    At,
-    Begin,
-    Halt,
-    Home,
-    Line,
-    Made,
-    Spelling,
+from freezeframe.backends.console.prompt.command_set import (
+    CommandSet,
+    ConsoleQuery,
+    ControlTransport,
+    DebuggeeHost,
+    DebuggerBreakpoint,
+    FrameRef,
+    LaunchSpec,
+    StopInfo,
 )
-from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.debugger import Debugger
 from freezeframe.backends.native import (
     binary_kind,
     check_program,
     explain_failure,
     is_stripped,
     panic_info,
-    read_last_words,
+    read_uncaught_exception,
     rust_main,
 )
-from freezeframe.backends.transport import xcrun
-from freezeframe.backends.transport.ask import version
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.answers import Instruction
-from freezeframe.model.places import Location
-from freezeframe.model.stops import (
-    ExceptionFilter,
-    ExceptionInfo,
-    Exit,
-    Thread,
-)
+from freezeframe.model.locations import Location
+from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, Thread
 from freezeframe.model.values import ScopeKind
 
-from . import words
+from . import agent_messages, discovery
 
-_PROBE = str(Path(__file__).with_name("main_probe.py"))
+_AGENT = str(Path(__file__).with_name("agent.py"))
 _STEPS = {StepKind.OVER: "over", StepKind.INTO: "into", StepKind.OUT: "out"}
 _KINDS = {
     ScopeKind.LOCALS: "locals",
     ScopeKind.GLOBALS: "globals",
     ScopeKind.REGISTERS: "registers",
 }
-#: words of LLDB's own that let the program run, or end it
-_MOVING = re.compile(
+#: LLDB commands that resume the program, or end it
+_RESUMING = re.compile(
     r"(c|continue|s|step|si|stepi|n|next|ni|nexti|finish|r|run|kill"
     r"|(process|pr\w*)\s+(continue|launch|kill)|(thread|t|th\w*)\s+(continue|step-\S+|until))(\s|$)"
 )
-#: words that would end the conversation, or begin one that waits for a person
-_LEAVING = re.compile(r"(q|quit|exit|detach|process\s+detach)(\s|$)")
-_ASKING = re.compile(r"(script|expression|expr|e|p|print|gui)\s*$|.*\bcommand\s+add\s+[^-]*$")
+#: commands that would end the session, or wait for interactive input
+_ENDING = re.compile(r"(q|quit|exit|detach|process\s+detach)(\s|$)")
+_INTERACTIVE = re.compile(r"(script|expression|expr|e|p|print|gui)\s*$|.*\bcommand\s+add\s+[^-]*$")
 
 
-class Lldb(Spelling):
-    """LLDB's words, and the one that the probe adds to them."""
+class Lldb(CommandSet):
+    """LLDB's commands, and the one that the agent adds."""
 
     name = "lldb-cli"
     prompt = r"\(lldb\) "
-    # LLDB repeats what it reads where nobody types; its answer names the token once more.
+    # LLDB echoes its input if it is not a terminal; its answer repeats the token.
     marked = r"(?:apropos |No commands found pertaining to ')"
     own_conditions = True
     typed_filters = True
-    # LLDB waits for the program, and for nothing else. Its program is not given this signal.
+    # LLDB waits for the program, and for nothing else. The program does not receive this signal.
     interrupt = signal.SIGSTOP
     interrupts_program = True
-    nearest = {Feature.STEP_BACK: "dbg restart"}
     scopes = (
         (ScopeKind.LOCALS, "Locals"),
         (ScopeKind.GLOBALS, "Globals"),
@@ -103,14 +92,14 @@ class Lldb(Spelling):
         self._command = tuple(command)
         self._target: Target | None = None
 
-    # --- the line
+    # --- the channel
 
-    def mark(self, token: str) -> str:
-        # Of LLDB's own words the one that says any other again, with or without Python.
-        # It asks when it reads, not before: the line behind makes it ask.
+    def echo(self, token: str) -> str:
+        # `apropos` repeats any token, with or without Python. LLDB writes its prompt when it reads
+        # the next line: `version` makes it do so.
         return f"apropos {token}\nversion"
 
-    def begin(self, target: Target, config: AdapterConfig) -> Begin:
+    def begin(self, target: Target, config: AdapterConfig) -> LaunchSpec:
         if isinstance(target, Launch):
             check_program(target)
         self._target = target
@@ -121,58 +110,59 @@ class Lldb(Spelling):
                 ExceptionFilter("catch", "C++ exceptions where they are caught"),
                 *lldb.own_filters(target),
             )
-        return Begin(
+        return LaunchSpec(
             (
                 *self._command,
                 *config.args,
                 "--no-lldbinit",
                 "--no-use-colors",
                 "-O",
-                f'command script import "{_PROBE}"',
+                f'command script import "{_AGENT}"',
             ),
             target.cwd,
             lldb.surroundings(target.env, self._command[0]),
-            Line.STDIO,
-            Home.LAUNCHED if isinstance(target, Launch) else Home.APART,
+            ControlTransport.STDIO,
+            DebuggeeHost.LAUNCHED if isinstance(target, Launch) else DebuggeeHost.APART,
             settings=(
                 *lldb.first_commands(target),
-                words.ff("open_target", program),
+                agent_messages.ff("open_target", program),
                 *lldb.SIGNALS,
+                *((lldb.OUTPUT_BY_LINE,) if isinstance(target, Launch) else ()),
             ),
         )
 
     def read_greeting(self, text: str) -> str | None:
-        told = words.heard(text)
-        if told is None:
+        message = agent_messages.parse(text)
+        if message is None:
             raise Unsupported(
                 f"{' '.join(self._command)} cannot run Python, which {self.name} needs.",
                 next="dbg adapters",
             )
-        match = re.search(r"version (\S+)", str(told.get("hello", "")))
+        match = re.search(r"version (\S+)", str(message.get("hello", "")))
         return match[1] if match else None
 
     # --- running
 
     def run(self, target: Launch) -> str:
         streams = '["{stdin}", "{stdout}", "{stderr}"]'
-        told = {
+        options = {
             "args": target.args,
             "cwd": target.cwd,
             "env": [f"{key}={value}" for key, value in target.env.items()],
         }
-        # Braces of the program's own are not to be taken for the names of its files.
-        rest = words.written(told).replace("{std", "\\u007bstd")
+        # Braces in the program's arguments must not be taken for the names of its files.
+        rest = agent_messages.encode(options).replace("{std", "\\u007bstd")
         return f'ff ["launch", {streams}, {rest}]'
 
     def join(self, target: Target) -> str | None:
         if isinstance(target, Attach) and target.host is not None:
-            return words.ff("connect", target.host, target.port)
+            return agent_messages.ff("connect", target.host, target.port)
         if isinstance(target, Attach):
-            return words.ff("attach", target.pid)
-        return words.ff("core", target.core) if isinstance(target, Core) else None
+            return agent_messages.ff("attach", target.pid)
+        return agent_messages.ff("core", target.core) if isinstance(target, Core) else None
 
-    def explain(self, target: Target, said: str) -> tuple[str, str | None] | None:
-        why = lldb.brief_error((words.heard(said) or {}).get("error") or said)
+    def explain(self, target: Target, output: str) -> tuple[str, str | None] | None:
+        why = lldb.brief_error((agent_messages.parse(output) or {}).get("error") or output)
         if isinstance(target, Launch):
             return f"{os.path.basename(target.program)} could not be started: {why}.", "dbg logs"
         if isinstance(target, Core):
@@ -182,53 +172,53 @@ class Lldb(Spelling):
 
     def entry(self, target: Launch) -> Location:
         if is_stripped(target.program):
-            # The function that is told where the nameless main is.
+            # The function that receives the address of the nameless main.
             return Location(function="__libc_start_main")
         return Location(function=rust_main(target.program))
 
     def resume(self, thread: int | None) -> str:
-        return words.ff("go")
+        return agent_messages.ff("go")
 
     def resume_only(self, thread: int) -> str:
-        return words.ff("go", thread)
+        return agent_messages.ff("go", thread)
 
     def step(self, kind: StepKind, thread: int) -> str:
-        return words.ff("step", _STEPS[kind], thread)
+        return agent_messages.ff("step", _STEPS[kind], thread)
 
     def step_instruction(self, kind: StepKind, thread: int) -> str | None:
         if kind is StepKind.OUT:
             return None
-        return words.ff("step", f"instruction-{_STEPS[kind]}", thread)
+        return agent_messages.ff("step", f"instruction-{_STEPS[kind]}", thread)
 
-    def read_stop(self, text: str) -> Halt | None:
-        told = (words.heard(text) or {}).get("answer")
-        if not isinstance(told, dict):
+    def read_stop(self, text: str) -> StopInfo | None:
+        answer = (agent_messages.parse(text) or {}).get("answer")
+        if not isinstance(answer, dict):
             return None
-        if "exit" in told:
-            exit = lldb.read_exit(told.get("packets") or "")
-            return Halt(exit=exit or Exit(code=told["exit"]))
-        stop = told.get("stop")
-        return None if stop is None else words.halt(stop)
+        if "exit" in answer:
+            exit = lldb.read_exit(answer.get("packets") or "")
+            return StopInfo(exit=exit or Exit(code=answer["exit"]))
+        stop = answer.get("stop")
+        return None if stop is None else agent_messages.stop_info(stop)
 
     def refusal(self, text: str) -> str | None:
-        told = words.heard(text) or {}
-        if told.get("bug"):
-            return f"LLDB's Python failed: {told['error'].strip().splitlines()[-1]}"
-        if "error" in told:
-            return lldb.brief_error(told["error"])
-        said = (told.get("answer") or {}).get("said")
-        return str(said).strip() if said else super().refusal(text)
+        message = agent_messages.parse(text) or {}
+        if message.get("bug"):
+            return f"LLDB's Python failed: {message['error'].strip().splitlines()[-1]}"
+        if "error" in message:
+            return lldb.brief_error(message["error"])
+        output = (message.get("answer") or {}).get("output")
+        return str(output).strip() if output else super().refusal(text)
 
-    def moves(self, command: str) -> bool:
-        return _MOVING.match(command.strip()) is not None
+    def resumes(self, command: str) -> bool:
+        return _RESUMING.match(command.strip()) is not None
 
     def moving(self, command: str) -> str:
-        return words.ff("raw", command)
+        return agent_messages.ff("raw", command)
 
-    def jump(self, at: At, path: str, line: int) -> Ask[None]:
+    def jump(self, at: FrameRef, path: str, line: int) -> ConsoleQuery[None]:
         def read(text: str) -> None:
             try:
-                words.answer(text)
+                agent_messages.answer(text)
             except EvaluationFailed as error:
                 raise DebuggerError(
                     f"no jump to line {line} from here: {error.message.rstrip('.')}.",
@@ -236,159 +226,180 @@ class Lldb(Spelling):
                     next="dbg next",
                 ) from None
 
-        return Ask(words.ff("jump", at.thread, path, line), read)
+        return ConsoleQuery(agent_messages.ff("jump", at.thread, path, line), read)
 
-    def force_return(self, at: At, value: str | None) -> Ask[None]:
-        return Ask(words.ff("force_return", at.thread, value), lambda text: words.answer(text))
+    def force_return(self, at: FrameRef, value: str | None) -> ConsoleQuery[None]:
+        return ConsoleQuery(
+            agent_messages.ff("force_return", at.thread, value),
+            lambda text: agent_messages.answer(text),
+        )
 
-    def pid(self) -> Ask[int | None]:
-        return Ask(words.ff("pid"), lambda text: int(words.answer(text)))
+    def pid(self) -> ConsoleQuery[int | None]:
+        return ConsoleQuery(agent_messages.ff("pid"), lambda text: int(agent_messages.answer(text)))
 
     def kill(self) -> str:
-        return words.ff("kill")
+        return agent_messages.ff("kill")
 
     def detach(self) -> str:
-        return words.ff("detach")
+        return agent_messages.ff("detach")
 
     # --- breakpoints
 
-    def break_at(self, location: Location, condition: str | None) -> Ask[Made]:
-        place: dict[str, object]
+    def break_at(
+        self, location: Location, condition: str | None
+    ) -> ConsoleQuery[DebuggerBreakpoint]:
+        spec: dict[str, object]
         if location.address is not None:
-            place = {"address": location.address}
+            spec = {"address": location.address}
         elif location.function is not None:
             program = self._target.program if self._target is not None else None
             alias = rust_main(program) if location.function == "main" else location.function
             generic = lldb.generic_function(alias)
-            place = {"function": alias, "module": location.module, "generic": generic}
+            spec = {"function": alias, "module": location.module, "generic": generic}
         else:
-            place = {"path": location.file, "line": location.line}
+            spec = {"path": location.file, "line": location.line}
 
-        return Ask(
-            words.ff("break_at", place, condition), lambda text: words.made(words.answer(text))
+        return ConsoleQuery(
+            agent_messages.ff("break_at", spec, condition),
+            lambda text: agent_messages.breakpoint_info(agent_messages.answer(text)),
         )
 
-    def unbreak(self, number: str) -> str:
-        return words.ff("unbreak", int(number))
+    def delete_breakpoint(self, number: str) -> str:
+        return agent_messages.ff("unbreak", int(number))
 
-    def truth(self, condition: str, at: At) -> Ask[bool]:
-        return Ask(words.evaluation(condition, at, "truth"), lambda text: bool(words.answer(text)))
+    def evaluate_condition(self, condition: str, at: FrameRef) -> ConsoleQuery[bool]:
+        return ConsoleQuery(
+            agent_messages.evaluation(condition, at, "truth"),
+            lambda text: bool(agent_messages.answer(text)),
+        )
 
-    def log_text(self, expression: str, at: At) -> Ask[str]:
+    def log_text(self, expression: str, at: FrameRef) -> ConsoleQuery[str]:
         def read(text: str) -> str:
-            return lldb.ADDRESS.sub(lambda m: f"0x{m[1]}", str(words.answer(text)))
+            return lldb.ADDRESS.sub(lambda m: f"0x{m[1]}", str(agent_messages.answer(text)))
 
-        return Ask(words.evaluation(expression, at, "text"), read)
+        return ConsoleQuery(agent_messages.evaluation(expression, at, "text"), read)
 
     def set_filters(self, filters: Sequence[ExceptionFilter]) -> Sequence[str]:
-        wanted = {each.name: each.condition or "" for each in filters}
-        return (words.ff("filters", wanted, lldb.handle_fatal(wanted)),)
+        types = {each.name: each.condition or "" for each in filters}
+        return (agent_messages.ff("filters", types, lldb.handle_fatal(types)),)
 
-    # --- seeing
+    # --- inspection
 
-    def select(self, at: At, from_: At) -> Sequence[str]:
-        return (words.ff("select", at.thread, at.level),)
+    def select(self, at: FrameRef, from_: FrameRef) -> Sequence[str]:
+        return (agent_messages.ff("select", at.thread, at.level),)
 
-    def threads(self) -> Ask[Sequence[Thread]]:
-        return Ask(
-            words.ff("threads"),
-            lambda text: [Thread(each["id"], each["name"]) for each in words.answer(text)],
+    def threads(self) -> ConsoleQuery[Sequence[Thread]]:
+        return ConsoleQuery(
+            agent_messages.ff("threads"),
+            lambda text: [Thread(each["id"], each["name"]) for each in agent_messages.answer(text)],
         )
 
-    def frames(self, thread: int, start: int, count: int) -> Ask[Sequence[RawFrame]]:
+    def frames(self, thread: int, start: int, count: int) -> ConsoleQuery[Sequence[RawFrame]]:
         target = self._target
-        asks = target is not None and lldb.optimized.ask(target, start, count) is not None
+        has_optimized = (
+            target is not None and lldb.optimized.command(target, start, count) is not None
+        )
 
         def read(text: str) -> Sequence[RawFrame]:
-            told = words.answer(text)
-            frames = [words.frame(each) for each in told]
-            if target is None or not asks:
+            listed = agent_messages.answer(text)
+            frames = agent_messages.frames(listed, thread)
+            if target is None or not has_optimized:
                 return frames
-            codes = lldb.optimized.codes(target, [each["code"] for each in told])
+            codes = lldb.optimized.codes(target, [each["code"] for each in listed])
             return [
                 replace(frame, optimized=code.optimized)
                 for frame, code in zip(frames, codes, strict=True)
             ]
 
-        return Ask(words.ff("frames", thread, start, count, asks), read)
+        return ConsoleQuery(agent_messages.ff("frames", thread, start, count, has_optimized), read)
 
-    def scope(self, kind: ScopeKind, at: At) -> Ask[Sequence[RawValue]]:
-        return Ask(words.ff("scope", at.thread, at.level, _KINDS[kind]), words.values)
-
-    def arguments(self, at: At) -> Ask[Sequence[str] | None]:
-        return Ask(words.ff("arguments", at.thread, at.level), words.answer)
-
-    def children(
-        self, expression: str, at: At, start: int, count: int | None
-    ) -> Ask[Sequence[RawValue]]:
-        return Ask(
-            words.ff("children", at.thread, at.level, expression, start, count), words.values
+    def scope(self, kind: ScopeKind, at: FrameRef) -> ConsoleQuery[Sequence[RawValue]]:
+        return ConsoleQuery(
+            agent_messages.ff("scope", at.thread, at.level, _KINDS[kind]), agent_messages.values
         )
 
-    def evaluate(self, expression: str, at: At) -> Ask[RawValue]:
+    def arguments(self, at: FrameRef) -> ConsoleQuery[Sequence[str] | None]:
+        return ConsoleQuery(
+            agent_messages.ff("arguments", at.thread, at.level), agent_messages.answer
+        )
+
+    def children(
+        self, expression: str, at: FrameRef, start: int, count: int | None
+    ) -> ConsoleQuery[Sequence[RawValue]]:
+        return ConsoleQuery(
+            agent_messages.ff("children", at.thread, at.level, expression, start, count),
+            agent_messages.values,
+        )
+
+    def evaluate(self, expression: str, at: FrameRef) -> ConsoleQuery[RawValue]:
         def read(text: str) -> RawValue:
-            value = words.value(words.answer(text))
+            value = agent_messages.value(agent_messages.answer(text))
             if value.failed:
                 raise EvaluationFailed(value.text)
             return value
 
-        return Ask(words.evaluation(expression, at, "show"), read)
+        return ConsoleQuery(agent_messages.evaluation(expression, at, "show"), read)
 
-    def assign(self, target: str, value: str, at: At) -> Ask[None]:
-        return Ask(words.evaluation(f"{target} = {value}", at, "truth"), words.done)
+    def assign(self, target: str, value: str, at: FrameRef) -> ConsoleQuery[None]:
+        return ConsoleQuery(
+            agent_messages.evaluation(f"{target} = {value}", at, "truth"), agent_messages.done
+        )
 
-    def exception(self, thread: int) -> Ask[ExceptionInfo | None]:
-        return Ask(words.ff("exception", thread), lambda text: ExceptionInfo(**words.answer(text)))
+    def exception(self, thread: int) -> ConsoleQuery[ExceptionInfo | None]:
+        return ConsoleQuery(
+            agent_messages.ff("exception", thread),
+            lambda text: ExceptionInfo(**agent_messages.answer(text)),
+        )
 
-    def last_words(self, info: ExceptionInfo, words: str) -> ExceptionInfo:
+    def complete_exception(self, info: ExceptionInfo, output: str) -> ExceptionInfo:
         if info.mode == "unhandled":
-            return read_last_words("SIGABRT", words) or info
-        return panic_info(words) if info.type == "panic" else info
+            return read_uncaught_exception("SIGABRT", output) or info
+        return panic_info(output) if info.type == "panic" else info
 
-    def raw(self, command: str) -> Ask[str]:
+    def raw(self, command: str) -> ConsoleQuery[str]:
         plain = command.strip()
-        if _LEAVING.match(plain):
-            raise Unsupported(
-                f"`{plain}` would end the session behind its back.", next="dbg detach"
-            )
-        if _ASKING.match(plain):
+        if _ENDING.match(plain):
+            raise Unsupported(f"`{plain}` would end the session without notice.", next="dbg detach")
+        if _INTERACTIVE.match(plain):
             raise Unsupported(f"`{plain}` waits for a person to type.", next=f"dbg raw '{plain} …'")
 
         def read(text: str) -> str:
-            told = words.answer(text)
-            if not told["good"]:
-                raise EvaluationFailed(lldb.brief_error(told["said"]))
-            return words.printed(text) + str(told["said"])
+            result = agent_messages.answer(text)
+            if not result["good"]:
+                raise EvaluationFailed(lldb.brief_error(result["output"]))
+            return agent_messages.printed(text) + str(result["output"])
 
-        return Ask(words.ff("raw", command), read)
+        return ConsoleQuery(agent_messages.ff("raw", command), read)
 
     # --- machine level
 
-    def read_memory(self, address: str, count: int) -> Ask[tuple[str, bytes, int]]:
+    def read_memory(self, address: str, count: int) -> ConsoleQuery[tuple[str, bytes, int]]:
         begin = int(address, 0)
 
         def read(text: str) -> tuple[str, bytes, int]:
-            data = bytes.fromhex(words.answer(text))
+            data = bytes.fromhex(agent_messages.answer(text))
             if not data:
                 raise DebuggerError(f"no memory at {begin:#x} can be read.", code="no-memory")
             return f"{begin:#x}", data, count - len(data)
 
-        return Ask(words.ff("read_memory", begin, count), read)
+        return ConsoleQuery(agent_messages.ff("read_memory", begin, count), read)
 
-    def write_memory(self, address: str, data: bytes) -> Ask[int]:
+    def write_memory(self, address: str, data: bytes) -> ConsoleQuery[int]:
         begin = int(address, 0)
 
         def read(text: str) -> int:
             try:
-                return int(words.answer(text))
+                return int(agent_messages.answer(text))
             except EvaluationFailed:
                 raise DebuggerError(
                     f"no memory at {begin:#x} can be written.", code="no-memory"
                 ) from None
 
-        return Ask(words.ff("write_memory", begin, data.hex()), read)
+        return ConsoleQuery(agent_messages.ff("write_memory", begin, data.hex()), read)
 
-    def disassemble(self, address: str, count: int, offset: int) -> Ask[Sequence[Instruction]]:
+    def disassemble(
+        self, address: str, count: int, offset: int
+    ) -> ConsoleQuery[Sequence[Instruction]]:
         begin = int(address, 0)
 
         def read(text: str) -> Sequence[Instruction]:
@@ -396,67 +407,40 @@ class Lldb(Spelling):
                 Instruction(
                     **{
                         **each,
-                        "symbol": words.function(each["symbol"]) if each["symbol"] else None,
+                        "symbol": agent_messages.function(each["symbol"])
+                        if each["symbol"]
+                        else None,
                     },
                     current=int(each["address"], 0) == begin,
                 )
-                for each in words.answer(text)
+                for each in agent_messages.answer(text)
             ]
 
-        return Ask(words.ff("disassemble", begin, count, offset), read)
+        return ConsoleQuery(agent_messages.ff("disassemble", begin, count, offset), read)
 
-    def watch(self, expression: str, access: str, condition: str | None, at: At) -> Ask[Made]:
+    def watch(
+        self, expression: str, access: str, condition: str | None, at: FrameRef
+    ) -> ConsoleQuery[DebuggerBreakpoint]:
         what = (at.thread, at.level, expression, access, condition)
-        return Ask(words.ff("watch", *what), lambda text: Made(words.answer(text)["number"]))
+        return ConsoleQuery(
+            agent_messages.ff("watch", *what),
+            lambda text: DebuggerBreakpoint(agent_messages.answer(text)["number"]),
+        )
 
     def unwatch(self, number: str) -> str:
-        return words.ff("unwatch", int(number))
+        return agent_messages.ff("unwatch", int(number))
 
-    def save_core(self, path: str) -> Ask[None]:
+    def save_core(self, path: str) -> ConsoleQuery[None]:
         def read(text: str) -> None:
             try:
-                words.answer(text)
+                agent_messages.answer(text)
             except EvaluationFailed as error:
                 raise Unsupported(
                     f"this LLDB writes no core file: {error.message.rstrip('.')}.",
                     next="dbg backtrace --all-threads",
                 ) from None
 
-        return Ask(words.ff("save_core", path), read)
-
-
-# --- where it is --------------------------------------------------------------------------------
-
-_NAMES = ("lldb", *(f"lldb-{n}" for n in range(30, 12, -1)))
-
-
-def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-    path = env.get("PATH", os.defpath)
-    if config.path is not None:
-        found = shutil.which(os.path.expanduser(config.path), path=path)
-        return _found(found) if found else Missing(f"there is no program {config.path}")
-    for name in _NAMES:
-        if (found := shutil.which(name, path=path)) is not None:
-            return _found(found)
-    for found in sorted(glob.glob("/usr/lib/llvm-*/bin/lldb"), reverse=True):
-        return _found(found)
-    if xcrun.tool("lldb", env) is not None:
-        return _find_in_xcode(env, config)
-    return Missing("there is no lldb on PATH")
-
-
-def _find_in_xcode(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-    if config.path is not None:
-        return _find(env, config)
-    runner, found = xcrun.program(env), xcrun.tool("lldb", env)
-    if runner is None or found is None:
-        return Missing("Xcode has no lldb here")
-    # By its runner, which sets up what Xcode's own needs.
-    return replace(_found(found), command=(runner, "lldb"))
-
-
-def _found(path: str) -> Found:
-    return Found(path, version((path, "--version"), r"(?:version |lldb-)(\d[\w.]*)"), (path,))
+        return ConsoleQuery(agent_messages.ff("save_core", path), read)
 
 
 DEBUGGER = Debugger(
@@ -467,14 +451,14 @@ DEBUGGER = Debugger(
     shebangs=(),
     binaries=("elf", "mach-o", "swift"),
     install=("apt-get install lldb", "brew install llvm"),
-    find=_find,
-    find_in_xcode=_find_in_xcode,
-    holds=True,
+    find=discovery.find,
+    find_in_xcode=discovery.find_in_xcode,
+    attach_can_stay_stopped=True,
     aliases=("lldb",),
     make=lambda found, config: prompted(lambda: Lldb(found.command))(found, config),
     rank=60,
     remark=lldb.remark,
-    servers=("gdbserver", "lldb-server", "debugserver"),
+    debug_servers=("gdbserver", "lldb-server", "debugserver"),
     forks=lldb.FORKS,
     tested=True,
 )

@@ -1,8 +1,8 @@
-"""Expressions: what the debugger can look at, and the arithmetic around it, which it has not.
+"""Expressions: lookups that ocamldebug can print, and operators, which are evaluated here.
 
-It evaluates a name with fields, elements and `!`, and nothing else; of some other words it dies.
-So an expression is read here first, only what it can look at is asked for, and operators between
-such parts are worked out here, on numbers, strings and booleans.
+ocamldebug evaluates a name with fields, elements and `!`, nothing else, and crashes on some other
+input. So an expression is parsed here first, only its lookups are queried, and operators between
+them are evaluated here, on numbers, strings and booleans.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from freezeframe.errors import EvaluationFailed
 
-#: whole numbers have 63 bits there
+#: bits of an integer in OCaml
 _BITS = 63
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
 )""",
     re.VERBOSE,
 )
-_WORDS = frozenset({"mod", "land", "lor", "lxor", "not", "true", "false"})
+_WORD_OPERATORS = frozenset({"mod", "land", "lor", "lxor", "not", "true", "false"})
 _KEYWORDS = re.compile(
     r"and|as|assert|begin|class|do|done|else|end|exception|external|for|fun|function|functor|if|in"
     r"|include|inherit|initializer|lazy|let|match|method|module|mutable|new|object|of|open|private"
@@ -47,17 +47,17 @@ _SIMPLE = {"\\n": "\n", "\\t": "\t", "\\b": "\b", "\\r": "\r", "\\ ": " "}
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What the debugger itself can print."""
+class Lookup:
+    """A part of an expression that ocamldebug can print."""
 
     text: str
-    #: the name that it begins with
+    #: the name that the text begins with
     root: str
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A value that can be worked with; *text* as OCaml writes it."""
+class Constant:
+    """A known value; *text* as OCaml writes it."""
 
     type: str
     value: object
@@ -65,50 +65,52 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """An operator and what it works on."""
+class Operation:
+    """An operator and its operands."""
 
     operator: str
     parts: tuple[Tree, ...]
 
 
-Tree: TypeAlias = Look | Known | Work
+Tree: TypeAlias = Lookup | Constant | Operation
 
 
 def parse(text: str) -> Tree:
-    """Return what an expression is made of. Raises EvaluationFailed where it is none of ours."""
+    """Parse an expression. Raises EvaluationFailed if it is not supported."""
     return _Parser(text).parse()
 
 
-def looks(tree: Tree) -> Iterator[Look]:
-    """Return what must be asked for, each once as often as it stands there."""
-    if isinstance(tree, Look):
+def lookups(tree: Tree) -> Iterator[Lookup]:
+    """Return the lookups of an expression, in order, with repetitions."""
+    if isinstance(tree, Lookup):
         yield tree
-    elif isinstance(tree, Work):
+    elif isinstance(tree, Operation):
         for part in tree.parts:
-            yield from looks(part)
+            yield from lookups(part)
 
 
-def work(tree: Tree, seen: Mapping[str, Known]) -> Known:
-    """Return the value of an expression, of whose parts the debugger has told the values."""
-    if isinstance(tree, Known):
+def evaluate_tree(tree: Tree, values: Mapping[str, Constant]) -> Constant:
+    """Return the value of an expression, given the values of its lookups."""
+    if isinstance(tree, Constant):
         return tree
-    if isinstance(tree, Look):
-        return seen[tree.text]
+    if isinstance(tree, Lookup):
+        return values[tree.text]
     if tree.operator in ("&&", "||"):
-        first = _of(work(tree.parts[0], seen), "bool", tree.operator)
+        first = _value_as(evaluate_tree(tree.parts[0], values), "bool", tree.operator)
         if first is (tree.operator == "||"):
-            return truth(bool(first))
-        return truth(bool(_of(work(tree.parts[1], seen), "bool", tree.operator)))
-    return _apply(tree.operator, [work(part, seen) for part in tree.parts])
+            return bool_constant(bool(first))
+        return bool_constant(
+            bool(_value_as(evaluate_tree(tree.parts[1], values), "bool", tree.operator))
+        )
+    return _apply(tree.operator, [evaluate_tree(part, values) for part in tree.parts])
 
 
-def truth(value: bool) -> Known:
-    return Known("bool", value, "true" if value else "false")
+def bool_constant(value: bool) -> Constant:
+    return Constant("bool", value, "true" if value else "false")
 
 
-def known(type: str, text: str) -> Known:
-    """Return a value of which the debugger has told type and text."""
+def constant(type: str, text: str) -> Constant:
+    """Return a value from the type and text that the debugger printed."""
     value: object = None
     if type == "int":
         value = int(text)
@@ -118,10 +120,10 @@ def known(type: str, text: str) -> Known:
         value = text == "true"
     elif type in ("string", "char", "bytes"):
         value = _unquoted(text)
-    return Known(type, value, text)
+    return Constant(type, value, text)
 
 
-# --- reading
+# --- parsing
 
 
 class _Parser:
@@ -132,13 +134,13 @@ class _Parser:
         while text[at:].strip():
             found = _TOKEN.match(text, at)
             if found is None:
-                raise self._wrong()
+                raise self._unsupported()
             assert found.lastgroup is not None
             self._tokens.append((found.lastgroup, found[found.lastgroup]))
             at = found.end()
         self._at = 0
 
-    def _wrong(self) -> EvaluationFailed:
+    def _unsupported(self) -> EvaluationFailed:
         return EvaluationFailed(
             f"`{self._text.strip()}` is more than can be evaluated here: names, fields, elements "
             "(`a.(0)`), `!`, and operators between them"
@@ -147,19 +149,19 @@ class _Parser:
     def parse(self) -> Tree:
         tree = self._binary(0)
         if self._at != len(self._tokens):
-            raise self._wrong()
+            raise self._unsupported()
         return tree
 
     def _next(self) -> str | None:
         if self._at < len(self._tokens):
             kind, text = self._tokens[self._at]
-            if kind == "operator" or text in _WORDS:
+            if kind == "operator" or text in _WORD_OPERATORS:
                 return text
         return None
 
     def _take(self) -> tuple[str, str]:
         if self._at >= len(self._tokens):
-            raise self._wrong()
+            raise self._unsupported()
         self._at += 1
         return self._tokens[self._at - 1]
 
@@ -170,30 +172,30 @@ class _Parser:
         while (operator := self._next()) in _LEVELS[level]:
             assert operator is not None
             self._take()
-            tree = Work(operator, (tree, self._binary(level + 1)))
+            tree = Operation(operator, (tree, self._binary(level + 1)))
         return tree
 
     def _unary(self) -> Tree:
         operator = self._next()
         if operator in ("-", "-.", "not"):
             self._take()
-            return Work(f"{operator} ", (self._unary(),))
+            return Operation(f"{operator} ", (self._unary(),))
         return self._postfixed()
 
     def _postfixed(self) -> Tree:
         tree = self._primary()
         while (operator := self._next()) in (".", ".(", ".["):
-            if not isinstance(tree, Look):
-                raise self._wrong()
+            if not isinstance(tree, Lookup):
+                raise self._unsupported()
             self._take()
             kind, name = self._take()
             if operator == ".":
-                tree = Look(f"{tree.text}.{self._name(kind, name)}", tree.root)
+                tree = Lookup(f"{tree.text}.{self._name(kind, name)}", tree.root)
                 continue
             if kind != "int" or self._take()[1] != {".(": ")", ".[": "]"}[str(operator)]:
-                raise self._wrong()
+                raise self._unsupported()
             closing = ")" if operator == ".(" else "]"
-            tree = Look(f"{tree.text}{operator}{_int(name)}{closing}", tree.root)
+            tree = Lookup(f"{tree.text}{operator}{_int(name)}{closing}", tree.root)
         return tree
 
     def _primary(self) -> Tree:
@@ -203,23 +205,23 @@ class _Parser:
         if kind == "float":
             return _number("float", float(text.replace("_", "")))
         if kind in ("string", "char"):
-            return Known(kind, _unquoted(text), text)
+            return Constant(kind, _unquoted(text), text)
         if kind == "last":
-            return Look(text, text)
+            return Lookup(text, text)
         if text in ("true", "false"):
-            return truth(text == "true")
+            return bool_constant(text == "true")
         if text == "!":
             inner = self._primary()
-            if not isinstance(inner, Look):
-                raise self._wrong()
-            return Look(f"(!{inner.text})", inner.root)
+            if not isinstance(inner, Lookup):
+                raise self._unsupported()
+            return Lookup(f"(!{inner.text})", inner.root)
         if text == "(":
             if self._next() == ")":
                 self._take()
-                return Known("unit", None, "()")
+                return Constant("unit", None, "()")
             tree = self._binary(0)
             if self._take()[1] != ")":
-                raise self._wrong()
+                raise self._unsupported()
             return tree
         return self._path(kind, text)
 
@@ -231,19 +233,19 @@ class _Parser:
                 return self._constructed(name)
             self._take()
             name = f"{name}.{self._name(*self._take())}"
-        return Look(name, root)
+        return Lookup(name, root)
 
     def _constructed(self, name: str) -> Tree:
-        """Return a constructor, with what it is applied to where that is written out."""
+        """Return a constructor, with its argument if that is a literal."""
         if self._at == len(self._tokens) or self._tokens[self._at][0] not in _LITERALS:
-            return Known("", None, name)
+            return Constant("", None, name)
         inner = self._primary()
-        assert isinstance(inner, Known)
-        return Known("", None, f"{name} {inner.text}")
+        assert isinstance(inner, Constant)
+        return Constant("", None, f"{name} {inner.text}")
 
     def _name(self, kind: str, text: str) -> str:
-        if kind != "name" or text in _WORDS or _KEYWORDS.fullmatch(text):
-            raise self._wrong()
+        if kind != "name" or text in _WORD_OPERATORS or _KEYWORDS.fullmatch(text):
+            raise self._unsupported()
         return text
 
 
@@ -257,27 +259,27 @@ def _unquoted(text: str) -> str:
     return re.sub(r"\\.", lambda found: _SIMPLE.get(found[0], found[0][1:]), body)
 
 
-# --- working
+# --- evaluation
 
 
-def _of(known: Known, type: str, operator: str) -> object:
-    if known.type != type:
-        is_ = known.type or "something else"
-        raise EvaluationFailed(f"`{operator.strip()}` takes {type}, and {known.text} is {is_}")
-    return known.value
+def _value_as(operand: Constant, type: str, operator: str) -> object:
+    if operand.type != type:
+        is_ = operand.type or "something else"
+        raise EvaluationFailed(f"`{operator.strip()}` takes {type}, and {operand.text} is {is_}")
+    return operand.value
 
 
-def _wrapped(value: int) -> int:
+def _wrap_int(value: int) -> int:
     half = 1 << (_BITS - 1)
     return (value + half) % (1 << _BITS) - half
 
 
-def _number(type: str, value: float) -> Known:
+def _number(type: str, value: float) -> Constant:
     if type == "int":
-        value = _wrapped(int(value))
-        return Known(type, value, str(value))
+        value = _wrap_int(int(value))
+        return Constant(type, value, str(value))
     text = f"{value:.12g}"
-    return Known(type, value, text if re.search(r"[.en]", text) else f"{text}.")
+    return Constant(type, value, text if re.search(r"[.en]", text) else f"{text}.")
 
 
 def _divide(left: int, right: int) -> int:
@@ -310,38 +312,38 @@ _ORDER: Mapping[str, Callable[[int], bool]] = {
 }
 
 
-def _apply(operator: str, parts: Sequence[Known]) -> Known:
+def _apply(operator: str, parts: Sequence[Constant]) -> Constant:
     if operator == "not ":
-        return truth(not _of(parts[0], "bool", operator))
+        return bool_constant(not _value_as(parts[0], "bool", operator))
     if operator == "- " and parts[0].type == "float":
         operator = "-. "
     if operator in ("- ", "-. "):
         type = "int" if operator == "- " else "float"
-        value = _of(parts[0], type, operator)
+        value = _value_as(parts[0], type, operator)
         assert isinstance(value, int | float)
         return _number(type, -value)
     left, right = parts
     if operator in ("=", "<>", "==", "!="):
-        return truth(_equal(left, right) is (operator in ("=", "==")))
+        return bool_constant(_equal(left, right) is (operator in ("=", "==")))
     if operator in _ORDER:
-        return truth(_ORDER[operator](_compared(left, right, operator)))
+        return bool_constant(_ORDER[operator](_compare(left, right, operator)))
     if operator == "^":
-        text = f"{_of(left, 'string', '^')}{_of(right, 'string', '^')}"
+        text = f"{_value_as(left, 'string', '^')}{_value_as(right, 'string', '^')}"
         quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return Known("string", text, f'"{quoted}"')
+        return Constant("string", text, f'"{quoted}"')
     if operator in _WHOLE:
-        whole = [_of(part, "int", operator) for part in parts]
+        whole = [_value_as(part, "int", operator) for part in parts]
         return _number("int", _WHOLE[operator](*(int(str(each)) for each in whole)))
-    real = [_of(part, "float", operator) for part in parts]
+    real = [_value_as(part, "float", operator) for part in parts]
     first, second = (float(str(each)) for each in real)
     if operator == "/.":
         if second == 0:
-            raise EvaluationFailed("a division by zero is not worked out here")
+            raise EvaluationFailed("a division by zero is not evaluated here")
         return _number("float", first / second)
     return _number("float", _REAL[operator](first, second))
 
 
-def _equal(left: Known, right: Known) -> bool:
+def _equal(left: Constant, right: Constant) -> bool:
     if left.value is not None and right.value is not None:
         if left.type != right.type:
             raise EvaluationFailed(f"{left.text} is {left.type}, and {right.text} is {right.type}")
@@ -349,7 +351,7 @@ def _equal(left: Known, right: Known) -> bool:
     for each in (left, right):
         if "<" in each.text or "…" in each.text or "..." in each.text:
             raise EvaluationFailed(f"{each.text} cannot be compared here")
-    # Its text is the whole of a value; a constructor may be told with its module.
+    # Compare by text, which is complete here; a constructor may be printed with its module.
     return _bare(left.text) == _bare(right.text)
 
 
@@ -357,11 +359,11 @@ def _bare(text: str) -> str:
     return re.sub(r"\b(?:[A-Z][\w']*\.)+(?=[A-Z])", "", text)
 
 
-def _compared(left: Known, right: Known, operator: str) -> int:
+def _compare(left: Constant, right: Constant, operator: str) -> int:
     one, other = left.value, right.value
     if left.type != right.type or one is None or other is None:
         raise EvaluationFailed(
-            f"`{operator}` is worked out for numbers, characters and strings of one type here; "
+            f"`{operator}` is evaluated for numbers, characters and strings of one type here; "
             f"{left.text} is {left.type or 'something else'}, "
             f"{right.text} is {right.type or 'something else'}"
         )

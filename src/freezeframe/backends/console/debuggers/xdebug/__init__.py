@@ -1,66 +1,58 @@
-"""PHP through Xdebug, an extension of PHP that calls its debugger and speaks DBGp.
+"""PHP through Xdebug, an extension of PHP that connects to its debugger and uses DBGp.
 
-It lives in the program's process, over a connection of its own: the standard streams are the
-program's alone. It has no way to hold a running program; a signal whose handler is its own
-`xdebug_break` does, where PHP has pcntl. It evaluates in the innermost frame only; for the others
-the variables of an expression are carried over. Measured with Xdebug 3.2 on PHP 8.2.
+Xdebug runs in the program's process with a connection of its own, so only the program uses the
+standard streams. Xdebug cannot pause a running program; a signal handled by `xdebug_break` can, if
+PHP has pcntl. Xdebug evaluates in the innermost frame only; for other frames the variables of an
+expression are copied there. Measured with Xdebug 3.2 on PHP 8.2.
 """
 
 from __future__ import annotations
 
-import functools
-import os
-import re
 import secrets
-import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from urllib.parse import quote
 
-from freezeframe.backends.backend import (
-    Feature,
-    Launch,
-    RawFrame,
-    StepKind,
-    Target,
-)
+from freezeframe.backends.backend import Feature, Launch, RawFrame, StepKind, Target
+from freezeframe.backends.console.command_channel import Codec
 from freezeframe.backends.console.prompt.backend import PromptBackend
-from freezeframe.backends.console.prompt.dialect import Said
-from freezeframe.backends.console.prompt.spelling import (
-    Ask,
-    Begin,
-    Halt,
-    Home,
-    Line,
-    Made,
-    Spelling,
+from freezeframe.backends.console.prompt.codec import UnsolicitedText
+from freezeframe.backends.console.prompt.command_set import (
+    CommandSet,
+    ConsoleQuery,
+    ControlTransport,
+    DebuggeeHost,
+    DebuggerBreakpoint,
+    LaunchSpec,
+    StopInfo,
 )
-from freezeframe.backends.console.queue import Dialect
-from freezeframe.backends.debugger import Debugger, Found, Missing
-from freezeframe.backends.php import catchers, preamble
-from freezeframe.backends.transport.ask import answer
+from freezeframe.backends.debugger import Debugger, Found
+from freezeframe.backends.php import catchers, phpunit, preamble
 from freezeframe.config import AdapterConfig, Config
-from freezeframe.errors import DebuggerError, DebuggerMissing, EvaluationFailed, Unsupported
-from freezeframe.model.places import Location
+from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
+from freezeframe.model.locations import Location
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, StopReason
 from freezeframe.model.values import ScopeKind
 
-from . import dbgp, php
-from .errors import FATAL, MILD, Thrown, read_thrown
-from .looking import Looking, is_true, place_of
-from .values import value_of
+from . import dbgp, php_snippets
+from .discovery import environment, find, php_command
+from .function_breakpoints import FunctionBreakpoints
+from .inspection import XdebugInspection, is_true, location_of
+from .php_errors import FATAL, MILD, PhpException, read_thrown
+from .precision import returned_commands, returned_property
+from .server import RequestStream
+from .value_parser import value_of
 
 _STEPS = {StepKind.OVER: "step_over", StepKind.INTO: "step_into", StepKind.OUT: "step_out"}
-_MOVING = frozenset({"run", *_STEPS.values()})
-#: DBGp's commands that a user may send himself
+_RESUMING = frozenset({"run", *_STEPS.values()})
+#: the DBGp commands that the user may send
 _COMMANDS = (
-    *sorted(_MOVING),
+    *sorted(_RESUMING),
     *("breakpoint_get", "breakpoint_list", "breakpoint_remove", "breakpoint_set"),
     *("breakpoint_update", "context_get", "context_names", "detach", "eval", "feature_get"),
     *("feature_set", "property_get", "property_set", "property_value", "source", "stack_depth"),
     *("stack_get", "status", "stop", "typemap_get", "xcmd_get_executable_lines"),
 )
-_OLDEST = 3
 _INSTALL = ("apt install php-cli php-xdebug", "pecl install xdebug")
 _FEATURES = {
     "show_hidden": 1,
@@ -72,34 +64,30 @@ _FEATURES = {
 }
 
 
-class Xdebug(Looking, Spelling):
-    """DBGp's commands."""
+class Xdebug(XdebugInspection, CommandSet):
+    """The commands of DBGp."""
 
     name = "xdebug"
     joint = "->"
     own_conditions = True
-    # Of several at a line it stops for the last one only.
-    one_a_place = True
+    # Of several breakpoints on a line Xdebug reports the last one only.
+    one_per_location = True
     keeps_steps = True
+    keeps_returned = True
     interrupt = signal.SIGURG
     interrupt_unnamed = True
     interrupt_late = True
     typed_filters = True
-    heedless = True
+    filters_exceptions_itself = True
+    halts_unseen = True
     filters = (
         ExceptionFilter("uncaught", "exceptions that nobody catches, fatal errors", default=True),
         ExceptionFilter("raised", "every exception where it is thrown"),
         ExceptionFilter("warning", "warnings, notices and deprecations"),
     )
-    nearest = {
-        Feature.MEMORY_READ: "dbg print EXPR",
-        Feature.MEMORY_WRITE: "dbg set NAME VALUE",
-        Feature.REGISTERS: "dbg locals",
-        Feature.DISASSEMBLE: "dbg source",
+    alternatives = {
         Feature.WATCHPOINTS: "dbg break FILE:LINE --condition '$NAME !== OLD'",
-        Feature.ADDRESS_BREAKPOINTS: "dbg break FILE:LINE",
-        Feature.JUMP: "dbg restart",
-        # Without pcntl.
+        # If PHP lacks pcntl.
         Feature.PAUSE: "dbg break FILE:LINE",
     }
     scopes = ((ScopeKind.LOCALS, "Locals"), (ScopeKind.GLOBALS, "Globals"))
@@ -107,24 +95,34 @@ class Xdebug(Looking, Spelling):
     def __init__(self, command: tuple[str, ...]) -> None:
         super().__init__(secrets.token_hex(8) + ":")
         self._command = command
-        self._thrown: Thrown | None = None
+        self._thrown: PhpException | None = None
         self._mode = "uncaught"
-        #: what the user was last stopped for: it comes again as a fatal error
-        self._told: Thrown | None = None
-        self._wanted: dict[str, list[str]] = {}
+        #: the last reported exception: Xdebug reports it again as a fatal error
+        self._reported: PhpException | None = None
+        self._filters: dict[str, list[str]] = {}
+        #: the last reported exception fails a test
+        self._test_failed = False
+        self._functions = FunctionBreakpoints()
+        #: the connections of a server's requests; None: the program is a script
+        self.requests: RequestStream | None = None
 
-    # --- the line
+    # --- connection and start
 
-    def dialect(self, nonce: str) -> Dialect[str, Said]:
-        return dbgp.DbgpDialect()
+    def codec(self, nonce: str) -> Codec[str, UnsolicitedText]:
+        return dbgp.DbgpCodec()
 
-    def begin(self, target: Target, config: AdapterConfig) -> Begin:
+    def begin(self, target: Target, config: AdapterConfig) -> LaunchSpec:
         if not isinstance(target, Launch):
             raise Unsupported(
-                "xdebug joins no program that runs: PHP calls its debugger when it starts.",
+                "xdebug cannot attach: PHP connects to its debugger when it starts.",
                 next="dbg start SCRIPT.php",
             )
-        self.stands_at_first = target.stop_on_entry
+        served = any(each.startswith("-S") for each in target.interpreter_args)
+        if served and target.stop_on_entry:
+            raise Unsupported(
+                "a server has no entry: each request begins a script.", next="dbg break FILE:LINE"
+            )
+        self.stops_at_first_line = target.stop_on_entry
         features = (
             dbgp.command("feature_set", "-n", name, "-v", value)
             for name, value in _FEATURES.items()
@@ -136,33 +134,38 @@ class Xdebug(Looking, Spelling):
             "client_host": "{host}",
             "client_port": "{port}",
             "discover_client_host": "0",
-            # Children that find nobody to call would complain on the program's own streams.
+            # Children that cannot connect would log errors to the program's streams.
             "log_level": "0",
         }
-        words = [word for key, value in options.items() for word in ("-d", f"xdebug.{key}={value}")]
-        runtime = _php(target, config, self._command)
-        return Begin(
+        settings_args = [
+            word for key, value in options.items() for word in ("-d", f"xdebug.{key}={value}")
+        ]
+        runtime = php_command(target, config, self._command)
+        enable_pause = dbgp.command("eval", data=php_snippets.ENABLE_PAUSE)
+        self.requests = RequestStream((enable_pause,)) if served else None
+        return LaunchSpec(
             (
                 *runtime,
-                *words,
+                *settings_args,
                 *config.args,
                 *target.interpreter_args,
-                target.program,
-                *target.args,
+                # The arguments of a server name its script, if it has one.
+                *(() if served else (target.program, *target.args)),
             ),
             target.cwd,
-            _environment(target.env),
-            Line.CALL,
-            Home.INSIDE,
+            environment(target.env),
+            ControlTransport.CALL,
+            DebuggeeHost.INSIDE,
             settings=(settings,),
-            own=len(runtime) + len(words),
+            connections=self.requests,
+            own=len(runtime) + len(settings_args),
         )
 
     def read_greeting(self, text: str) -> str | None:
         engine = dbgp.child(dbgp.documents(text)[0], "engine")
         return engine.get("version") if engine is not None else None
 
-    # --- running
+    # --- execution
 
     def run(self, target: Launch) -> str | None:
         return "step_into" if target.stop_on_entry else None
@@ -173,128 +176,173 @@ class Xdebug(Looking, Spelling):
     def step(self, kind: StepKind, thread: int) -> str:
         return _STEPS[kind]
 
-    def read_stop(self, text: str) -> Halt | None:
-        told = dbgp.documents(text)
-        if told and dbgp.tag(told[-1]) == "init":
-            return Halt(thread=1)
-        answered = dbgp.response(text)
-        message = dbgp.child(answered, "message")
-        if answered.get("status") != "break" or message is None:
+    def read_stop(self, text: str) -> StopInfo | None:
+        documents = dbgp.documents(text)
+        if documents and dbgp.tag(documents[-1]) == "init":
+            return StopInfo(thread=1)
+        response, *more = dbgp.responses(text) or [dbgp.response(text)]
+        message = dbgp.child(response, "message")
+        if response.get("status") != "break" or message is None:
             return None
-        path, line = place_of(message)
+        path, line = location_of(message)
         self.stopped(path, line)
         self._thrown = read_thrown(message)
         if self._thrown is not None:
-            words = str(self._thrown)
-            return Halt(StopReason.EXCEPTION, path, line, numbers=(), description=words)
-        returned = dbgp.child(answered, "return_value")
-        held = dbgp.child(returned, "property") if returned is not None else None
-        # Of a function that an exception leaves it says `uninitialized`.
-        if held is not None and held.get("type") != "uninitialized":
+            description = str(self._thrown)
+            return StopInfo(StopReason.EXCEPTION, path, line, numbers=(), description=description)
+        property_ = returned_property(response, *more)
+        # For a function that an exception leaves Xdebug reports `uninitialized`.
+        if property_ is not None and property_.get("type") != "uninitialized":
             self.returned()
-            value = value_of(held, None, "return value")
-            return Halt(None, path, line, numbers=(), returned=value)
-        hit = dbgp.child(answered, "breakpoint")
+            value = value_of(property_, None, "return value")
+            return StopInfo(None, path, line, numbers=(), returned=value)
+        hit = dbgp.child(response, "breakpoint")
+        if hit is not None and not self._functions.is_entry(hit.get("id") or "", more):
+            return StopInfo(None, path, line, numbers=(), resumed=True, yielded=True)
         if hit is not None:
-            return Halt(StopReason.BREAKPOINT, path, line, among=(hit.get("id") or "",))
-        if answered.get("command") == "run":
-            return Halt(StopReason.OTHER, path, line, numbers=(), description="xdebug_break()")
-        return Halt(None, path, line)
+            return StopInfo(StopReason.BREAKPOINT, path, line, among=(hit.get("id") or "",))
+        if response.get("command") == "run":
+            return StopInfo(StopReason.OTHER, path, line, numbers=(), description="xdebug_break()")
+        return StopInfo(None, path, line)
+
+    def study(self, text: str) -> Sequence[str]:
+        return returned_commands(text) or self._functions.commands(text)
 
     def refusal(self, text: str) -> str | None:
         refused = dbgp.error(dbgp.response(text))
         return refused[1] if refused else None
 
-    def moves(self, command: str) -> bool:
-        return command.split()[:1] != [] and command.split()[0] in _MOVING
+    def resumes(self, command: str) -> bool:
+        return command.split()[:1] != [] and command.split()[0] in _RESUMING
 
     def detach(self) -> str:
         return "detach"
 
     # --- breakpoints
 
-    def takes(self, location: Location) -> Feature | None:
+    def missing_feature(self, location: Location) -> Feature | None:
         return Feature.ADDRESS_BREAKPOINTS if location.address is not None else None
 
-    def break_at(self, location: Location, condition: str | None) -> Ask[Made]:
+    def break_at(
+        self, location: Location, condition: str | None
+    ) -> ConsoleQuery[DebuggerBreakpoint]:
         if location.function is not None:
             return self._break_in(location.function.replace("->", "::").lstrip("\\"))
-        where = ("-f", "file://" + quote(location.file or ""), "-n", location.line or 0)
+        location_args = ("-f", "file://" + quote(location.file or ""), "-n", location.line or 0)
         if condition is None:
-            return Ask(dbgp.command("breakpoint_set", "-t", "line", *where), _read_made)
-        code = php.condition(condition, preamble(location.file, location.line))
-        return Ask(
-            dbgp.command("breakpoint_set", "-t", "conditional", *where, data=code), _read_made
+            return ConsoleQuery(
+                dbgp.command("breakpoint_set", "-t", "line", *location_args), _read_breakpoint
+            )
+        code = php_snippets.condition(condition, preamble(location.file, location.line))
+        return ConsoleQuery(
+            dbgp.command("breakpoint_set", "-t", "conditional", *location_args, data=code),
+            _read_breakpoint,
         )
 
-    def _break_in(self, function: str) -> Ask[Made]:
-        def read(text: str) -> Made:
-            made = _read_made(text)
+    def _break_in(self, function: str) -> ConsoleQuery[DebuggerBreakpoint]:
+        def read(text: str) -> DebuggerBreakpoint:
+            breakpoint = _read_breakpoint(text)
+            self._functions.add(breakpoint.number, function)
             there = dbgp.child(dbgp.responses(text)[0], "property")
             if there is not None and (there.text or "") == "1":
-                return made
+                return breakpoint
             why = f"no function {function} is loaded yet; a name begins with its namespace"
-            return Made(made.number, verified=False, message=why)
+            return DebuggerBreakpoint(breakpoint.number, verified=False, message=why)
 
         options = ("-t", "call", "-m", function)
         commands = (
-            dbgp.command("eval", data=php.exists(function)),
+            dbgp.command("eval", data=php_snippets.exists(function)),
             dbgp.command("breakpoint_set", *options),
         )
-        return Ask(dbgp.joined(commands), read)
+        return ConsoleQuery(dbgp.joined(commands), read)
 
-    def unbreak(self, number: str) -> str:
+    def delete_breakpoint(self, number: str) -> str:
         return dbgp.command("breakpoint_remove", "-d", number)
 
-    def read_bound(self, text: str) -> Made | None:
-        told = dbgp.documents(text)[-1]
-        bound = dbgp.child(told, "breakpoint")
-        if dbgp.tag(told) != "notify" or bound is None:
+    def read_bound(self, text: str) -> DebuggerBreakpoint | None:
+        document = dbgp.documents(text)[-1]
+        bound = dbgp.child(document, "breakpoint")
+        if dbgp.tag(document) != "notify" or bound is None:
             return None
-        path, line = place_of(bound)
-        return Made(bound.get("id") or "", path, line)
+        path, line = location_of(bound)
+        return DebuggerBreakpoint(bound.get("id") or "", path, line)
 
     def set_filters(self, filters: Sequence[ExceptionFilter]) -> Sequence[str]:
-        self._wanted = {
+        self._filters = {
             each.name: [name for name in (each.condition or "").split(", ") if name]
             for each in filters
         }
         return ()
 
-    def heeds(self, halt: Halt, frames: Sequence[RawFrame]) -> Ask[bool] | bool:
-        thrown, told = self._thrown, self._told
+    def matches_filters(
+        self, halt: StopInfo, frames: Sequence[RawFrame]
+    ) -> ConsoleQuery[bool] | bool:
+        thrown, reported = self._thrown, self._reported
         assert thrown is not None
         if thrown.type in MILD:
             self._mode = "warning"
-            return "warning" in self._wanted
+            return "warning" in self._filters
         if thrown.type in FATAL:
             self._mode = "uncaught"
-            return "uncaught" in self._wanted and not (told and thrown.repeats(told))
-        candidates = [name for name in ("raised", "uncaught") if name in self._wanted]
-        waiting = catchers(frames)
-        # Who resumes a fiber is not on its stack; if nobody catches there, a fatal error follows.
-        in_fiber = any(frame.function.startswith("{fiber") for frame in frames)
-        if in_fiber or any(name.lower() == "throwable" for name in waiting):
-            candidates = [name for name in candidates if name == "raised"]
-        if not candidates:
+            return "uncaught" in self._filters and not (reported and thrown.repeats(reported))
+        test = phpunit.frames_in_test(frames) if "uncaught" in self._filters else None
+        if test is not None:
+            return self._fails_test(thrown, test)
+        return self._matches_filters(thrown, frames)
+
+    def _fails_test(
+        self, thrown: PhpException, frames: Sequence[RawFrame]
+    ) -> ConsoleQuery[bool] | bool:
+        """Query whether an exception fails a test of PHPUnit; *frames* are those of the test."""
+        # PHPUnit compares the expected exception after the test has thrown another one.
+        own = all(map(phpunit.is_of_runner, frames))
+        repeated, self._test_failed = self._test_failed and own, False
+        if repeated and "raised" not in self._filters:
             return False
-        questions = [
-            php.is_one_of(thrown.type, self._wanted.get("raised") or ["Throwable"]),
-            php.is_one_of(thrown.type, self._wanted.get("uncaught") or ["Throwable"]),
-            php.is_one_of(thrown.type, waiting),
+        checks = [
+            php_snippets.is_one_of(thrown.type, self._filters.get("raised") or ["Throwable"]),
+            php_snippets.is_one_of(thrown.type, self._filters.get("uncaught") or ["Throwable"]),
+            php_snippets.is_one_of(thrown.type, [*catchers(frames), *phpunit.UNFAILING]),
+            "false" if own else phpunit.is_expected(thrown.type),
         ]
 
         def read(text: str) -> bool:
-            yes = [is_true(each) for each in dbgp.responses(text)]
-            raised = "raised" in candidates and yes[0]
-            uncaught = "uncaught" in candidates and yes[1] and not yes[2]
-            self._mode = "uncaught" if not yes[2] else "raised"
-            self._told = thrown if raised or uncaught else None
+            raised, uncaught, caught, expected = map(is_true, dbgp.responses(text))
+            fails = uncaught and not caught and not expected and not repeated
+            self._test_failed = fails
+            self._mode = "test-failing" if fails else "raised"
+            return fails or (raised and "raised" in self._filters)
+
+        return ConsoleQuery(dbgp.joined([dbgp.command("eval", data=each) for each in checks]), read)
+
+    def _matches_filters(
+        self, thrown: PhpException, frames: Sequence[RawFrame]
+    ) -> ConsoleQuery[bool] | bool:
+        candidates = [name for name in ("raised", "uncaught") if name in self._filters]
+        caught_types = catchers(frames)
+        # The code that resumes a fiber is not on its stack; if uncaught, a fatal error follows.
+        in_fiber = any(frame.function.startswith("{fiber") for frame in frames)
+        if in_fiber or any(name.lower() == "throwable" for name in caught_types):
+            candidates = [name for name in candidates if name == "raised"]
+        if not candidates:
+            return False
+        checks = [
+            php_snippets.is_one_of(thrown.type, self._filters.get("raised") or ["Throwable"]),
+            php_snippets.is_one_of(thrown.type, self._filters.get("uncaught") or ["Throwable"]),
+            php_snippets.is_one_of(thrown.type, caught_types),
+        ]
+
+        def read(text: str) -> bool:
+            results = [is_true(each) for each in dbgp.responses(text)]
+            raised = "raised" in candidates and results[0]
+            uncaught = "uncaught" in candidates and results[1] and not results[2]
+            self._mode = "uncaught" if not results[2] else "raised"
+            self._reported = thrown if raised or uncaught else None
             return raised or uncaught
 
-        return Ask(dbgp.joined([dbgp.command("eval", data=each) for each in questions]), read)
+        return ConsoleQuery(dbgp.joined([dbgp.command("eval", data=each) for each in checks]), read)
 
-    def exception(self, thread: int) -> Ask[ExceptionInfo | None]:
+    def exception(self, thread: int) -> ConsoleQuery[ExceptionInfo | None]:
         thrown, mode = self._thrown, self._mode
 
         def read(text: str) -> ExceptionInfo | None:
@@ -303,12 +351,12 @@ class Xdebug(Looking, Spelling):
             info = thrown.uncaught() or thrown
             return ExceptionInfo(info.type, info.message, causes=info.causes, mode=mode)
 
-        return Ask("status", read)
+        return ConsoleQuery("status", read)
 
-    def raw(self, command: str) -> Ask[str]:
+    def raw(self, command: str) -> ConsoleQuery[str]:
         verb = command.split(maxsplit=1)[0] if command.split() else ""
         if verb not in _COMMANDS:
-            # Asked for what it does not know, Xdebug 3.2 lets the program run.
+            # Xdebug 3.2 resumes the program on an unknown command.
             raise EvaluationFailed(f"Xdebug has no command {verb!r}; it has {', '.join(_COMMANDS)}")
 
         def read(text: str) -> str:
@@ -317,101 +365,73 @@ class Xdebug(Looking, Spelling):
                 raise EvaluationFailed(refused[1])
             return text.replace(dbgp.SEPARATOR, "\n")
 
-        return Ask(command, read)
+        return ConsoleQuery(command, read)
 
 
 class XdebugBackend(PromptBackend):
-    """The breakpoint for exceptions is there only while somebody wants to hear of them."""
+    """A backend that sets the exception breakpoint only while filters are enabled."""
 
     def __init__(self, found: Found, config: Config) -> None:
-        super().__init__(Xdebug(found.command), found, config)
+        self._xdebug = Xdebug(found.command)
+        super().__init__(self._xdebug, found, config)
         self._exceptions: str | None = None
-        #: a running program can be held; None: not tried yet
-        self._holds: bool | None = None
+        #: a running program can be paused; None: not tried yet
+        self._can_pause: bool | None = None
 
     @property
     def features(self) -> frozenset[Feature]:
-        return super().features - ({Feature.PAUSE} if self._holds is False else set())
+        return super().features - ({Feature.PAUSE} if self._can_pause is False else set())
+
+    @property
+    def _between_requests(self) -> bool:
+        requests = self._xdebug.requests
+        return requests is not None and requests.is_idle and self._execution.running
+
+    async def pause(self, thread: int | None) -> None:
+        if self._between_requests:
+            raise DebuggerError("the server waits for a request.", next="dbg await")
+        await super().pause(thread)
+
+    @property
+    def blind_because(self) -> str | None:
+        return "it waits for a request" if self._between_requests else super().blind_because
+
+    def _interrupt(self, gently: bool = False) -> None:
+        if self._between_requests and self._xdebug.requests is not None:
+            self._xdebug.requests.interrupt()
+        else:
+            super()._interrupt(gently)
 
     async def _set_filters(self, filters: Sequence[ExceptionFilter]) -> None:
-        if self._holds is None:
-            asked = dbgp.command("eval", data=php.HOLDING)
-            self._holds = await self._talk.ask(
-                Ask(asked, lambda text: is_true(dbgp.response(text)))
+        if self._can_pause is None and self._xdebug.requests is None:
+            command = dbgp.command("eval", data=php_snippets.ENABLE_PAUSE)
+            self._can_pause = await self._queries.run(
+                ConsoleQuery(command, lambda text: is_true(dbgp.response(text)))
             )
         await super()._set_filters(filters)
         if filters and self._exceptions is None:
-            asked = dbgp.command("breakpoint_set", "-t", "exception", "-x", "*")
-            self._exceptions = (await self._talk.ask(Ask(asked, _read_made))).number
+            command = dbgp.command("breakpoint_set", "-t", "exception", "-x", "*")
+            self._exceptions = (
+                await self._queries.run(ConsoleQuery(command, _read_breakpoint))
+            ).number
         elif not filters and self._exceptions is not None:
-            await self._talk.tell(self._spelling.unbreak(self._exceptions))
+            await self._queries.send(self._command_set.delete_breakpoint(self._exceptions))
             self._exceptions = None
 
 
-def _read_made(text: str) -> Made:
-    answered = dbgp.response(text)
-    refused = dbgp.error(answered)
+def _read_breakpoint(text: str) -> DebuggerBreakpoint:
+    response = dbgp.response(text)
+    refused = dbgp.error(response)
     if refused:
         raise DebuggerError(f"xdebug: {refused[1]}.")
-    number = answered.get("id") or ""
-    if answered.get("resolved") == "unresolved":
-        return Made(number, verified=False)
-    for told in dbgp.documents(text):
-        bound = dbgp.child(told, "breakpoint")
-        if dbgp.tag(told) == "notify" and bound is not None and bound.get("id") == number:
-            return Made(number, *place_of(bound))
-    return Made(number)
-
-
-def _php(target: Launch, config: AdapterConfig, command: tuple[str, ...]) -> tuple[str, ...]:
-    named = target.interpreter or config.interpreter
-    if named is None:
-        return command
-    found = shutil.which(os.path.expanduser(named), path=target.env.get("PATH", os.defpath))
-    if found is None:
-        raise DebuggerMissing(
-            f"there is no interpreter {named}.", next="dbg start PROGRAM --interpreter PATH"
-        )
-    return (found, *command[1:])
-
-
-def _environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the caller's environment without what would overrule our settings."""
-    ours = {key: value for key, value in env.items() if key != "XDEBUG_CONFIG"}
-    if "XDEBUG_MODE" in ours:
-        ours["XDEBUG_MODE"] = "debug"
-    return ours
-
-
-# --- finding it ----------------------------------------------------------------------------------
-
-
-def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
-    named = config.interpreter or config.path or "php"
-    path = shutil.which(os.path.expanduser(named), path=env.get("PATH", os.defpath))
-    if path is None:
-        return Missing(f"there is no {named}")
-    try:
-        version, options = _version(path, os.stat(path).st_mtime_ns)
-    except LookupError:
-        return Missing(f"{path} has no Xdebug")
-    if int(version.partition(".")[0]) < _OLDEST:
-        return Missing(f"{path} has Xdebug {version}, and {_OLDEST} is needed")
-    return Found(path, version, (path, *options))
-
-
-@functools.cache
-def _version(path: str, stamp: int) -> tuple[str, tuple[str, ...]]:
-    """Return the version of a PHP's Xdebug, and the options that load it. Raises LookupError.
-
-    Only what was found is remembered.
-    """
-    for options in ((), ("-d", "zend_extension=xdebug")):
-        words = answer([path, *options, "-d", "log_errors=0", "-r", "echo phpversion('xdebug');"])
-        found = re.search(r"(\d+\.\d+[\w.]*)\s*\Z", words or "")
-        if found:
-            return found[1], options
-    raise LookupError(path)
+    number = response.get("id") or ""
+    if response.get("resolved") == "unresolved":
+        return DebuggerBreakpoint(number, verified=False)
+    for document in dbgp.documents(text):
+        bound = dbgp.child(document, "breakpoint")
+        if dbgp.tag(document) == "notify" and bound is not None and bound.get("id") == number:
+            return DebuggerBreakpoint(number, *location_of(bound))
+    return DebuggerBreakpoint(number)
 
 
 DEBUGGER = Debugger(
@@ -422,7 +442,7 @@ DEBUGGER = Debugger(
     shebangs=("php",),
     binaries=(),
     install=_INSTALL,
-    find=_find,
+    find=find,
     make=XdebugBackend,
     rank=40,
     probe_program=(".php", '<?php\necho "ready\\n";\n'),

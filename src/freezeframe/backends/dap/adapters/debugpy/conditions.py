@@ -1,7 +1,7 @@
-"""How conditions, hit counts and logpoints are written for the probe in the debuggee.
+"""Encode conditions, hit counts and logpoints for the agent in the debuggee.
 
-Everything is an expression in Python's own words: it is sent as the condition of a breakpoint or
-evaluated without a frame. Pure; `main_probe.py` is the other end.
+Everything is a Python expression: sent as the condition of a breakpoint, or evaluated without a
+frame. Pure; `agent.py` is the other end.
 """
 
 from __future__ import annotations
@@ -15,59 +15,70 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from freezeframe.backends.breakpoint_hits import HitCondition, split_log
 from freezeframe.backends.python import (
-    ASSIGNING_PROBE,
-    EXCEPTIONS_PROBE,
-    LOADED_PROBE,
-    NAMES_PROBE,
-    OBJECTS_PROBE,
-    SHAPES_PROBE,
-    STACKS_PROBE,
-    TASKS_PROBE,
-    TEXT_PROBE,
+    ASSIGNING_AGENT,
+    EXCEPTIONS_AGENT,
+    FAILURES_AGENT,
+    LOADED_AGENT,
+    NAMES_AGENT,
+    NATIVE_AGENT,
+    OBJECTS_AGENT,
+    SHAPES_AGENT,
+    SIGNALS_AGENT,
+    STACKS_AGENT,
+    TASKS_AGENT,
+    TEXT_AGENT,
+    TRACE_SHARING_AGENT,
 )
 
-_PROBE = "__import__('sys').modules['_freezeframe']"
-_CURES = "__import__('sys').modules['_freezeframe_cures']"
+_AGENT = "__import__('sys').modules['_freezeframe']"
+_PATCHES = "__import__('sys').modules['_freezeframe_patches']"
 _VALUES = "__import__('sys').modules['_freezeframe_values']"
-#: module → file, in the order in which they need one another: what every process gets, and what
-#: is compiled in one that stops
+#: module → file, in the order of their dependencies: those that every process gets, and those that
+#: are compiled once a process stops
 _AT_ONCE = (
-    ("_freezeframe_cures", "cures_probe.py"),
-    ("_freezeframe_names", str(NAMES_PROBE)),
-    ("_freezeframe_functions", "functions_probe.py"),
-    ("_freezeframe_loaded", str(LOADED_PROBE)),
-    ("_freezeframe_failures", "failures_probe.py"),
-    ("_freezeframe_recursion", "recursion_probe.py"),
-    ("_freezeframe_blocked", "blocked_probe.py"),
-    ("_freezeframe_threads", "threads_probe.py"),
-    ("_freezeframe", "main_probe.py"),
+    ("_freezeframe_patches", "pydevd_patches_agent.py"),
+    ("_freezeframe_names", str(NAMES_AGENT)),
+    ("_freezeframe_functions", "functions_agent.py"),
+    ("_freezeframe_loaded", str(LOADED_AGENT)),
+    ("_freezeframe_failures", str(FAILURES_AGENT)),
+    ("_freezeframe_recursion", "recursion_agent.py"),
+    ("_freezeframe_blocked", "blocked_agent.py"),
+    ("_freezeframe_signals", str(SIGNALS_AGENT)),
+    ("_freezeframe_threads", "threads_agent.py"),
+    ("_freezeframe", "agent.py"),
 )
 _LATER = (
-    ("_freezeframe_objects", str(OBJECTS_PROBE)),
-    ("_freezeframe_shapes", str(SHAPES_PROBE)),
-    ("_freezeframe_text", str(TEXT_PROBE)),
-    ("_freezeframe_assigning", str(ASSIGNING_PROBE)),
-    ("_freezeframe_hooks", "hooks_probe.py"),
-    ("_freezeframe_changes", "changes_probe.py"),
-    ("_freezeframe_values", "values_probe.py"),
-    ("_freezeframe_tasks", str(TASKS_PROBE)),
-    ("_freezeframe_stacks", str(STACKS_PROBE)),
-    ("_freezeframe_async", "async_probe.py"),
-    ("_freezeframe_exceptions", str(EXCEPTIONS_PROBE)),
-    ("_freezeframe_raised", "raised_probe.py"),
-    ("_freezeframe_templates", "templates_probe.py"),
-    ("_freezeframe_sources", "sources_probe.py"),
+    ("_freezeframe_objects", str(OBJECTS_AGENT)),
+    ("_freezeframe_native", str(NATIVE_AGENT)),
+    ("_freezeframe_shapes", str(SHAPES_AGENT)),
+    ("_freezeframe_text", str(TEXT_AGENT)),
+    ("_freezeframe_assigning", str(ASSIGNING_AGENT)),
+    ("_freezeframe_hooks", "user_hooks_agent.py"),
+    ("_freezeframe_trees", "value_trees_agent.py"),
+    ("_freezeframe_changes", "value_changes_agent.py"),
+    ("_freezeframe_values", "values_agent.py"),
+    ("_freezeframe_tasks", str(TASKS_AGENT)),
+    ("_freezeframe_stacks", str(STACKS_AGENT)),
+    ("_freezeframe_async", "async_agent.py"),
+    ("_freezeframe_exceptions", str(EXCEPTIONS_AGENT)),
+    ("_freezeframe_raised", "exception_info_agent.py"),
+    ("_freezeframe_templates", "templates_agent.py"),
+    ("_freezeframe_sources", "sources_agent.py"),
+)
+_SHARING = (
+    ("_freezeframe_trace_sharing", str(TRACE_SHARING_AGENT)),
+    ("_freezeframe_shared_tracing", "shared_tracing_agent.py"),
 )
 _UNTRACED = (
-    ("_freezeframe_instrument", "instrument_probe.py"),
-    ("_freezeframe_line_hooks", "line_hooks_probe.py"),
-    ("_freezeframe_tracing", "tracing_probe.py"),
-    ("_freezeframe_monitoring", "monitoring_probe.py"),
+    ("_freezeframe_instrument", "instrument_agent.py"),
+    ("_freezeframe_line_hooks", "line_hooks_agent.py"),
+    ("_freezeframe_tracing", "tracing_agent.py"),
 )
-#: code of files with such a name is neither traced nor shown by pydevd
-_PROBE_FILE = "<frozen freezeframe>"
-_HITS = re.compile(r"\s*(==|=|!=|>=|<=|>|<|%)?\s*(\d+)\s*")
+_MONITORED = (("_freezeframe_monitoring", "monitoring_agent.py"),)
+#: pydevd neither traces nor shows code of files with such a name
+_AGENT_FILE = "<frozen freezeframe>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,31 +87,30 @@ class Point:
 
     key: str
     when: str | None = None
-    #: `3`, `>= 3`, `% 3` …: passes on which it acts, of those where *when* holds
+    #: `3`, `>= 3`, `% 3` …: the hits on which it acts, of those where *when* holds
     hits: str | None = None
-    #: what to write instead of stopping, with `{expressions}`
+    #: the message to write instead of stopping, with `{expressions}`
     log: str | None = None
-    #: the qualified name of the one function that is meant: `Account.add`, `json.loads`
+    #: the qualified name of the one function that matches: `Account.add`, `json.loads`
     only: str | None = None
 
     @property
     def plain(self) -> bool:
-        """It stops at every pass, so it needs no condition."""
+        """Return whether it stops at every hit, so that it needs no condition."""
         return not (self.when or self.hits or self.log or self.only)
 
 
 def condition(points: Sequence[Point], fifo: str | None, *, stop_on_error: bool = True) -> str:
     """Return the condition of a line that *points* share.
 
-    pydevd keeps one breakpoint a line, so all that stand on a line go into one condition. Log
-    lines are written to *fifo*, which somebody must be reading. A condition that raises stops the
-    program when *stop_on_error*. Raises ValueError, in a sentence, for hits or a message that
-    cannot be read.
+    pydevd keeps one breakpoint per line, so all of a line go into one condition. Log lines are
+    written to *fifo*, which must have a reader. A condition that raises stops the program when
+    *stop_on_error*. Raises ValueError, in a sentence, for an invalid hit count or message.
     """
     if all(point.plain for point in points):
         return "True"
     spec = json.dumps([_spec(point, fifo, stop_on_error) for point in points])
-    return f"{_PROBE}.at({spec!r}, globals(), locals())"
+    return f"{_AGENT}.at({spec!r}, globals(), locals())"
 
 
 def _spec(point: Point, fifo: str | None, stop_on_error: bool) -> dict[str, Any]:
@@ -112,56 +122,34 @@ def _spec(point: Point, fifo: str | None, stop_on_error: bool) -> dict[str, Any]
         if stop_on_error:
             spec["on_error"] = "stop"
     if point.hits:
-        spec["op"], spec["n"] = read_hits(point.hits)
+        spec["hits"] = HitCondition.parse(point.hits).expression("count")
     if point.log is not None:
         spec["log"] = read_log(point.log)
         spec["to"] = fifo
     return spec
 
 
-def read_hits(text: str) -> tuple[str, int]:
-    """Return comparison and number of a hit count. Raises ValueError in a sentence."""
-    match = _HITS.fullmatch(text)
-    if match is None:
-        raise ValueError(f"`{text}` is no hit count; write 3, >= 3, > 3, < 3 or % 3")
-    op, n = match[1] or "==", int(match[2])
-    if op == "%" and n == 0:
-        raise ValueError("`% 0` is never a hit")
-    return "==" if op == "=" else op, n
-
-
 def read_log(message: str) -> list[str | dict[str, str]]:
     """Return a log message as text and fields, read as an f-string reads it: `{x!r:>10}`, `{{`.
 
-    A field is `value`, `convert`, `format`; `{x=}` shows its own text. Raises ValueError in a
-    sentence.
+    A field is `value`, `convert`, `format`; `{x=}` shows its source text too. Raises ValueError in
+    a sentence.
     """
     parts: list[str | dict[str, str]] = []
-    text = ""
-    position = 0
-    while position < len(message):
-        character = message[position]
-        if message[position : position + 2] in ("{{", "}}"):
-            text += character
-            position += 2
-        elif character == "{":
-            field, position = _read_field(message, position + 1)
-            shown = field.pop("shown", "")
-            if text + shown:
-                parts.append(text + shown)
-            parts.append(field)
-            text = ""
-        else:
-            # A lone `}` means itself: a message is prose, not a program.
-            text += character
-            position += 1
-    if text:
-        parts.append(text)
+    for part in split_log(message, _read_field):
+        shown = part if isinstance(part, str) else part.pop("shown", "")
+        if shown and parts and isinstance(parts[-1], str):
+            parts[-1] += shown
+        elif shown:
+            parts.append(shown)
+        if not isinstance(part, str):
+            parts.append(part)
     return parts
 
 
 def _read_field(message: str, start: int) -> tuple[dict[str, str], int]:
-    """Read the field that begins after a brace; the first end that Python can parse is it."""
+    """Read the field that begins after a brace; it ends at the first brace where Python can parse
+    it."""
     broken = ""
     for end in range(start, len(message)):
         if message[end] not in "}!:=":
@@ -197,74 +185,77 @@ def _read_field(message: str, start: int) -> tuple[dict[str, str], int]:
                 field["convert"] = "r"
             return field, rest + 1
     shown = message[start - 1 :]
-    raise ValueError(f"`{shown}` is no expression in braces" + (f": {broken}" if broken else ""))
+    raise ValueError(
+        f"`{shown}` is not an expression in braces" + (f": {broken}" if broken else "")
+    )
 
 
 # --- evaluated without a frame ------------------------------------------------------------------
 
 
 def install(session: str) -> str:
-    """Return the expression that brings the probe into a process; it yields facts, as JSON.
+    """Return the expression that loads the agent into a process; it yields facts, as JSON.
 
-    Send it in context `watch`: in `repl` pydevd puts its own streams in place of the program's.
+    Send it in context `watch`: in `repl` pydevd replaces the program's streams.
     """
+    untraced = tuple(map(_texts, (_SHARING, _UNTRACED, _MONITORED)))
     return (
         "(lambda m: ([exec(compile(text, "
-        f"{_PROBE_FILE!r}, 'exec'), m.setdefault(name, type(m['sys'])(name)).__dict__)"
+        f"{_AGENT_FILE!r}, 'exec'), m.setdefault(name, type(m['sys'])(name)).__dict__)"
         f" for name, text in {_texts(_AT_ONCE)!r} if name not in m],"
-        f" m['_freezeframe_cures'].later({_texts(_LATER)!r}, {_texts(_UNTRACED)!r}),"
+        f" m['_freezeframe_patches'].later({_texts(_LATER)!r}, {untraced!r}),"
         f" m['_freezeframe'].install({session!r}))[-1])(__import__('sys').modules)"
     )
 
 
 def unstick() -> str:
     """Return the expression that interrupts threads which hang while they show a value."""
-    return f"{_PROBE}.unstick()"
+    return f"{_AGENT}.unstick()"
 
 
 def blocked() -> str:
-    """Return the expression that tells which thread is stuck in a request; '' when none is."""
-    return f"{_PROBE}.blocked()"
+    """Return the expression for which thread is stuck in a request; '' if none is."""
+    return f"{_AGENT}.blocked()"
 
 
 def beside(frame: int, expression: str) -> str:
-    """Return the expression that evaluates another in a frame of a thread that is stuck."""
-    return f"{_PROBE}.beside({frame}, {expression!r})"
+    """Return the expression that evaluates another in a frame of a stuck thread."""
+    return f"{_AGENT}.beside({frame}, {expression!r})"
 
 
 def leave() -> str:
-    """Return the expression that gives the program back what was changed about it."""
-    return f"{_PROBE}.leave()"
+    """Return the expression that undoes every change to the program."""
+    return f"{_AGENT}.leave()"
 
 
 def narrow(types: Mapping[str, Sequence[str]]) -> str:
-    """Return the expression that narrows filters of exceptions to types, by their names."""
-    names = {filter: list(wanted) for filter, wanted in types.items()}
-    return f"__import__('sys').modules['_freezeframe_cures'].narrow({names!r})"
+    """Return the expression that narrows exception filters to types, by name."""
+    names = {filter: list(kinds) for filter, kinds in types.items()}
+    return f"__import__('sys').modules['_freezeframe_patches'].narrow({names!r})"
 
 
 def passed() -> str:
-    """Return the expression that tells which points made each thread stop, as JSON."""
-    return f"{_PROBE}.passed()"
+    """Return the expression for the breakpoints that made each thread stop, as JSON."""
+    return f"{_AGENT}.passed()"
 
 
 def failure(key: str) -> str:
-    """Return the expression that tells why the condition of *key* raised, if it did."""
-    return f"{_PROBE}.failure({key!r})"
+    """Return the expression for why the condition of *key* raised, if it did."""
+    return f"{_AGENT}.failure({key!r})"
 
 
 def snapshot(stacks: bool) -> str:
-    """Return the expression that tells the living tasks, with the stacks of threads, as JSON."""
-    return f"{_CURES}.snapshot({stacks})"
+    """Return the expression for the live tasks, with the stacks of threads, as JSON."""
+    return f"{_PATCHES}.snapshot({stacks})"
 
 
 def is_edited(path: str) -> str:
-    """Return the expression that tells whether a file was edited after it was loaded."""
+    """Return the expression for whether a file was edited after it was loaded."""
     return f"__import__('sys').modules['_freezeframe_loaded'].is_edited({path!r})"
 
 
 def page(expression: str, start: int, end: int) -> str:
-    """Return the expression that yields some children of *expression*'s value."""
+    """Return the expression for some children of *expression*'s value."""
     return f"{_VALUES}.page({expression!r}, ({expression}), {start}, {end})"
 
 

@@ -1,4 +1,4 @@
-"""Exceptions and tracebacks as debugpy tells them. Pure."""
+"""Exceptions and tracebacks as debugpy reports them. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from freezeframe.model.stops import ExceptionInfo, LinkedException, TracebackLin
 _LIBRARY = re.compile(
     r"[\\/](site-packages|dist-packages|lib[\\/]python\d[^\\/]*|importlib|debugpy|_pydevd_bundle)[\\/]"
 )
-#: the last line of a script that pip, uv or setuptools writes for an entry point, and how long the
-#: longest of them is
+#: the last line of a script that pip, uv or setuptools writes for an entry point, and the maximum
+#: length of such a script
 _LAUNCHER = re.compile(rb"^\s*sys\.exit\([\w.]+\(\)\)\s*\Z", re.MULTILINE)
 _LAUNCHER_BYTES = 2048
-#: its own files; what is compiled of it names a file that is not there
+#: pydevd's files; its compiled code names a file that does not exist
 _PYDEVD = re.compile(r"(?:^|[\\/])_pydevd_|[\\/]debugpy[\\/]_vendored[\\/]|^<stringsource>$")
 _TRACE_LINE = re.compile(r'\s*File "(?P<path>.*)", line (?P<line>\d+), in (?P<name>.*)')
-#: what stands between an exception and the one that followed from it
+#: separates an exception from the one that followed from it
 _CHAIN = re.compile(
     r"^(?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):\s*$",
@@ -32,11 +32,11 @@ _CHAIN = re.compile(
 )
 #: pydevd adds it to the name of the function that the stop is in
 CURRENT = " (Current frame)"
-#: what `raised_probe.py` puts before its JSON
-_MARK = "@freezeframe "
-#: what pydevd says of an exception that says nothing
-_WORDLESS = "exception: no description"
-#: what `async_probe.py` puts before the names of functions
+#: the prefix of the JSON of `exception_info_agent.py`
+_PREFIX = "@freezeframe "
+#: pydevd's text for an exception without a message
+_NO_MESSAGE = "exception: no description"
+#: `async_agent.py` puts it before the names of functions
 _TASK = re.compile(r"\[Task: (.*?)\] (?=\S+$)")
 _AWAITING = re.compile(r"\[Chained Exc: awaiting (.*?)\] (?=\S+$)")
 #: pydevd adds it to the type's name when the stop is not in the frame that raised
@@ -44,18 +44,21 @@ _NOTE = re.compile(r"\s+\(note: full exception trace is shown.*", re.DOTALL)
 
 
 def read(body: Mapping[str, Any]) -> ExceptionInfo:
-    """Return what the answer to an `exceptionInfo` request tells."""
+    """Return the exception in the answer to an `exceptionInfo` request."""
     details = body.get("details") or {}
     trace = details.get("stackTrace") or ""
-    if trace.startswith(_MARK) and (info := _read_told(body, trace[len(_MARK) :])) is not None:
+    if (
+        trace.startswith(_PREFIX)
+        and (info := _read_details(body, trace[len(_PREFIX) :])) is not None
+    ):
         return info
     *earlier, last = _CHAIN.split(trace)
-    told = _read_traceback(last)[0]
-    lines = [line for line in told if not _is_pydevd(line.path)]
-    # Innermost cause first in the text; the nearest is what the reader asks for first.
-    causes = [words for part in reversed(earlier) if (words := _read_traceback(part)[1])]
-    if told and _is_pydevd(told[-1].path):
-        causes = []  # of what went wrong in pydevd, when the program had used up the stack
+    all_lines = _read_traceback(last)[0]
+    lines = [line for line in all_lines if not _is_pydevd(line.path)]
+    # The innermost cause comes first in the text; readers want the nearest first.
+    causes = [message for part in reversed(earlier) if (message := _read_traceback(part)[1])]
+    if all_lines and _is_pydevd(all_lines[-1].path):
+        causes = []  # causes of a failure in pydevd, when the program had used up the stack
     return ExceptionInfo(
         type=_type(body),
         message=_message(body),
@@ -75,24 +78,26 @@ def _type(body: Mapping[str, Any]) -> str:
 def _message(body: Mapping[str, Any]) -> str:
     details = body.get("details") or {}
     message = str(details.get("message") or body.get("description") or "")
-    return "" if message == _WORDLESS else message
+    return "" if message == _NO_MESSAGE else message
 
 
-def _read_told(body: Mapping[str, Any], text: str) -> ExceptionInfo | None:
-    """Return what `raised_probe.py` tells; None where it cannot be read."""
+def _read_details(body: Mapping[str, Any], text: str) -> ExceptionInfo | None:
+    """Return the exception that `exception_info_agent.py` reports; None if it cannot be read."""
     try:
-        told = json.loads(text)
+        details_json = json.loads(text)
         lines = [
             TracebackLine(str(path), int(line), str(name), str(source), library=is_foreign(path))
-            for path, line, name, source in told["lines"]
+            for path, line, name, source in details_json["lines"]
         ]
-        links = tuple(LinkedException(str(how), str(words)) for how, words in told["links"])
-        details = tuple(str(line) for line in told["details"])
-        mode = "test-failing" if told["failing"] else body.get("breakMode")
+        links = tuple(
+            LinkedException(str(how), str(message)) for how, message in details_json["links"]
+        )
+        details = tuple(str(line) for line in details_json["details"])
+        mode = "test-failing" if details_json["failing"] else body.get("breakMode")
     except (ValueError, KeyError, TypeError):
         return None
     if lines and _is_pydevd(lines[-1].path):
-        links = ()  # of what went wrong in pydevd, when the program had used up the stack
+        links = ()  # links of a failure in pydevd, when the program had used up the stack
     return ExceptionInfo(
         type=_type(body),
         message=_message(body),
@@ -105,7 +110,7 @@ def _read_told(body: Mapping[str, Any], text: str) -> ExceptionInfo | None:
 
 
 def _read_traceback(text: str) -> tuple[list[TracebackLine], str]:
-    """Return the lines of one exception's traceback, innermost last, and its own words."""
+    """Return the lines of one exception's traceback, innermost last, and its message."""
     lines: list[TracebackLine] = []
     rest = text.strip("\n").splitlines()
     while rest and (rest[0].startswith(" ") or not rest[0]):
@@ -113,8 +118,8 @@ def _read_traceback(text: str) -> tuple[list[TracebackLine], str]:
         if match := _TRACE_LINE.match(line):
             path = match["path"]
             name = match["name"].removesuffix(CURRENT)
-            place = TracebackLine(path, int(match["line"]), name, library=is_foreign(path))
-            lines.append(place)
+            entry = TracebackLine(path, int(match["line"]), name, library=is_foreign(path))
+            lines.append(entry)
         elif lines and line.strip() and not lines[-1].text:
             lines[-1] = replace(lines[-1], text=line.strip())
     # pydevd writes the innermost frame first.
@@ -122,10 +127,10 @@ def _read_traceback(text: str) -> tuple[list[TracebackLine], str]:
 
 
 def is_none(frame: Mapping[str, Any]) -> bool:
-    """The frame is no part of the program's stack.
+    """Return whether the frame is not part of the program's stack.
 
-    It belongs to an exception that came before, which pydevd puts below the stack, or to pydevd: a
-    recursion that is too deep may end in what looks on.
+    It belongs to an earlier exception, which pydevd puts below the stack, or to pydevd itself: a
+    recursion that is too deep may end in the tracing code.
     """
     path = str((frame.get("source") or {}).get("path", ""))
     name = str(frame.get("name", ""))
@@ -152,13 +157,14 @@ def _is_pydevd(path: str) -> bool:
 
 
 def is_foreign(path: str) -> bool:
-    """The file belongs to Python, an installed package or the debugger."""
+    """Return whether the file belongs to Python, an installed package or the debugger."""
     return path.startswith("<frozen") or _LIBRARY.search(path) is not None or _is_launcher(path)
 
 
 @functools.lru_cache(maxsize=256)
 def _is_launcher(path: str) -> bool:
-    """The file is a script that an installer wrote, which only calls a function of a package."""
+    """Return whether the file is an installer's script, which only calls a function of a
+    package."""
     if os.path.basename(os.path.dirname(path)) not in ("bin", "Scripts"):
         return False
     try:

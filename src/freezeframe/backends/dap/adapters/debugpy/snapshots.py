@@ -1,9 +1,10 @@
-"""What `async_probe.py` tells of threads and tasks, read."""
+"""Parse the threads and tasks that `async_agent.py` reports."""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from freezeframe.backends.snapshots import Snapshot
@@ -15,41 +16,49 @@ from .exceptions import is_foreign
 
 
 def read(text: str) -> Snapshot:
-    """Return the snapshot; an empty one where the text cannot be read."""
+    """Return the snapshot; an empty one if the text cannot be read."""
     try:
-        told = json.loads(text)
+        answer = json.loads(text)
         return Snapshot(
-            tuple(_stack(number, each) for number, each in enumerate(told.get("threads", ()), 1)),
-            tuple(_task(each) for each in told.get("tasks", ())),
+            tuple(map(_stack, _numbered(answer.get("threads", ())))),
+            tuple(_task(each) for each in answer.get("tasks", ())),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return Snapshot()
 
 
-def _task(told: Mapping[str, Any]) -> Task:
-    frame = _frame(0, told) if told["path"] is not None else None
-    return Task(str(told["name"]), str(told["state"]), frame, told["awaits"], told["by"])
+def _task(entry: Mapping[str, Any]) -> Task:
+    frame = _frame(0, entry) if entry["path"] is not None else None
+    return Task(str(entry["name"]), str(entry["state"]), frame, entry["awaits"], entry["by"])
 
 
-def _stack(number: int, told: Mapping[str, Any]) -> Stack:
-    frames = tuple(_frame(index, each) for index, each in enumerate(told["frames"]))
+def _numbered(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the threads in the order of their numbers; unknown ones get the next free numbers."""
+    last = max((int(each["id"]) for each in entries if each["id"] is not None), default=0)
+    free = itertools.count(last + 1)
+    found = [each if each["id"] is not None else {**each, "id": next(free)} for each in entries]
+    return sorted(found, key=lambda each: int(each["id"]))
+
+
+def _stack(entry: Mapping[str, Any]) -> Stack:
+    frames = tuple(_frame(index, each) for index, each in enumerate(entry["frames"]))
     values = {
         index: tuple(Value(str(name), str(text)) for name, text in each["values"])
-        for index, each in enumerate(told["frames"])
+        for index, each in enumerate(entry["frames"])
         if each["values"]
     }
-    waits = told["waits"]
-    state = f"in {waits}" if waits else "waiting" if told["asleep"] else "running"
-    thread = Thread(number, str(told["name"]), state, frames[0] if frames else None)
+    waits = entry["waits"]
+    state = f"in {waits}" if waits else "waiting" if entry["asleep"] else "running"
+    thread = Thread(int(entry["id"]), str(entry["name"]), state, frames[0] if frames else None)
     return Stack(thread, frames, selected=-1, values=values)
 
 
-def _frame(index: int, told: Mapping[str, Any]) -> Frame:
-    path = str(told["path"])
+def _frame(index: int, entry: Mapping[str, Any]) -> Frame:
+    path = str(entry["path"])
     return Frame(
         index,
-        str(told["function"]),
+        str(entry["function"]),
         path,
-        int(told["line"]) if told["line"] is not None else None,
+        int(entry["line"]) if entry["line"] is not None else None,
         library=is_foreign(path),
     )

@@ -1,4 +1,4 @@
-"""What debugpy says of values and their errors, read."""
+"""Parse debugpy's values and their errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def hides(variable: Mapping[str, Any]) -> bool:
 
 
 def enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
-    """Add what `values_probe.py` tells of a variable."""
+    """Add the facts that `values_agent.py` sends with a variable."""
     facts = (variable.get("presentationHint") or {}).get("freezeframe")
     if facts is None:
         return value
@@ -42,6 +42,7 @@ def enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
             if path is not None
         ),
         more_parts=facts.get("more", 0),
+        same_change_as=facts.get("same"),
         gone=bool(facts.get("gone")),
     )
 

@@ -16,46 +16,46 @@ from typing import Any
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
+    BreakpointRequest,
     Core,
     Feature,
     Launch,
     Target,
-    WantedBreakpoint,
 )
 from freezeframe.backends.dap.adapters._descriptor import (
     Adapter,
+    AdapterBreakpoint,
+    AdapterOutput,
     Breakpoints,
     Children,
-    Dial,
+    Connect,
     End,
+    ExceptionQuery,
     Exceptions,
     Expressions,
     Frames,
-    Inquiry,
-    Output,
+    LaunchEnvironment,
+    Listen,
     Plan,
     Raw,
-    Returns,
-    Reverse,
     Spawn,
     Start,
     Stops,
-    Surroundings,
     Values,
-    Wired,
     as_dap,
 )
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.forks import STAYS
+from freezeframe.backends.fork_modes import PARENT_ONLY
 from freezeframe.backends.native import check_program, explain_failure, go_flags, has_debug_info
-from freezeframe.backends.transport.ask import version
 from freezeframe.backends.transport.process import signal_name
+from freezeframe.backends.transport.version_query import version
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, TracebackLine
 
-from . import failures, places, values
+from . import failures, frames, unset, values
+from .backend import DelveBackend, is_served
 
-# --- where it is ---------------------------------------------------------------------------
+# --- discovery -----------------------------------------------------------------------------
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
@@ -74,12 +74,12 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
 
 
 def _checked(path: str, config: AdapterConfig) -> Found | Missing:
-    told = version((path, "version"), r"Version: (\d[\w.]*)")
-    return Found(path, told, (path, *config.args))
+    found_version = version((path, "version"), r"Version: (\d[\w.]*)")
+    return Found(path, found_version, (path, *config.args))
 
 
 def _remark(program: str) -> str | None:
-    """Say so when less can be shown of a program than it seems: optimised, or stripped."""
+    """Warn when a program's variables are incomplete: built with optimization, or stripped."""
     if os.path.isfile(program) and not has_debug_info(program):
         return (
             f"{os.path.basename(program)} has no debug information (-ldflags -w or -s): variables"
@@ -93,9 +93,9 @@ def _remark(program: str) -> str | None:
     return f"{os.path.basename(program)} was built with optimisation: variables may lack ({how})"
 
 
-# --- how it is started ---------------------------------------------------------------------
+# --- startup -------------------------------------------------------------------------------
 
-#: of what it loads for itself; more is asked for when the user wants to see it
+#: limits of delve's first load; more is requested when the user wants to see it
 _COMMON: dict[str, Any] = {
     "stackTraceDepth": 200,
     "hideSystemGoroutines": True,
@@ -106,29 +106,24 @@ _COMMON: dict[str, Any] = {
 }
 
 
-def _is_served(target: Target) -> bool:
-    """Whether the program is that of a `dlv --headless` somewhere."""
-    return isinstance(target, Attach) and target.port is not None
-
-
-def _plan(target: Target, around: Surroundings) -> Plan:
+def _plan(target: Target, around: LaunchEnvironment) -> Plan:
     if isinstance(target, Attach) and target.host is not None and target.port is not None:
-        # A `dlv --headless` understands this protocol too, on the port that it listens at.
+        # A `dlv --headless` speaks DAP too, on the port that it listens at.
         remote = {**_COMMON, "mode": "remote", **target.options}
-        return Plan(Dial(target.host, target.port), "attach", remote)
+        return Plan(Connect(target.host, target.port), "attach", remote)
     assert around.endpoint is not None
     where = f"--client-addr={around.endpoint.host}:{around.endpoint.port}"
-    # Whether it knows a Go version well enough is for it to say when it cannot read something.
+    # delve reports by itself where it cannot read a Go version.
     command = (*around.found.command, "dap", "--check-go-version=false", where)
     spawn = Spawn(command, target.cwd, target.env)
     if isinstance(target, Core):
         what: dict[str, Any] = {"program": target.program, "coreFilePath": target.core}
-        # It would try to go on, and say that it cannot.
+        # delve would try to resume a core file, and report that it cannot.
         what["stopOnEntry"] = True
-        return Plan(Reverse(), "launch", {**_COMMON, "mode": "core", **what}, spawn)
+        return Plan(Listen(), "launch", {**_COMMON, "mode": "core", **what}, spawn)
     if isinstance(target, Attach):
         what = {"mode": "local", "processId": target.pid, **target.options}
-        return Plan(Reverse(), "attach", {**_COMMON, **what}, spawn)
+        return Plan(Listen(), "attach", {**_COMMON, **what}, spawn)
     check_program(target)
     what = {
         "program": target.program,
@@ -137,11 +132,11 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         **target.options,
     }
     arguments = {**_COMMON, "mode": "exec", **what}
-    # The program inherits its standard streams: they are pipes of ours, live and apart.
-    return Plan(Reverse(), "launch", arguments, replace(spawn, role="host"))
+    # The program inherits delve's standard streams: pipes of Freezeframe, live and separate.
+    return Plan(Listen(), "launch", arguments, replace(spawn, role="host"))
 
 
-# --- ends ----------------------------------------------------------------------------------
+# --- exits ---------------------------------------------------------------------------------
 
 _EXITED = re.compile(r"Process \d+ has exited with status (-?\d+)")
 
@@ -157,7 +152,7 @@ def _exit(code: int) -> Exit:
 
 
 def _signal(code: int, last: str | None) -> str | None:
-    """A program that a signal ended has the signal's number below zero for its status."""
+    """Return the signal: the exit status of a killed program is the negative signal number."""
     return signal_name(-code) if code < 0 else None
 
 
@@ -167,35 +162,37 @@ _BAD_CONDITION = "error evaluating expression: "
 
 
 def _read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
-    """A condition that cannot be evaluated is told as if the program had failed."""
+    """Recognize a condition that failed to evaluate, which delve reports as if the program had
+    failed."""
     text = str(body.get("text") or "")
     if not text.startswith(_BAD_CONDITION):
         return None
     return StopReason.BREAKPOINT, f"its condition fails: {text.removeprefix(_BAD_CONDITION)}"
 
 
-#: its names of filters, and ours
+#: delve's names of filters, and ours
 _FILTERS = {"unrecovered-panic": "panic", "runtime-fatal-throw": "fatal"}
 
 
-#: its words for what a stop is for
+#: delve's descriptions of a stop, and our filters
 _KINDS = {"panic": "panic", "fatal error": "fatal"}
 
 
 def _offered(offered: Sequence[ExceptionFilter], target: Target) -> Sequence[ExceptionFilter]:
-    """Before 1.27 it has none, and stops for both; what is not wanted then runs on."""
-    own = (failures.FILTER,) if failures.is_test(target) else ()
+    """Return the filters; delve before 1.27 has none and stops for both kinds, so Freezeframe
+    resumes from stops that were not requested."""
+    test_filters = (failures.FILTER,) if failures.is_test(target) else ()
     if not offered:
         return (
             ExceptionFilter("panic", "Unrecovered Panics", default=True),
             ExceptionFilter("fatal", "Fatal Throws", default=True),
-            *own,
+            *test_filters,
         )
     renamed = [replace(each, name=_FILTERS.get(each.name, each.name)) for each in offered]
-    return [*renamed, *own]
+    return [*renamed, *test_filters]
 
 
-def _examine(description: str) -> Inquiry | None:
+def _examine(description: str) -> ExceptionQuery | None:
     return failures.examine(_plain_reason) if description == failures.NAME else None
 
 
@@ -212,15 +209,15 @@ _STACK = re.compile(
 
 
 def _read_exception(body: Mapping[str, Any]) -> ExceptionInfo:
-    """A panic, with the type of what it was raised with where that is no plain text."""
+    """Return a panic, with the type of its value unless that is a plain string."""
     kind = str(body.get("exceptionId") or "panic")
     stack = str((body.get("details") or {}).get("stackTrace") or "")
     lines = [
         TracebackLine(
             each["path"],
             int(each["line"]),
-            places.function_name(each["function"]),
-            library=places.is_library(each["path"], Attach()),
+            frames.function_name(each["function"]),
+            library=frames.is_library(each["path"], Attach()),
         )
         for each in _STACK.finditer(stack)
     ]
@@ -229,7 +226,7 @@ def _read_exception(body: Mapping[str, Any]) -> ExceptionInfo:
 
 
 def _plain_reason(text: str) -> str:
-    """Return what was panicked with as the program would print it, where that can be told."""
+    """Return the panic value as the program would print it, where that is known."""
     found = _ERROR_VALUE.fullmatch(text)
     kind, value = (found["type"], found["value"]) if found else ("string", text)
     inner = _ERROR_STRING.fullmatch(value)
@@ -245,55 +242,64 @@ def _plain_reason(text: str) -> str:
 
 # --- breakpoints ---------------------------------------------------------------------------
 
-_MARKS = ("\x01", "\x02")
+_LOG_MARKERS = ("\x01", "\x02")
 
 
-def _wire(wanted: Sequence[WantedBreakpoint], log_channel: str | None) -> list[Wired]:
-    """Put a logpoint's message between marks, to know it again among the debugger's own words."""
-    begin, end = _MARKS
+def _encode(
+    requests: Sequence[BreakpointRequest], log_channel: str | None
+) -> list[AdapterBreakpoint]:
+    """Put a logpoint's message between markers, to separate it from delve's messages."""
+    begin, end = _LOG_MARKERS
     return [
-        replace(entry, fields={**entry.fields, "logMessage": f"{begin}{entry.wanted.log}{end}"})
-        if entry.wanted.log is not None
+        replace(entry, fields={**entry.fields, "logMessage": f"{begin}{entry.request.log}{end}"})
+        if entry.request.log is not None
         else entry
-        for entry in as_dap(wanted, log_channel)
+        for entry in as_dap(requests, log_channel)
     ]
 
 
-#: may yet come true in another program of the workspace
+#: may still bind in another program of the workspace
 _NOT_HERE = re.compile(r'could not find file|location ".*" not found')
 
 
+_AMBIGUOUS = re.compile(r'Location ".*" ambiguous: (?P<functions>.*)')
 _NO_CODE = re.compile(r"could not find statement at .*:(?P<line>\d+), .*")
 
 
-def _check_bound(wanted: WantedBreakpoint, bound: BoundBreakpoint) -> BoundBreakpoint:
-    """Everything is there when a Go program begins: what is not bound then never is."""
+def _check_bound(request: BreakpointRequest, bound: BoundBreakpoint) -> BoundBreakpoint:
+    """Reject unbound breakpoints: a Go program is fully loaded at its start."""
     if bound.verified or _NOT_HERE.match(bound.message or ""):
         return bound
-    found = _NO_CODE.fullmatch(bound.message or "")
-    message = f"line {found['line']} has no code" if found else bound.message
+    message = bound.message
+    if found := _NO_CODE.fullmatch(message or ""):
+        message = f"line {found['line']} has no code"
+    elif found := _AMBIGUOUS.fullmatch(message or ""):
+        names = [frames.function_name(each) for each in found["functions"].rstrip("…").split(", ")]
+        more = " and others" if found["functions"].endswith("…") else ""
+        message = f"name one of the functions {' or '.join(names)}{more}"
     return replace(bound, message=message, rejected=True)
 
 
 def _alias(target: Target, name: str) -> str:
-    """Return a function of the program's own package with that: others may be called the same."""
+    """Return a function's name qualified by the program's package: other packages may have the
+    same."""
     if name == "main" or not name.isidentifier():
         return "main.main" if name == "main" else name
     recipe = target.recipe if isinstance(target, Launch) else None
     source = recipe.source if recipe is not None else target.cwd
-    package = places.package_of(name, source if os.path.isdir(source) else os.path.dirname(source))
+    package = frames.package_of(name, source if os.path.isdir(source) else os.path.dirname(source))
     if package == "main" and recipe is not None and recipe.product.endswith(".test"):
-        return name  # a test's main is another one
+        return name  # a test's main is another function
     if package:
         return f"{package}.{name}"
     program = target.program if isinstance(target, Launch) else None
-    return (places.own_function(name, program) if program else None) or name
+    return (frames.own_function(name, program) if program else None) or name
 
 
 _CHATTER = re.compile(
     r"> \[Go \d+\]: $|Closing client session|Type 'dlv help'|Process \d+ has exited"
     r"|Detaching|detaching|Step interrupted by a breakpoint|\s*$"
-    # Said at the start, in our words.
+    # Reported at the start, with a message of ours.
     r"|Unable to retrieve goroutines: could not find goroutine array"
 )
 
@@ -303,11 +309,6 @@ def _brief_error(text: str) -> str:
     return re.sub(
         r"^Unable to (evaluate expression|set variable|run dlv command): ", "", text
     ).strip()
-
-
-def _call(expression: str, complaint: str) -> str | None:
-    """Functions of the program are called only when that is said."""
-    return f"call {expression}" if "without using 'call'" in complaint else None
 
 
 ADAPTER = Adapter(
@@ -322,51 +323,34 @@ ADAPTER = Adapter(
     binaries=("go",),
     rank=5,
     remark=_remark,
-    # Hits are counted here.
+    # Freezeframe counts hits.
     extra_features=frozenset({Feature.REGISTERS, Feature.HIT_COUNTS, Feature.EXCEPTIONS}),
-    # It starts a program again without stopping for breakpoints (1.27.2); we start it anew. Memory
-    # it reads only where it named a slice or string itself, and no expression is told its name.
+    # delve restarts a program without stopping for breakpoints (1.27.2), so Freezeframe launches it
+    # again. It reads memory only where it named a slice or string itself, and no expression can use
+    # that name.
     lacks=frozenset({Feature.RESTART, Feature.MEMORY_READ, Feature.MEMORY_WRITE}),
     hints={
         Feature.DETACH: "dbg stop",
-        Feature.STEP_BACK: "dbg restart",
         Feature.MEMORY_READ: "dbg print EXPRESSION",
-        Feature.MEMORY_WRITE: "dbg set NAME VALUE",
     },
+    backend=DelveBackend,
     start=Start(
-        reverse=lambda target: not _is_served(target),
+        reverse=lambda target: not is_served(target),
         entry_function=lambda target: "main.main",
         explain_failure=explain_failure,
     ),
     end=End(
         signal=_signal,
         read_output=_read_end,
-        told_at_leave=True,
-        # It ends what it started when it is left.
-        leaves=lambda target: not isinstance(target, Launch),
-        stays_halted=_is_served,
     ),
     stops=Stops(
         read=_read_stop,
-        was_running=places.was_running,
-        halts_unseen=True,
-        # 1.27.2, of a program that is linked with C.
-        deaf_to_pause=lambda target: isinstance(target, Attach) and not _is_served(target),
-        leaves_step=lambda text: text.startswith("Step interrupted by a breakpoint"),
-    ),
-    returns=Returns(
-        is_return=lambda text: text == "RET",
-        is_padding=lambda text: text.startswith("INT "),
-        results=places.result_names,
-        frame="runtime.frameoff",
-        condition=lambda thread, frame: (
-            f"runtime.curg.goid == {thread} && runtime.frameoff == {frame}"
-        ),
+        halts_unseen=lambda pid: True,
     ),
     breakpoints=Breakpoints(
-        wire=_wire,
+        encode=_encode,
         logs_functions=False,
-        one_a_place=True,
+        one_per_location=True,
         counts_hits=False,
         check_bound=_check_bound,
         function_alias=_alias,
@@ -377,38 +361,39 @@ ADAPTER = Adapter(
     exceptions=Exceptions(
         offered=_offered,
         filter_of=lambda description: _KINDS.get(description),
-        names={ours: theirs for theirs, ours in _FILTERS.items()},
+        names={name: delve_name for delve_name, name in _FILTERS.items()},
         functions={failures.NAME: failures.FUNCTION},
         examine=_examine,
         read=_read_exception,
     ),
     frames=Frames(
-        read=places.read_frame,
-        function_name=places.function_name,
-        thread_name=places.thread_name,
-        thread_id=places.thread_id,
-        is_library=places.is_library,
+        read=frames.read_frame,
+        function_name=frames.function_name,
+        thread_name=frames.thread_name,
+        is_library=frames.is_library,
         sourceless_is_library=True,
-        argument_names=places.argument_names,
+        argument_names=frames.argument_names,
+        names=lambda frame, innermost: unset.frame_names(
+            frame.path or "", frame.line or 0, frame.function, innermost
+        ),
     ),
     values=Values(
         enrich=values.enrich,
         hides=values.hides,
         pages=True,
-        nameless=values.is_nameless,
+        is_anonymous_member=values.is_nameless,
     ),
     expressions=Expressions(
-        context="repl",
+        # In any other context delve ends a value after 256 characters.
+        context="variables",
         statement_context="repl",
         brief_error=_brief_error,
-        again=_call,
-        failure="~panic",
     ),
     raw=Raw(prefix="dlv "),
-    output=Output(
+    output=AdapterOutput(
         of_program=False,
-        chatter=lambda text: _CHATTER.match(text) is not None,
-        log_marks=_MARKS,
+        is_noise=lambda text: _CHATTER.match(text) is not None,
+        log_delimiters=_LOG_MARKERS,
     ),
-    children=Children(ways=STAYS),
+    children=Children(fork_modes=PARENT_ONLY),
 )

@@ -1,4 +1,4 @@
-"""Failing tests: `t.Error`, `t.Fatal` and all that call them."""
+"""Failing tests: `t.Error`, `t.Fatal` and everything that calls them."""
 
 from __future__ import annotations
 
@@ -9,69 +9,69 @@ from collections.abc import Callable, Generator, Sequence
 
 from freezeframe.backends.backend import Launch, Target
 from freezeframe.backends.dap.adapters._descriptor import (
-    Ask,
-    AskFunctions,
+    AdapterQuery,
+    ExceptionDetails,
+    ExceptionQuery,
     FunctionFilter,
-    Inquiry,
-    Thrown,
+    FunctionsQuery,
 )
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo
 
 NAME = "failure"
 FILTER = ExceptionFilter(NAME, "Failing Tests", default=True)
 
-#: Every failing call comes here, once more for each test around it: the outermost has no parent.
+#: Every failing call ends here, once more for each enclosing test: the outermost has no parent.
 FUNCTION = FunctionFilter("testing.(*common).Fail", condition="c.parent == nil")
 
-#: tests within tests are no deeper
+#: the deepest nesting of tests that is searched
 _FRAMES = 40
 _FAIL = FUNCTION.function
 _FAIL_NOW = f"{_FAIL}Now"
-_SAYING = re.compile(r"testing\.\(\*common\)\.(Error|Fatal)(?P<formats>f?)")
-#: as many bytes of a test's log are read, and arguments of one call
+_ERROR_CALL = re.compile(r"testing\.\(\*common\)\.(Error|Fatal)(?P<formats>f?)")
+#: limits: bytes of a test's log, and arguments of one call
 _LOG, _ARGUMENTS = 4000, 16
 _ENTRY = re.compile(r"^(?P<indent> *)\S+\.go:\d+: ", re.M)
 
 
 def is_test(target: Target) -> bool:
-    """Whether a program is one that `go test -c` makes."""
+    """Return whether a program was built by `go test -c`."""
     if not isinstance(target, Launch):
         return False
     product = target.recipe.product if target.recipe is not None else ""
     return product.endswith(".test") or target.program.endswith(".test")
 
 
-def examine(plain: Callable[[str], str]) -> Inquiry:
-    """Read what a failing test says; *plain* makes a value as the program would print it."""
-    names = ((yield AskFunctions(_FRAMES)) or "").splitlines()
+def examine(plain: Callable[[str], str]) -> ExceptionQuery:
+    """Read the message of a failing test; *plain* formats a value as the program would print it."""
+    names = ((yield FunctionsQuery(_FRAMES)) or "").splitlines()
     # `FailNow` begins with the name of `Fail`.
     at = next((index for index, name in enumerate(names) if not name.startswith(_FAIL)), 0)
-    saying = _SAYING.fullmatch(names[at]) if names else None
-    if saying is None:
-        # A panic fails the test around it too, and is a stop of its own.
+    error_call = _ERROR_CALL.fullmatch(names[at]) if names else None
+    if error_call is None:
+        # A panic also fails the enclosing test, and has its own stop.
         known = bool(names) and names[at].startswith("testing.tRunner")
         if at and names[at - 1] == _FAIL_NOW:
-            # Libraries that say what is wrong by `Errorf` end the test by this afterwards.
-            known = (yield Ask("c.failed", frame=at - 1)) == "true"
-        return Thrown(ExceptionInfo(NAME, ""), known=known)
+            # Libraries that report by `Errorf` call this afterwards to end the test.
+            known = (yield AdapterQuery("c.failed", frame=at - 1)) == "true"
+        return ExceptionDetails(ExceptionInfo(NAME, ""), known=known)
     message = _logged((yield from _log(at)))
     if message is None:
-        message = yield from _arguments(at, bool(saying["formats"]), plain)
-    return Thrown(ExceptionInfo(NAME, message or ""))
+        message = yield from _arguments(at, bool(error_call["formats"]), plain)
+    return ExceptionDetails(ExceptionInfo(NAME, message or ""))
 
 
-def _log(frame: int) -> Generator[Ask, str | None, str]:
-    """Return the end of what the test has logged; with `-v` that is printed, and not kept."""
-    length = _number((yield Ask("len(c.output)", frame=frame)))
+def _log(frame: int) -> Generator[AdapterQuery, str | None, str]:
+    """Return the end of the test's log; with `-v` the log is printed and not kept."""
+    length = _number((yield AdapterQuery("len(c.output)", frame=frame)))
     if not length:
         return ""
     begin = max(0, length - _LOG)
-    text = yield Ask(f"string(c.output[{begin}:{length}])", frame=frame)
+    text = yield AdapterQuery(f"string(c.output[{begin}:{length}])", frame=frame)
     return _unquoted(text or "") or ""
 
 
 def _logged(log: str) -> str | None:
-    """Return the last entry of a log, without the place that it was written from."""
+    """Return the last entry of a log, without the location that wrote it."""
     entries = list(_ENTRY.finditer(log))
     if not entries:
         return None
@@ -81,16 +81,16 @@ def _logged(log: str) -> str | None:
 
 def _arguments(
     frame: int, formats: bool, plain: Callable[[str], str]
-) -> Generator[Ask, str | None, str]:
-    """Return what is said, from the arguments of the call."""
-    count = _number((yield Ask("len(args)", frame=frame))) or 0
+) -> Generator[AdapterQuery, str | None, str]:
+    """Return the message, from the arguments of the call."""
+    count = _number((yield AdapterQuery("len(args)", frame=frame))) or 0
     values = []
     for index in range(min(count, _ARGUMENTS)):
-        text = (yield Ask(f"args[{index}]", frame=frame)) or "?"
+        text = (yield AdapterQuery(f"args[{index}]", frame=frame)) or "?"
         values.append(_printed(plain(text)))
     if not formats:
         return " ".join(values)
-    pattern = _unquoted((yield Ask("format", frame=frame)) or "")
+    pattern = _unquoted((yield AdapterQuery("format", frame=frame)) or "")
     return ", ".join(values) if pattern is None else _formatted(pattern, values)
 
 
@@ -98,17 +98,18 @@ _VERB = re.compile(r"%(?P<flags>[-+# 0]*\d*(?:\.\d+)?)(?P<verb>[a-zA-Z%])")
 
 
 def _formatted(pattern: str, values: Sequence[str]) -> str:
-    """Return a text with values for its verbs, or behind it where they do not fit."""
+    """Return a text with values for its verbs, or with the values appended where they do not
+    fit."""
     verbs = [each for each in _VERB.finditer(pattern) if each["verb"] != "%"]
     simple = all(not each["flags"].strip("+#") and each["verb"] in "dsvqtw" for each in verbs)
     if not simple or len(verbs) != len(values):
         return " ".join([pattern, f"({', '.join(values)})"] if values else [pattern])
-    left = iter(values)
+    remaining = iter(values)
 
     def fill(found: re.Match[str]) -> str:
         if found["verb"] == "%":
             return "%"
-        value = next(left)
+        value = next(remaining)
         return json.dumps(value, ensure_ascii=False) if found["verb"] == "q" else value
 
     return _VERB.sub(fill, pattern)

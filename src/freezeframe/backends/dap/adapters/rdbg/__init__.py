@@ -1,15 +1,14 @@
-"""Ruby through the debug gem, which calls itself rdbg.
+"""Ruby through the debug gem, also called rdbg.
 
-Its DAP server runs inside the program: we start the program with a file of ours before it, which
-opens the gem's server at a socket in a private directory and mends it there (see the `_probe.rb`
-files). A server that someone else opened (`rdbg --open`) is joined and mended the same way.
-Measured with 1.4.0 on Ruby 3.1 and 1.9.2 on Ruby 3.3.
+The gem's DAP server runs inside the program: Freezeframe starts the program with an agent loaded
+before it, which opens the server at a socket in a private directory and patches it (see the
+`_agent.rb` files). A server that was opened by `rdbg --open` is attached to and patched the same
+way. Measured with 1.4.0 on Ruby 3.1 and 1.9.2 on Ruby 3.3.
 """
 
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import os
 import re
@@ -20,47 +19,49 @@ from typing import Any
 
 from freezeframe.backends.backend import (
     Attach,
+    BreakpointRequest,
     Core,
     Feature,
+    HitBreakpoints,
     Launch,
-    Passed,
     Target,
-    WantedBreakpoint,
 )
+from freezeframe.backends.breakpoint_hits import HitCondition, LogExpression, log_problem, read_log
 from freezeframe.backends.dap.adapters._descriptor import (
     Adapter,
+    AdapterBreakpoint,
+    AdapterOutput,
     Breakpoints,
-    Dial,
+    Children,
+    Connect,
+    ConnectUnix,
     Expressions,
     Frames,
-    Output,
+    LaunchEnvironment,
     Plan,
     Raw,
-    Socket,
     Spawn,
     Start,
-    Surroundings,
     Values,
-    Wired,
     as_dap,
 )
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.transport.ask import version
+from freezeframe.backends.fork_modes import PARENT_ONLY
+from freezeframe.backends.transport.version_query import version
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, DebuggerMissing, Unsupported
 
 from . import snapshots
+from .agents import AGENT, install_expression
+from .backend import RdbgBackend
 from .snapshots import is_library
 
 _INSTALL = "gem install debug"
-_PROBE = "DEBUGGER__::Freezeframe"
-#: the files that mend the gem, in the order in which they need one another
-_PARTS = ("values", "places", "stops", "failures", "threads", "answers", "face")
 _NO_GEM = "freezeframe-no-debug-gem: "
-#: What is asked of an interpreter: the version of its debug gem.
-_QUESTION = "require 'debug/version'; print DEBUGGER__::VERSION"
+#: Run by an interpreter to print the version of its debug gem.
+_VERSION_SCRIPT = "require 'debug/version'; print DEBUGGER__::VERSION"
 
-# --- finding it ----------------------------------------------------------------------------------
+# --- discovery -----------------------------------------------------------------------------------
 
 
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
@@ -68,24 +69,24 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     path = shutil.which(os.path.expanduser(named), path=env.get("PATH", os.defpath))
     if path is None:
         return Missing(f"there is no {named}")
-    told = version((path, "-e", _QUESTION), r"\A\s*(\d[\w.]*)\s*\Z")
-    if told is None:
+    found_version = version((path, "-e", _VERSION_SCRIPT), r"\A\s*(\d[\w.]*)\s*\Z")
+    if found_version is None:
         return Missing(f"{path} has no debug gem")
-    return Found(path, told)
+    return Found(path, found_version)
 
 
-# --- how it is started ---------------------------------------------------------------------------
+# --- startup -------------------------------------------------------------------------------------
 
 
-def _plan(target: Target, around: Surroundings) -> Plan:
+def _plan(target: Target, around: LaunchEnvironment) -> Plan:
     if isinstance(target, Core):
         raise Unsupported("Ruby has no core files to open.", next="dbg start PROGRAM")
     if isinstance(target, Attach):
-        return _join(target)
+        return _attach_plan(target)
     interpreter = _interpreter(target, around)
     socket = os.path.join(around.directory, "rdbg")
     env = {**target.env, "FREEZEFRAME_RUBY_SOCKET": socket}
-    boot = os.path.join(os.path.dirname(__file__), "boot_probe.rb")
+    boot = os.path.join(os.path.dirname(__file__), "bootstrap_agent.rb")
     options = (*around.config.args, *target.interpreter_args)
     argv = (interpreter, *options, "-r", boot, target.program, *target.args)
     arguments = {
@@ -94,10 +95,10 @@ def _plan(target: Target, around: Surroundings) -> Plan:
         **target.options,
     }
     spawn = Spawn(argv, target.cwd, env, role="program")
-    return Plan(Socket(socket), "launch", arguments, spawn, interpreter)
+    return Plan(ConnectUnix(socket), "launch", arguments, spawn, interpreter)
 
 
-def _interpreter(target: Launch, around: Surroundings) -> str:
+def _interpreter(target: Launch, around: LaunchEnvironment) -> str:
     named = target.interpreter or around.config.interpreter
     if named is None:
         return around.found.path
@@ -109,92 +110,82 @@ def _interpreter(target: Launch, around: Surroundings) -> str:
     return found
 
 
-def _join(target: Attach) -> Plan:
-    # 1.9 runs these scripts and does not stop; 1.4 stops, and runs what it is asked to evaluate.
+def _attach_plan(target: Attach) -> Plan:
+    # 1.9 runs these scripts and does not stop; 1.4 stops, and evaluates expressions.
     arguments: dict[str, Any] = {
         "localfs": True,
         "nonstop": True,
         "justMyCode": target.just_my_code,
-        "rdbgInitialScripts": [_take_over()],
+        "rdbgInitialScripts": [install_expression()],
         **target.options,
     }
     if target.host is not None and target.port is not None:
-        return Plan(Dial(target.host, target.port), "attach", arguments)
+        return Plan(Connect(target.host, target.port), "attach", arguments)
     path = _socket_of(target.pid, target.env) if target.pid is not None else None
     if path is None:
         raise Unsupported(
-            f"process {target.pid} has no debugger in it, and Ruby lets none in later.",
+            f"process {target.pid} has no debugger loaded, and Ruby cannot load one later.",
             next="rdbg --open --nonstop --port 12345 PROGRAM; dbg attach 127.0.0.1:12345",
         )
-    return Plan(Socket(path), "attach", arguments)
+    return Plan(ConnectUnix(path), "attach", arguments)
 
 
 def _socket_of(pid: int, env: Mapping[str, str]) -> str | None:
-    """Return the socket that the gem opened in a process, by the names that it gives them."""
+    """Return the socket that the gem opened in a process, by the gem's naming scheme."""
     temporary = env.get("TMPDIR") or "/tmp"
-    places = [env.get("RUBY_DEBUG_SOCK_DIR"), env.get("XDG_RUNTIME_DIR")]
+    directories = [env.get("RUBY_DEBUG_SOCK_DIR"), env.get("XDG_RUNTIME_DIR")]
     for name in ("rdbg", "ruby-debug-sock"):
-        places.append(os.path.join(temporary, f"{name}-{os.getuid()}"))
+        directories.append(os.path.join(temporary, f"{name}-{os.getuid()}"))
     for name in (".rdbg-sock", ".ruby-debug-sock"):
-        places.append(os.path.join(env.get("HOME") or "/", name))
-    for place in filter(None, places):
+        directories.append(os.path.join(env.get("HOME") or "/", name))
+    for directory in filter(None, directories):
         for pattern in (f"*-{pid}", f"*-{pid}-*"):
-            for file in sorted(Path(place).glob(pattern)):
+            for file in sorted(Path(directory).glob(pattern)):
                 if file.is_socket():
                     return str(file)
     return None
 
 
-def _take_over() -> str:
-    """Return the expression that brings the probe into a program that was joined."""
-    library = "$LOADED_FEATURES.grep(%r{/debug/session\\.rb\\z}).last"
-    parts = [
-        f'eval("{_encoded(name)}".unpack1("m").force_encoding("UTF-8"), TOPLEVEL_BINDING.dup, '
-        f'File.join(File.dirname({library}), "freezeframe_{name}.rb"))'
-        for name in _PARTS
-    ]
-    install = f"defined?({_PROBE}) or ({'; '.join(parts)})"
-    return f"({install}; {_PROBE}.join)"
-
-
-def _prime_stopped(target: Target) -> Sequence[str]:
-    # The request after the first is still read by the gem's own code, which was waiting for it.
-    return (_take_over(), f"({_PROBE}.join)") if isinstance(target, Attach) else ()
-
-
-@functools.cache
-def _encoded(name: str) -> str:
-    return base64.b64encode(Path(__file__).with_name(f"{name}_probe.rb").read_bytes()).decode()
-
-
-def _failure(words: str) -> DebuggerError | None:
-    if _NO_GEM not in words:
+def _failure(output: str) -> DebuggerError | None:
+    if _NO_GEM not in output:
         return None
     return DebuggerMissing("this Ruby has no debug gem.", next=_INSTALL)
 
 
-# --- what is read back ---------------------------------------------------------------------------
+# --- breakpoints and values ----------------------------------------------------------------------
 
 
-def _wire(wanted: Sequence[WantedBreakpoint], log_channel: str | None) -> list[Wired]:
-    """Give each condition the id that its failure is asked for by."""
-    entries = as_dap(wanted, log_channel)
+def _encode(
+    requests: Sequence[BreakpointRequest], log_channel: str | None
+) -> list[AdapterBreakpoint]:
+    """Give each condition the id by which its failure is queried; parse what the agent counts and
+    writes."""
+    entries = as_dap(requests, log_channel)
     for entry in entries:
-        if entry.wanted.condition is not None:
-            entry.fields["freezeframe"] = entry.wanted.id
+        if entry.request.hit_count is not None:
+            hit_condition = HitCondition.parse(entry.request.hit_count)
+            entry.fields["hitCondition"] = hit_condition.expression("count")
+        if entry.request.log is not None:
+            entry.fields["freezeframeLog"] = _read_log(entry.request.log)
+        if entry.request.condition is not None:
+            entry.fields["freezeframe"] = entry.request.id
     return entries
 
 
-def _ask_passed(ids: Sequence[int]) -> str:
-    return f"{_PROBE}.failures({', '.join(map(str, ids))})"
+def _read_log(message: str) -> list[str | LogExpression]:
+    return read_log(message, quotes="\"'")
 
 
-def _read_passed(text: str, ids: Sequence[int]) -> Passed:
+def _hit_query(ids: Sequence[int]) -> str:
+    return f"{AGENT}.failures({', '.join(map(str, ids))})"
+
+
+def _read_passed(text: str, ids: Sequence[int]) -> HitBreakpoints:
     try:
         failures = json.loads(base64.b64decode(text.strip('"')))
     except ValueError:
-        return Passed(tuple(ids))
-    return Passed(tuple(ids), {int(id): why for id, why in failures.items()})
+        return HitBreakpoints(tuple(ids))
+    return HitBreakpoints(tuple(ids), {int(id): why for id, why in failures.items()})
 
 
 def _is_opaque(text: str, type: str | None) -> bool:
@@ -214,22 +205,23 @@ ADAPTER = Adapter(
     servers=("ruby", "rdbg"),
     probe_program=(".rb", "puts 'probe'\n"),
     hints={
-        Feature.WATCHPOINTS: "dbg break FILE:LINE -c 'EXPR'",
         Feature.JUMP: "dbg until LOC",
         Feature.MEMORY_READ: "dbg print 'EXPR.unpack1(\"H*\")'",
         Feature.MEMORY_WRITE: "dbg eval 'EXPR.replace(…)'",
-        Feature.REGISTERS: "dbg locals",
         Feature.DISASSEMBLE: "dbg print 'RubyVM::InstructionSequence.of(method(:NAME)).disasm'",
-        Feature.INSTRUCTION_STEP: "dbg step",
-        Feature.ADDRESS_BREAKPOINTS: "dbg break FILE:LINE",
-        Feature.SINGLE_THREAD: "dbg continue",
-        Feature.STEP_BACK: "dbg restart",
     },
-    start=Start(prime_stopped=_prime_stopped, read_failure=_failure),
-    breakpoints=Breakpoints(wire=_wire, ask_passed=_ask_passed, read_passed=_read_passed),
+    children=Children(fork_modes=PARENT_ONLY),
+    backend=RdbgBackend,
+    start=Start(read_failure=_failure),
+    breakpoints=Breakpoints(
+        encode=_encode,
+        check_log=lambda message: log_problem(message, _read_log),
+        hit_query=_hit_query,
+        read_passed=_read_passed,
+    ),
     frames=Frames(
         is_library=is_library,
-        ask_snapshot=lambda stacks: f"{_PROBE}.snapshot",
+        snapshot_query=lambda stacks: f"{AGENT}.snapshot",
         read_snapshot=snapshots.read,
     ),
     values=Values(is_opaque=_is_opaque, returned_prefixes=("(return) ",)),
@@ -237,5 +229,5 @@ ADAPTER = Adapter(
         slice=lambda expression, start, end: f"({expression}).to_a[{start}...{end}]",
     ),
     raw=Raw(prefix=","),
-    output=Output(chatter=lambda text: text.startswith("Ruby REPL: ")),
+    output=AdapterOutput(is_noise=lambda text: text.startswith("Ruby REPL: ")),
 )

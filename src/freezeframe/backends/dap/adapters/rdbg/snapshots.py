@@ -1,4 +1,4 @@
-"""What `threads_probe.rb` tells of the threads of a running program, read."""
+"""Parse the threads of a running program that `threads_agent.rb` reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEADLOCK = (
     ' "No live threads left. Deadlock?"'
 )
 
-#: They only call blocks.
+#: These methods only call blocks.
 _ITERATORS = frozenset({"each", "each_with_index", "loop", "map", "times", "tap", "then"})
 
 
@@ -26,26 +26,26 @@ def is_library(path: str, target: Target | None) -> bool:
 
 
 def read(text: str) -> Snapshot:
-    """Return the snapshot; an empty one where the text cannot be read."""
+    """Return the snapshot; an empty one if the text cannot be read."""
     try:
-        told = json.loads(base64.b64decode(text.strip('"')))
-        stacks = tuple(map(_stack, told["threads"]))
-        return Snapshot(stacks, notes=(_DEADLOCK,) if told["deadlock"] and stacks else ())
+        answer = json.loads(base64.b64decode(text.strip('"')))
+        stacks = tuple(map(_stack, answer["threads"]))
+        return Snapshot(stacks, notes=(_DEADLOCK,) if answer["deadlock"] and stacks else ())
     except (ValueError, TypeError, KeyError, AttributeError):
         return Snapshot()
 
 
-def _stack(told: Mapping[str, Any]) -> Stack:
-    frames = tuple(_frame(index, each) for index, each in enumerate(told["frames"]))
+def _stack(entry: Mapping[str, Any]) -> Stack:
+    frames = tuple(_frame(index, each) for index, each in enumerate(entry["frames"]))
     inner = frames[: next((f.index for f in frames if not f.library), 0)]
     calls = [f.function for f in inner if f.function not in _ITERATORS]
     waits = f"in {calls[-1]}" if calls else ""
-    state = "running" if told["status"] == "run" else waits or "waiting"
-    thread = Thread(int(told["id"]), str(told["name"]), state, frames[0] if frames else None)
+    state = "running" if entry["status"] == "run" else waits or "waiting"
+    thread = Thread(int(entry["id"]), str(entry["name"]), state, frames[0] if frames else None)
     return Stack(thread, frames, selected=-1)
 
 
-def _frame(index: int, told: Mapping[str, Any]) -> Frame:
-    path = str(told["path"])
-    library = bool(told["c"]) or is_library(path, None)
-    return Frame(index, str(told["function"]), path, int(told["line"]), library=library)
+def _frame(index: int, entry: Mapping[str, Any]) -> Frame:
+    path = str(entry["path"])
+    library = bool(entry["c"]) or is_library(path, None)
+    return Frame(index, str(entry["function"]), path, int(entry["line"]), library=library)

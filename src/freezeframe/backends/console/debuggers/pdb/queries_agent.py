@@ -1,0 +1,248 @@
+"""The `ff_` commands, which Freezeframe sends: JSON in, JSON out.
+
+The rules of `agent.py` apply; loaded as the module `_freezeframe_answers`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import types
+from typing import Any
+
+_looking: Any = sys.modules["_freezeframe_looking"]
+_objects: Any = sys.modules["_freezeframe_objects"]
+_text: Any = sys.modules["_freezeframe_text"]
+_assigning: Any = sys.modules["_freezeframe_assigning"]
+
+_MAX_CHILDREN = 2_000
+#: characters of a variable's text, and of an evaluated expression's
+_SHORT, _LONG = 1_000, 60_000
+_DEFINITIONS = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+
+
+def echo(debugger: Any, arg: str) -> str:
+    return arg
+
+
+def filters(debugger: Any, arg: str) -> str:
+    debugger.filters = json.loads(arg)
+    return ""
+
+
+# --- breakpoints --------------------------------------------------------------------------------
+
+
+def break_(debugger: Any, arg: str) -> str:
+    location = json.loads(arg)
+    condition = location.get("condition")
+    if condition:
+        compile(condition, "<condition>", "eval")
+    function = location.get("function")
+    if function is not None:
+        debugger.last_function += 1
+        number = debugger.functions[function] = f"f{debugger.last_function}"
+        debugger.matching_functions = {}
+        return json.dumps({"number": number})
+    path = debugger.canonic(location["path"])
+    line, why = _looking.executable(path, location["line"])
+    if line is not None:
+        why = debugger.set_break(path, line, False, condition)
+    if why:
+        return f"*** {why}"
+    number = str(debugger.get_breaks(path, line)[-1].number)
+    answer = {"number": number, "path": location["path"], "line": line}
+    return json.dumps({**answer, "edited": _looking.is_edited(path)})
+
+
+def unbreak(debugger: Any, arg: str) -> str:
+    if arg.startswith("f"):
+        debugger.functions = {name: n for name, n in debugger.functions.items() if n != arg}
+        debugger.matching_functions = {}
+    else:
+        debugger.clear_bpbynumber(arg)
+    return ""
+
+
+# --- threads and frames -------------------------------------------------------------------------
+
+
+def threads(debugger: Any, arg: str) -> str:
+    here = threading.get_ident()
+    found = [
+        {"id": each.native_id, "name": each.name, "state": "stopped" if each.ident == here else ""}
+        for each in threading.enumerate()
+        if each.native_id is not None
+    ]
+    return json.dumps(found)
+
+
+def _stack(debugger: Any, thread: int) -> Any:
+    if thread == threading.get_native_id():
+        return debugger.frames
+    known = {each.native_id: each.ident or 0 for each in threading.enumerate()}
+    return _looking.stack_of(
+        _looking.program_frame(sys._current_frames().get(known.get(thread, 0)))
+    )
+
+
+def frames(debugger: Any, arg: str) -> str:
+    thread, start, count = json.loads(arg)
+    found = [
+        {
+            "function": frame.f_code.co_qualname,
+            "path": _looking.path_of(frame),
+            "line": line,
+            "module": frame.f_globals.get("__name__"),
+            "library": _looking.is_library(frame.f_code.co_filename),
+        }
+        for frame, line in _stack(debugger, thread)[start : start + count]
+    ]
+    return json.dumps(found)
+
+
+def _frame(debugger: Any, thread: int, level: int) -> Any:
+    stack = _stack(debugger, thread)
+    if level >= len(stack):
+        raise LookupError("there is no such frame")
+    return stack[level][0]
+
+
+def jump(debugger: Any, arg: str) -> str:
+    path, line = json.loads(arg)
+    frame = debugger.frames[0][0]
+    if debugger.canonic(frame.f_code.co_filename) != debugger.canonic(path):
+        return "*** the line is in another file"
+    try:
+        frame.f_lineno = line
+    except ValueError as error:
+        return f"*** {error}"
+    debugger.frames = _looking.stack_of(frame)
+    debugger.setup(frame, None)
+    debugger.shown_values.clear()
+    return ""
+
+
+def exception(debugger: Any, arg: str) -> str:
+    if debugger.thrown is None:
+        return "null"
+    return json.dumps(_looking.exception_fields(*debugger.thrown))
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def scope(debugger: Any, arg: str) -> str:
+    thread, level, kind = json.loads(arg)
+    frame = _frame(debugger, thread, level)
+    variables = dict(frame.f_globals if kind == "globals" else frame.f_locals)
+    arguments = [] if kind == "globals" else _looking.arguments(frame.f_code)
+    variables = {**{name: variables[name] for name in arguments if name in variables}, **variables}
+    values = []
+    for name, value in variables.items():
+        # A name with `@` is part of an assertion that pytest has rewritten.
+        if (name.startswith("__") and name.endswith("__")) or name == ".0" or name[:1] == "@":
+            continue
+        debugger.shown_values[thread, level, name] = value
+        values.append(describe_value(debugger, name, value, name))
+    return json.dumps({"values": values, "arguments": arguments})
+
+
+def children(debugger: Any, arg: str) -> str:
+    thread, level, expression, start, count = json.loads(arg)
+    value = _value(debugger, thread, level, expression)
+    end = start + min(_MAX_CHILDREN if count is None else count, _MAX_CHILDREN)
+    values = []
+    for name, each, path in _text.children(value, start, end) or []:
+        whole = f"{expression}{path}" if path else f"{expression} … {name}"
+        debugger.shown_values[thread, level, whole] = each
+        one = describe_value(debugger, name, each, whole)
+        values.append(one if path else {**one, "expression": None, "ref": 0})
+    return json.dumps({"values": values})
+
+
+def _value(debugger: Any, thread: int, level: int, expression: str) -> Any:
+    """Return the value shown for an expression at this stop, not its value by now."""
+    key = (thread, level, expression)
+    if key not in debugger.shown_values:
+        frame = _frame(debugger, thread, level)
+        with debugger.running_code():
+            debugger.shown_values[key] = eval(expression, frame.f_globals, frame.f_locals)
+    return debugger.shown_values[key]
+
+
+def evaluate(debugger: Any, arg: str) -> str:
+    thread, level, expression, how = json.loads(arg)
+    frame = _frame(debugger, thread, level)
+    if how == "run":
+        debugger.shown_values.clear()
+    variables = frame.f_locals
+    if how == "run" and not _looking.is_expression(expression):
+        _assigning.check(expression, frame)
+        code = compile(_assigning.declared(expression, frame), "<dbg>", "exec")
+        with debugger.running_code():
+            exec(code, frame.f_globals, variables)
+            _looking.write_back(frame)
+        return json.dumps({"name": expression, "text": ""})
+    with debugger.running_code():
+        value = eval(expression.strip(), frame.f_globals, variables)
+        if how == "truth":
+            return json.dumps(bool(value))
+        if how == "text":
+            return json.dumps(str(value))
+    if how == "run":
+        _looking.write_back(frame)
+    debugger.shown_values[thread, level, expression] = value
+    return json.dumps(
+        describe_value(debugger, expression, value, expression, _LONG, may_run_code=True)
+    )
+
+
+def describe_value(
+    debugger: Any,
+    name: str,
+    value: Any,
+    expression: str | None,
+    limit: int = _SHORT,
+    *,
+    may_run_code: bool = False,
+) -> dict[str, Any]:
+    """Return the fields of a value.
+
+    Runs no code of the program but, with *may_run_code*, a `__repr__`: for an expression that the
+    user evaluates.
+    """
+    failed = False
+    kind = type(value)
+    try:
+        with debugger.running_code():
+            text = _text.text_of(value, limit, may_run_code=may_run_code)
+    except _text.Failed as why:
+        text, failed = str(why), True
+    definition = issubclass(kind, _DEFINITIONS)
+    return {
+        "name": name,
+        "text": text,
+        "type": _objects.name_of(kind),
+        "expression": expression,
+        "count": _text.count(value),
+        "ref": int(bool(_text.children(value, 0, 1))),
+        "failed": failed,
+        "definition": definition and _objects.named(value).rpartition(".")[2] == name,
+    }
+
+
+COMMANDS = {
+    "ff_mark": echo,
+    "ff_filters": filters,
+    "ff_break": break_,
+    "ff_unbreak": unbreak,
+    "ff_threads": threads,
+    "ff_frames": frames,
+    "ff_jump": jump,
+    "ff_exception": exception,
+    "ff_scope": scope,
+    "ff_children": children,
+    "ff_eval": evaluate,
+}

@@ -1,0 +1,97 @@
+"""Makes a program that gevent has patched report so; loaded by `bootstrap_agent.py`, under its
+rules.
+
+pydevd writes advice to the program's standard error, at each message that it gets, unless it was
+prepared (`gevent_use_agent.py`). dbg reports at the end what pydevd misses in greenlets:
+`unfollowed_children.py` reads the file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import os
+import sys
+from typing import Any
+
+_MODULES = ("pydevd_utils", "pydevd_comm", "pydevd_daemon_thread")
+#: where pydevd checks whether an object is a thread
+_CLASSIFYING = (
+    "_pydev_bundle.pydev_monkey",
+    "_pydevd_bundle.pydevd_cython",
+    "_pydevd_bundle.pydevd_trace_dispatch_regular",
+    "_pydevd_sys_monitoring._pydevd_sys_monitoring",
+)
+_NAME = "notify_about_gevent_if_needed"
+
+
+def install(secrets: list[str]) -> None:
+    """Report once, in a file next to the newest of *secrets*, the files that contain the secret."""
+    constants = importlib.import_module("_pydevd_bundle.pydevd_constants")
+    if constants.SUPPORT_GEVENT:
+        _know_real_threads()
+        return
+    reported: list[str] = []
+
+    def notify_about_gevent_if_needed(stream: Any = None) -> bool:
+        if secrets and secrets[-1] not in reported and _has_patched():
+            reported.append(secrets[-1])
+            _report(secrets[-1])
+        return False
+
+    for name in _MODULES:
+        module = importlib.import_module(f"_pydevd_bundle.{name}")
+        if hasattr(module, _NAME):
+            setattr(module, _NAME, notify_about_gevent_if_needed)
+    atexit.register(notify_about_gevent_if_needed)
+
+
+def _know_real_threads() -> None:
+    """Show threads that gevent does not patch: they are the program's `threading.Thread`, not the
+    copy's."""
+    saved: Any = importlib.import_module("_pydev_bundle._pydev_saved_modules").threading
+    program: Any = importlib.import_module("threading")
+    if saved is program:
+        return
+
+    class Active(dict):  # type: ignore[type-arg]
+        """The copy's threads, by ident, and those of the program that are native threads."""
+
+        def __missing__(self, ident: int) -> Any:
+            return program._active[ident]
+
+        def get(self, ident: int, default: Any = None) -> Any:
+            found = dict.get(self, ident)
+            return program._active.get(ident, default) if found is None else found
+
+        def values(self) -> Any:
+            # A thread that gevent turned into a greenlet has another kind of ident.
+            others = [each for each in list(program._active.values()) if each.ident in running()]
+            return [*dict.values(self), *(each for each in others if each.ident not in self)]
+
+    running = sys._current_frames
+    saved._active = Active(saved._active)
+    name = "_pydevd_sys_monitoring._pydevd_sys_monitoring"
+    if name in sys.modules:
+        sys.modules[name]._thread_active = saved._active  # type: ignore[attr-defined]
+    both: Any = type(sys)("threading")
+    both.__dict__.update(vars(saved), Thread=program.Thread)
+    for name in _CLASSIFYING:
+        module: Any = sys.modules.get(name)
+        if module is not None:
+            module.threading = both
+    importlib.import_module("_pydev_bundle.pydev_monkey").threading_modules_to_patch.append(program)
+
+
+def _has_patched() -> bool:
+    monkey: Any = sys.modules.get("gevent.monkey")
+    return bool(vars(monkey).get("saved")) if monkey is not None else False
+
+
+def _report(secret: str) -> None:
+    try:
+        if os.path.exists(secret):
+            path = os.path.join(os.path.dirname(secret), "greenlets")
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    except OSError:
+        pass  # the debugger has detached, or the process may not write there

@@ -1,0 +1,226 @@
+"""Lines with a breakpoint call a hook; runs inside the debuggee.
+
+Sent there together with `agent.py`, under the same rules, and used in CPython 3.11 only. It becomes
+the module `_freezeframe_line_hooks`. Code gets its hooks (see `instrument_agent.py`) after it is
+loaded and before it runs; functions that exist already get them when a breakpoint is set.
+`tracing_agent.py` decides what a hook does when it is reached.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import operator
+import sys
+import threading
+import types
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_instrument: Any = sys.modules.get("_freezeframe_instrument")
+lock = threading.RLock()
+#: idents of threads that are traced
+armed: set[int] = set()
+#: file → line → hook; hooks stay when a breakpoint is deleted, for frames may still have them
+by_file: dict[str, dict[int, Hook]] = {}
+#: id of instrumented code → the code, the original, the lines that were hooked
+codes: dict[int, tuple[Any, Any, frozenset[int]]] = {}
+#: generators that were begun before a breakpoint was set in them
+begun: list[Any] = []
+#: `tracing_agent.py`'s functions for a hook; whether this agent is changing code itself, and
+#: whether nothing of the program has been loaded
+state: dict[str, Any] = {"is_traced": None, "stop": None, "busy": False, "fresh": True}
+_undo: list[Callable[[], Any]] = []
+_names: dict[str, str] = {}
+
+
+class Hook:
+    """Called by a line with a breakpoint; *test* returns whether the program stops there."""
+
+    __slots__ = ("line", "test")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.test: Callable[[Any, Any], Any] = never
+
+    def __call__(self, frame_globals: Any, frame_locals: Any) -> None:
+        if armed and state["is_traced"](sys._getframe(1)):
+            return
+        if self.test(frame_globals, frame_locals):
+            state["stop"](self, sys._getframe(1))
+
+    def __reduce__(self) -> Any:
+        # A function that is pickled by its code calls something harmless where it is restored.
+        return (functools.partial, (operator.is_,))
+
+
+def never(_globals: Any, _locals: Any) -> bool:
+    return False
+
+
+def always(_globals: Any, _locals: Any) -> bool:
+    return True
+
+
+def test_of(point: Any) -> Callable[[Any, Any], Any]:
+    """Return the test of a hook for *point*; it asks pydevd where only pydevd can decide."""
+    condition = point.condition
+    if condition and "'_freezeframe'" in condition and not point.hit_condition:
+        agent: Any = sys.modules["_freezeframe"]
+        return agent.tester(condition) or always
+    return always
+
+
+def file_of(name: str) -> str:
+    """Return the file of code as pydevd names it."""
+    file = _names.get(name)
+    if file is None:
+        utils: Any = sys.modules["pydevd_file_utils"]
+        file = _names[name] = str(utils.get_abs_path_real_path_and_base_from_file(name)[1])
+    return file
+
+
+def instrumented(code: Any) -> Any:
+    """Return *code* with the hooks of its file."""
+    known = codes.get(id(code))
+    plain = code if known is None else known[1]
+    hooks = by_file.get(file_of(plain.co_filename))
+    if not hooks:
+        return code
+    done: dict[int, Any] = {}
+    state["busy"] = True
+    try:
+        calls = {line: hook.__call__ for line, hook in hooks.items()}
+        new = _instrument.instrument(plain, calls, done)
+    finally:
+        state["busy"] = False
+    lines = frozenset(hooks)
+    for key, (each, original) in done.items():
+        codes[key] = (each, original, lines)
+    return new
+
+
+def lacks_hooks(code: Any) -> bool:
+    known = codes.get(id(code))
+    plain, hooked = (code, frozenset[int]()) if known is None else known[1:]
+    hooks = by_file.get(file_of(plain.co_filename))
+    if not hooks:
+        return False
+    missing = {line for line, hook in hooks.items() if hook.test is not never} - hooked
+    return bool(missing) and any(line in missing for _, _, line in plain.co_lines())
+
+
+def instrument_functions(files: set[str]) -> None:
+    """Give the functions that exist already the hooks of *files*."""
+    became: dict[int, Any] = {}
+    for each in gc.get_objects():
+        kind = type(each)
+        if kind is types.FunctionType:
+            code = each.__code__
+            if file_of(code.co_filename) in files:
+                if id(code) not in became:
+                    became[id(code)] = (code, instrumented(code))
+                if became[id(code)][1] is not code:
+                    each.__code__ = became[id(code)][1]
+        elif id(kind) in _GENERATORS and is_alive(each):
+            begun.append(weakref.ref(each))
+
+
+#: by the type's id: hashing a class of the program would run its code
+_GENERATORS: dict[int, str] = {
+    id(types.GeneratorType): "gi_frame",
+    id(types.CoroutineType): "cr_frame",
+    id(types.AsyncGeneratorType): "ag_frame",
+}
+
+
+def is_alive(generator: Any) -> bool:
+    """Return whether a generator or coroutine continues in code that lacks hooks."""
+    frame = getattr(generator, _GENERATORS.get(id(type(generator)), ""), None)
+    return frame is not None and lacks_hooks(frame.f_code)
+
+
+# --- loaded code --------------------------------------------------------------------------------
+
+
+def watch_loading() -> None:
+    """Instrument code after it is loaded and before it runs."""
+    if _undo:
+        return
+    external: Any = sys.modules["_frozen_importlib_external"]
+    wrap_loader(external.SourceLoader, "get_code")
+    wrap_loader(external.SourcelessFileLoader, "get_code")
+    zipped: Any = sys.modules.get("zipimport")
+    if zipped is not None:
+        wrap_loader(zipped.zipimporter, "get_code")
+    for name in ("runpy", "_pydevd_bundle.pydevd_runpy"):
+        module: Any = sys.modules.get(name)
+        if module is not None:
+            wrap_loader(module, "_get_code_from_file")
+
+
+def watch_pytest() -> None:
+    """Do the same for test modules, which pytest compiles, keeps and runs by itself."""
+    rewrite: Any = sys.modules["_pytest.assertion.rewrite"]
+    read = getattr(rewrite, "_read_pyc", None)
+    if hasattr(rewrite, "AssertionRewritingHook") and not hasattr(read, "freezeframe"):
+        wrap_loader(rewrite, "_read_pyc")
+        wrap_loader(rewrite, "_rewrite_test")
+        wrap_loader(rewrite, "_write_pyc", back=True)
+        rewrite._read_pyc.freezeframe = True
+
+
+def remove() -> None:
+    """Restore the original code of every function."""
+    while _undo:
+        _undo.pop()()
+    for hooks in by_file.values():
+        for hook in hooks.values():
+            hook.test = never
+    for each in gc.get_objects():
+        if type(each) is types.FunctionType and id(each.__code__) in codes:
+            each.__code__ = codes[id(each.__code__)][1]
+    by_file.clear()
+
+
+def wrap_loader(owner: Any, name: str, back: bool = False) -> None:
+    """Instrument what a function of *owner* returns; *back*: the function takes original code."""
+    load = owner.__dict__[name]
+
+    def loaded(*arguments: Any, **named: Any) -> Any:
+        return _loaded(load(*arguments, **named))
+
+    def kept(*arguments: Any, **named: Any) -> Any:
+        return load(*map(_plain, arguments), **named)
+
+    wrapped: Any = kept if back else loaded
+    # The import system removes frames of its own files from a traceback.
+    wrapped.__code__ = wrapped.__code__.replace(
+        co_filename="<frozen importlib._bootstrap_external>"
+    )
+    wrapped.__name__, wrapped.__qualname__ = load.__name__, load.__qualname__
+    setattr(owner, name, wrapped)
+    _undo.append(lambda: setattr(owner, name, load))
+
+
+def _loaded(result: Any) -> Any:
+    state["fresh"] = False
+    if by_file:
+        try:
+            with lock:
+                if isinstance(result, tuple):
+                    return tuple(
+                        instrumented(each) if hasattr(each, "co_code") else each for each in result
+                    )
+                return instrumented(result) if hasattr(result, "co_code") else result
+        except Exception:
+            # Code without hooks is found when it runs, and traced.
+            pass
+    return result
+
+
+def _plain(value: Any) -> Any:
+    return codes[id(value)][1] if id(value) in codes else value

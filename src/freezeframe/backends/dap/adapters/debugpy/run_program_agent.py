@@ -1,0 +1,88 @@
+"""Runs a program as Python runs it, where debugpy would not; loaded by `bootstrap_agent.py`.
+
+debugpy's `runpy.run_path` changes `__package__`, `__annotations__`, `sys.path[0]`, the name of the
+first thread, and a variable in the environment. Same rules as there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+
+def install(cli: Any) -> None:
+    """Give the program what it has without a debugger: its names, path and threads."""
+    begin, runpy = cli.start_debugging, cli.runpy
+    variable = "DEBUGPY_RUNNING"
+
+    def start_debugging(argv_0: str) -> None:
+        was_set = variable in os.environ
+        begin(argv_0)
+        if not was_set:
+            os.environ.pop(variable, None)
+        if sys.path[0] == "" and cli.options.target_kind == "module":
+            sys.path[0] = os.getcwd()
+        threading: Any = sys.modules["threading"]
+        if hasattr(threading, "_counter"):
+            # pydevd's threads have taken the first numbers.
+            threading._counter = importlib.import_module("itertools").count(1).__next__
+
+    class Runner:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(runpy, name)
+
+        def run_path(self, path: str, run_name: str) -> Any:
+            if os.path.isfile(path) and not _skips_path():
+                del sys.path[0]  # debugpy's: the directory of a relative path is empty
+            if _is_package(path):
+                sys.path.insert(0, os.path.abspath(path))
+                return runpy._run_module_as_main("__main__", False)
+            if not _skips_path():
+                sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+            return _run_file(runpy, os.path.abspath(path))
+
+    cli.start_debugging, cli.runpy = start_debugging, Runner()
+
+
+def _skips_path() -> bool:
+    return bool(sys.flags.isolated or getattr(sys.flags, "safe_path", False))
+
+
+def _is_package(path: str) -> bool:
+    """Return whether a path is a directory or an archive with a program inside."""
+    if os.path.isdir(path):
+        return True
+    zipimport = importlib.import_module("zipimport")
+    try:
+        zipimport.zipimporter(path)
+    except zipimport.ZipImportError:
+        return False
+    return True
+
+
+def _run_file(runpy: Any, path: str) -> None:
+    get = runpy._get_code_from_file
+    # From some 3.13 on it takes the path only.
+    alone = sys.version_info >= (3, 12) and get.__code__.co_argcount == 1
+    code = get(path) if alone else get("__main__", path)[0]
+    loaders: Any = sys.modules["_frozen_importlib_external"]
+    module = sys.modules["__main__"]
+    module.__dict__.update(
+        __annotations__={},
+        __builtins__=importlib.import_module("builtins"),
+        __cached__=None,
+        __file__=path,
+        __loader__=loaders.SourceFileLoader("__main__", path),
+        __package__=None,
+        __spec__=None,
+    )
+
+    def _run_code(code: Any, names: Any) -> None:
+        exec(code, names)
+
+    # pydevd recognizes what ends a program by the file of the frame below it.
+    filename = runpy.run_path.__code__.co_filename
+    _run_code.__code__ = _run_code.__code__.replace(co_filename=filename)
+    _run_code(code, module.__dict__)

@@ -1,0 +1,196 @@
+"""Steps out: to the caller of a function, to whoever awaits it, or to its return.
+
+A function that only the runtime calls has no caller to arrive in: the step ends where the function
+returns. V8's own step out of an async function ends at its first await, or in whatever runs next
+if nobody awaits it. Its step over stays in one call of the function, however many other calls run
+meanwhile: an async function is left by steps over until it returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from freezeframe.backends import backend as events
+from freezeframe.backends.backend import StepKind
+from freezeframe.errors import DebuggerError
+from freezeframe.model.stops import StopReason
+
+from . import return_values
+from .async_functions import AsyncFunction, read
+from .frames import V8Stack, function_of
+from .isolate import Isolate
+from .scripts import SourcePosition, offset_of
+
+_OVER, _OUT, _RESUME = "Debugger.stepOver", "Debugger.stepOut", "Debugger.resume"
+#: breakpoints that are set to leave a loop
+_MAX_LOOP_EXITS = 200
+
+
+@dataclass(slots=True)
+class Step:
+    kind: StepKind
+    depth: int
+    position: SourcePosition
+    function: object
+    #: how often the step was continued
+    tries: int = 0
+    #: V8's breakpoints at the returns of the function, or behind a loop of it
+    exits: set[str] = field(default_factory=set)
+    returned: dict[str, Any] | None = None
+    #: pauses in internal code of the runtime
+    detours: int = 0
+    #: the step was interrupted inside a call, and is stepping out of it
+    stepping_back: bool = False
+    #: an exception is unwinding to its handler
+    unwinding: bool = False
+    #: of a step out: the async function that is to be left
+    async_call: AsyncFunction | None = None
+    #: whether an async function awaits that call; None if unknown
+    awaited: bool | None = None
+
+    def holds(self, stack: V8Stack) -> bool:
+        """Return whether the function that the step began in is still on the stack."""
+        above = stack.depth - self.depth
+        return 0 <= above < len(stack.calls) and function_of(stack.calls[above]) == self.function
+
+
+async def begin(isolate: Isolate, stack: V8Stack, step: Step) -> str:
+    """Prepare a step out; return the method that begins it."""
+    call = stack.calls[0]
+    function = await read(isolate.scripts, call)
+    if stack.returning:
+        # `return m;` is one location to V8: it will not stop there a second time.
+        step.returned = await return_values.keep(isolate, call["returnValue"])
+        if function is not None and not _has_user_caller(isolate, stack):
+            await isolate.stop_after_microtasks()
+        return _OUT
+    if function is None:
+        step.exits = await return_values.watch(isolate, call)
+        return _OUT
+    step.async_call = function
+    return await _continue_in(isolate, stack, step, function)
+
+
+def method(step: Step, stack: V8Stack) -> str:
+    """Return how a step out goes on after a pause that has nothing to do with it."""
+    if step.async_call is None or (stack.depth > step.depth and step.holds(stack)):
+        return _OUT
+    return _OVER if step.holds(stack) else _RESUME  # V8's step over outlasts an await
+
+
+async def paused(
+    isolate: Isolate, stack: V8Stack, step: Step, hits: list[str]
+) -> events.Stopped | Literal[StepKind.INTO] | None:
+    """Return the end of the step, None if it continues, or INTO if it is to continue by such."""
+    if step.async_call is not None:
+        if not await _is_left(isolate, stack, step, step.async_call):
+            return None
+        if step.async_call is not None:
+            return events.Stopped(StopReason.STEP, isolate.id)
+    if step.unwinding:
+        step.unwinding = False
+        if step.holds(stack):
+            await isolate.resume(_OUT)  # it was caught in a deeper frame
+            return None
+        await forget_exits(isolate, step)
+    at_exit = bool(step.exits & set(hits)) and "returnValue" in stack.calls[0]
+    if at_exit and stack.depth == step.depth:
+        step.returned = await return_values.keep(isolate, stack.calls[0]["returnValue"])
+        await forget_exits(isolate, step)
+        if not _has_user_caller(isolate, stack):
+            return events.Stopped(StopReason.STEP, isolate.id)
+    elif not at_exit and stack.depth < step.depth:
+        await forget_exits(isolate, step)
+        if _is_internal(isolate, stack.calls[0]) and stack.depth > 1:
+            step.depth = stack.depth  # continue to the caller of the runtime
+            await isolate.resume(_OUT)
+            return None
+        if step.returned is None:
+            return_values.hide_return_value(stack)
+        return_values.set_return_value(stack, step.returned)
+        return events.Stopped(StopReason.STEP, isolate.id)
+    elif not step.exits and stack.depth >= step.depth:
+        # No return led here: the function was left, and something else runs. Internal code of
+        # the runtime that calls nothing is skipped: the function that awaited runs next.
+        if _is_internal(isolate, stack.calls[0]):
+            return StepKind.INTO
+        return_values.set_return_value(stack, step.returned)
+        return events.Stopped(StopReason.STEP, isolate.id)
+    await isolate.resume(_OUT)
+    return None
+
+
+async def forget_exits(isolate: Isolate, step: Step | None) -> None:
+    ids: set[str] = set()
+    if step is not None:
+        ids, step.exits = step.exits, set()
+    for id in ids:
+        with contextlib.suppress(DebuggerError):
+            await isolate.request("Debugger.removeBreakpoint", breakpointId=id)
+
+
+# --- async functions ----------------------------------------------------------------------------
+
+
+async def _is_left(isolate: Isolate, stack: V8Stack, step: Step, function: AsyncFunction) -> bool:
+    """Continue the call of an async function; return True once the step need not follow it.
+
+    That is at its return, with `async_call` set where the step ends; or outside of it.
+    """
+    inside = step.holds(stack)
+    if inside and stack.depth > step.depth:
+        await isolate.resume(_RESUME if step.exits else _OUT)
+        return False
+    if not inside and function_of(stack.calls[0]) != step.function:
+        # It was left by an exception, and this is its handler.
+        await forget_exits(isolate, step)
+        step.async_call, step.unwinding = None, True
+        return True
+    step.unwinding = False
+    step.depth = stack.depth
+    if not stack.returning:
+        await isolate.resume(await _continue_in(isolate, stack, step, function))
+        return False
+    await forget_exits(isolate, step)
+    step.returned = await return_values.keep(isolate, stack.calls[0]["returnValue"])
+    calls_back = _has_user_caller(isolate, stack)
+    if calls_back or step.awaited is not False:
+        step.async_call = None
+        if not calls_back:
+            await isolate.stop_after_microtasks()
+        await isolate.resume(_OUT)
+        return False
+    return True
+
+
+async def _continue_in(
+    isolate: Isolate, stack: V8Stack, step: Step, function: AsyncFunction
+) -> str:
+    """Return the method that continues a call of an async function at a pause inside it."""
+    if not _has_user_caller(isolate, stack):
+        step.awaited = await isolate.is_awaited()
+    await forget_exits(isolate, step)
+    location = stack.calls[0]["location"]
+    text = await isolate.scripts.text_of(function.script)
+    offset = offset_of(text, int(location["lineNumber"]), int(location.get("columnNumber") or 0))
+    loop = function.loop_around(offset)
+    if loop is None:
+        return _OVER
+    # A loop that awaits nothing is run through at full speed.
+    exits = await return_values.locations(isolate, stack.calls[0])
+    for each in exits:
+        at = offset_of(text, int(each["lineNumber"]), int(each.get("columnNumber") or 0))
+        if not loop[0] <= at < loop[1] and len(step.exits) < _MAX_LOOP_EXITS:
+            step.exits |= await return_values.stop_at(isolate, each)
+    return _RESUME if step.exits else _OVER
+
+
+def _has_user_caller(isolate: Isolate, stack: V8Stack) -> bool:
+    return any(not _is_internal(isolate, call) for call in stack.calls[1:])
+
+
+def _is_internal(isolate: Isolate, call: dict[str, Any]) -> bool:
+    script = isolate.scripts.get(str(call["location"]["scriptId"]))
+    return script is not None and script.internal

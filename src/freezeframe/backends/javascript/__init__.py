@@ -1,0 +1,1 @@
+"""What JavaScript debuggers need from the source: functions, declarations, what is caught."""

@@ -1,0 +1,66 @@
+"""Export a recorded run as one self-contained HTML page."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from freezeframe.model.history import RecordedStop, Recording
+from freezeframe.model.values import Value
+
+from .event_log import describe_exit
+
+
+def page(recording: Recording) -> str:
+    """Return the page. Recorded text is embedded as data, never as markup."""
+    template = files("freezeframe.history").joinpath("html_export.html").read_text(encoding="utf-8")
+    data = json.dumps(_data(recording), ensure_ascii=False, separators=(",", ":"))
+    # Only these characters could end the script element or begin a comment in it.
+    data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    head, tail = template.split("/*DATA*/null")
+    return f"{head}{data}{tail}"
+
+
+def _data(recording: Recording) -> dict[str, Any]:
+    run = recording.run
+    return {
+        "number": run.number,
+        "name": run.name,
+        "label": run.label,
+        "program": run.program,
+        "args": run.args,
+        "debugger": run.debugger,
+        "started": run.started,
+        "elapsed": run.elapsed_s,
+        "exit": describe_exit(run.exit) if run.exit is not None else None,
+        "failed": bool(run.exit and (run.exit.signal or run.exit.code)),
+        "live": run.live,
+        "sources": {source.file: source.text for source in recording.sources},
+        "output": [[chunk.stream, chunk.text] for chunk in recording.output],
+        "stops": [_stop(stop) for stop in recording.stops],
+    }
+
+
+def _stop(stop: RecordedStop) -> dict[str, Any]:
+    return {
+        "n": stop.number,
+        "t": round(stop.at_s, 3),
+        "r": stop.reason,
+        "th": stop.thread_name or str(stop.thread),
+        "d": stop.depth or len(stop.frames),
+        "s": stop.shown,
+        "f": [[f.function, f.path, f.line, int(f.library)] for f in stop.frames],
+        "v": [_value(value) for scope in stop.scopes for value in scope.values],
+        "c": stop.cursor,
+        "cmd": stop.command,
+        "x": stop.exception or (stop.description if stop.reason == "signal" else None),
+        "w": [[each.expression, each.text] for each in stop.watched],
+    }
+
+
+def _value(value: Value) -> list[Any]:
+    data: list[Any] = [value.name, value.text, value.type or ""]
+    if value.children:
+        data.append([_value(child) for child in value.children])
+    return data

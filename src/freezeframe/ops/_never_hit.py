@@ -1,0 +1,92 @@
+"""Notes about breakpoints that were never hit, when the program has ended."""
+
+from __future__ import annotations
+
+import os
+
+from freezeframe.backends import selection
+from freezeframe.backends.backend import Core, Launch
+from freezeframe.backends.debugger import Debugger, Found
+from freezeframe.backends.fork_modes import ForkMode
+from freezeframe.backends.native import binary_kind
+from freezeframe.backends.process_starts import may_start_processes
+from freezeframe.model.locations import Location
+from freezeframe.session.session import Session
+
+from ._context import Context
+
+#: How many breakpoints are named.
+_NAMED = 4
+
+
+def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
+    """Return notes for breakpoints that were set, as far as is known, and never hit.
+
+    The reason is unknown: debuggers accept any function name, and a condition may not hold. Where
+    the program may have started processes that were not debugged, a note says so.
+    """
+    found = [
+        entry
+        for entry in session.breakpoints
+        if entry.enabled
+        and not entry.hits
+        and entry.log is None
+        and (entry.location.function or entry.location.file)
+        # A breakpoint that was never set is reported as such.
+        and all(
+            bound is None or bound.verified
+            for bound in [session.bound_breakpoints.last_verified(entry.id)]
+        )
+    ]
+    notes = tuple(
+        f"breakpoint {entry.id} at {_named(entry.location)} was never hit"
+        for entry in found[:_NAMED]
+    )
+    if len(found) > _NAMED:
+        notes += (f"{len(found) - _NAMED} more breakpoints were never hit",)
+    return notes and notes + _without_breakpoints(ctx, session.root)
+
+
+def _named(location: Location) -> str:
+    if location.function:
+        return location.function
+    return f"{os.path.basename(location.file or '')}:{location.line}"
+
+
+def _without_breakpoints(ctx: Context, root: Session) -> tuple[str, ...]:
+    """Return a note that processes may have run without breakpoints, and how to stop there."""
+    target, backend = root.target, root.backend
+    if target is None or isinstance(target, Core) or backend is None:
+        return ()
+    debugger = selection.known(ctx.config).get(backend.tool.name)
+    if debugger is None:
+        return ()
+    name = debugger.name
+    if target.forks is ForkMode.BOTH:
+        # Backends report the children that they could not follow; others are not known to follow.
+        return () if debugger.tested else (f"{name} may have left child processes alone",)
+    is_binary = isinstance(target, Launch) and not target.module and binary_kind(target.program)
+    if is_binary and target.program and not may_start_processes(target.program):
+        return ()
+    if target.forks is ForkMode.CHILD:
+        return ("breakpoints were set in the first child process alone, once there was one",)
+    ways = [mode.value for mode in debugger.forks if mode is not ForkMode.PARENT]
+    if ways:
+        return (f"breakpoints were not set in child processes: --child {' or '.join(ways)}",)
+    other = _follower(ctx, debugger)
+    note = f"{name} sets no breakpoints in child processes or after an exec"
+    return (f"{note}: --adapter {other}" if other else note,)
+
+
+def _follower(ctx: Context, debugger: Debugger) -> str | None:
+    """Return the name of an installed debugger of the same language that follows children."""
+    config = ctx.config
+    others = (
+        each
+        for each in selection.known(config).values()
+        if ForkMode.BOTH in each.forks and each.tested and {*each.languages} & {*debugger.languages}
+    )
+    for other in sorted(others, key=lambda each: each.rank):
+        if isinstance(other.find(ctx.caller.env, config.adapter(other.name)), Found):
+            return other.name
+    return None

@@ -1,0 +1,140 @@
+"""`setup HOST` and `skill install` on the files that hosts really have."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from freezeframe.ops._agent_hosts import HOSTS, THIN_SKILL
+
+ZED = '// mine\n{\n  "context_servers": {\n    "zoo": { "command": "zoo" }, // keep\n  },\n}\n'
+
+
+@pytest.fixture
+def home(dbg, tmp_path: Path):
+    """A home with nothing in it, and no program of a host on PATH."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME", "APPDATA"):
+        dbg.env.pop(name, None)
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    (bin / "dbg").write_text("#!/bin/sh\n")
+    (bin / "dbg").chmod(0o755)
+    dbg.env |= {"HOME": str(home), "PATH": str(bin)}
+    return home
+
+
+def states(answer: dict) -> list[str]:
+    return [change["state"] for change in answer["changes"]]
+
+
+def test_every_host_is_set_up_once_and_nothing_else_is_touched(dbg, home):
+    zed = home / ".config" / "zed" / "settings.json"
+    zed.parent.mkdir(parents=True)
+    zed.write_text(ZED)
+    zed.chmod(0o640)
+    for name, host in HOSTS.items():
+        before = sorted(home.rglob("*"))
+        assert states(dbg.data("setup", name, "--dry-run")) == ["would change"], name
+        assert sorted(home.rglob("*")) == before, name
+        [change] = dbg.data("setup", name)["changes"]
+        written = Path(change["path"])
+        text = written.read_text()
+        assert change["state"] == "written"
+        assert states(dbg.data("setup", name)) == ["unchanged"], name
+        assert written.read_text() == text
+        if name != "zed":
+            read = tomllib.loads(text) if written.suffix == ".toml" else json.loads(text)
+            [entry] = read[host.key[0]].values()
+            words = entry["command"] if isinstance(entry["command"], list) else entry["args"]
+            assert words[-1] == "mcp", name
+    lines = zed.read_text().splitlines(keepends=True)
+    assert [line for line in ZED.splitlines(keepends=True) if line not in lines] == []
+    assert zed.stat().st_mode & 0o777 == 0o640
+    assert not list(home.rglob(".freezeframe-*"))
+
+
+def test_a_file_that_cannot_be_read_is_left_alone_and_the_text_to_write_is_shown(dbg, home):
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text('{\n  "mcpServers": {{\n')
+
+    error = dbg.error("setup", "cursor", code=1)
+
+    assert error["code"] == "by-hand"
+    assert "line 2" in error["message"]
+    assert '"freezeframe": {"command": ' in error["next"]
+    assert str(file) in error["next"]
+    assert file.read_text() == '{\n  "mcpServers": {{\n'
+    found = dbg.data("doctor", "hosts")["checks"][0]
+    assert found["status"] == "warn"
+    assert "line 2" in found["detail"]
+
+
+def test_a_project_s_own_file_names_the_command_and_a_link_stays_one(dbg, home):
+    shared = home / "shared.json"
+    shared.write_text('{"mcpServers": {"zoo": {"command": "zoo"}}}')
+    os.symlink(shared, dbg.project / ".mcp.json")
+
+    dbg.data("setup", "claude", "--project")
+
+    assert (dbg.project / ".mcp.json").is_symlink()
+    servers = json.loads(shared.read_text())["mcpServers"]
+    assert servers["zoo"] == {"command": "zoo"}
+    assert servers["freezeframe"] == {"type": "stdio", "command": "dbg", "args": ["mcp"]}
+    error = dbg.error("setup", "windsurf", "--project", code=1)
+    assert (error["code"], error["next"]) == ("unsupported", "dbg setup windsurf")
+
+
+def test_a_server_that_is_gone_is_reported_and_fixed_and_keeps_its_settings(dbg, home):
+    file = home / ".gemini" / "settings.json"
+    file.parent.mkdir()
+    ours = {"command": "/gone/dbg", "args": ["mcp"], "trust": True}
+    file.write_text(json.dumps({"mcpServers": {"debugger": ours}}, indent=4))
+
+    [check] = dbg.data("doctor", "hosts")["checks"]
+    assert (check["status"], check["fix"]) == ("warn", "dbg setup gemini")
+    assert "/gone/dbg" in check["detail"]
+    dbg.data("setup", "gemini")
+
+    [(name, entry)] = json.loads(file.read_text())["mcpServers"].items()
+    assert (name, entry["trust"]) == ("debugger", True)
+    assert os.access(entry["command"], os.X_OK)
+    [check] = dbg.data("doctor", "hosts")["checks"]
+    assert (check["status"], check["fix"]) == ("ok", None)
+
+
+def test_the_skill_is_installed_where_hosts_look_and_reported_when_stale(dbg, home):
+    assert dbg.error("skill", "install", code=1)["code"] == "not-found"
+    assert "the nearest is codex" in dbg.error("skill", "install", "--host", "codx")["message"]
+    for folder in (".claude", ".cursor"):
+        (home / folder).mkdir()
+
+    assert states(dbg.data("skill", "install", "--dry-run")) == ["would change"] * 2
+    assert states(dbg.data("skill", "install")) == ["written"] * 2
+    assert states(dbg.data("skill", "install")) == ["unchanged"] * 2
+    dbg.data("skill", "install", "--project", "--host", "claude")
+
+    skill = home / ".claude" / "skills" / "freezeframe" / "SKILL.md"
+    assert skill.read_text() == THIN_SKILL
+    assert (dbg.project / ".claude/skills/freezeframe/SKILL.md").read_text() == THIN_SKILL
+    skill.write_text(THIN_SKILL + "of an earlier version\n")
+    [check] = dbg.data("doctor", "hosts")["checks"]
+    assert (check["status"], check["fix"]) == ("warn", "dbg skill install --host claude")
+    skill.write_text("---\nname: another\n---\n")
+    assert dbg.error("skill", "install", "--host", "claude", code=1)["code"] == "by-hand"
+
+
+def test_a_name_that_is_neither_debugger_nor_host_is_refused_with_the_nearest(dbg):
+    error = dbg.error("setup", "cusror", code=1)
+
+    assert "the nearest is cursor" in error["message"]
+    assert error["next"] == "dbg setup cursor"
+    everything = dbg.error("setup", "qqqqqqqq", code=1)["message"]
+    assert "debugpy" in everything
+    assert "claude" in everything
