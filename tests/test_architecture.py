@@ -31,7 +31,19 @@ ALLOWED = {
     "session": {"errors", "files", "model", "config", "paths", "backends"},
     # A session calls its observer, and knows none of them.
     "history": {"errors", "files", "model", "config", "paths", "backends", "session"},
-    "ops": {"errors", "files", "model", "config", "paths", "backends", "session", "history"},
+    # Between the commands and the sessions: answers from traces, sessions where one must step.
+    "questions": {"errors", "files", "model", "config", "paths", "backends", "session"},
+    "ops": {
+        "errors",
+        "files",
+        "model",
+        "config",
+        "paths",
+        "backends",
+        "session",
+        "history",
+        "questions",
+    },
     # The server is given its handler, and so knows no operation.
     "daemon": {"errors", "files", "model", "config", "paths"},
     "frontends": {

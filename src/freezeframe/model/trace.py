@@ -1,0 +1,141 @@
+"""A trace: every step of chosen code, as a driver recorded it.
+
+A *step* is one execution of a line in a frame. What happened inside of the step (the calls it made)
+are frames of their own, whose `caller` is that step. A generator or coroutine that is suspended and
+resumed is one frame. Steps are numbered in the order in which they began, over all threads.
+
+What reads a trace knows no language and no driver: lines, names, values.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from .fast_dataclass import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class TracedValue:
+    """A value as it was at one moment."""
+
+    #: bounded; made without running code of the program
+    text: str
+    type: str = ""
+    #: the identity of an object that has parts (fields, elements): the same number through the
+    #: whole trace, never used again for another object; None for a value without parts
+    object: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A binding that changed: a variable, or a part of an object."""
+
+    #: the variable; of a part, how the language writes it after its owner: `.total`, `['rate']`
+    name: str
+    #: None: the binding was deleted
+    new: TracedValue | None
+    #: None: there was no such binding before, or it is unknown
+    old: TracedValue | None = None
+    #: the object whose part this is; None for a variable
+    owner: int | None = None
+    #: the frame whose variable this is, where it is not the frame of the step (a nonlocal
+    #: variable); a global variable is a part of its module's namespace, an object
+    frame: int | None = None
+    #: False: the change was seen after this step, but code that was not traced made it
+    by_step: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A value that a line reads, other than a variable of its own frame, before it is executed."""
+
+    #: as the source has it: `cfg['rate']`, `self.total`, `LIMIT`
+    expression: str
+    value: TracedValue
+    #: the object that holds it, and its part, as in `Write`
+    owner: int | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedStep:
+    """One execution of a line."""
+
+    number: int
+    frame: int
+    line: int
+    #: what the line changed, calls that it made excluded: their steps have their own changes
+    writes: tuple[Write, ...] = ()
+    reads: tuple[Read, ...] = ()
+    #: an exception that left the line, as `Type: message`
+    raised: str | None = None
+    #: what the line yielded or awaited, if it suspended its frame
+    yielded: TracedValue | None = None
+
+
+class FrameKind(StrEnum):
+    FUNCTION = "function"
+    GENERATOR = "generator"
+    COROUTINE = "coroutine"
+    MODULE = "module"
+    CLASS = "class"
+    #: a comprehension or generator expression
+    COMPREHENSION = "comprehension"
+
+
+@dataclass(slots=True)
+class TracedFrame:
+    """One call of a function."""
+
+    number: int
+    function: str
+    path: str
+    first_line: int
+    kind: FrameKind = FrameKind.FUNCTION
+    #: the step that called it; None if code that was not traced did
+    caller: int | None = None
+    #: the position of the call in the caller's source: line, column, end line, end column
+    call_site: tuple[int, int, int, int] | None = None
+    thread: str = ""
+    task: str | None = None
+    #: the variables at its beginning, in the order of its parameters
+    arguments: tuple[tuple[str, TracedValue], ...] = ()
+    returned: TracedValue | None = None
+    #: `Type: message` of the exception that left the frame
+    raised: str | None = None
+    #: how many steps of it were not kept
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What a limit left out of a trace, between its first and its last part."""
+
+    steps: int = 0
+    #: the limit that was reached: `events`, `bytes`, `seconds`
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a traced run ended, to be compared with the run that it repeats."""
+
+    #: `exited`, `raised`, `reached` (the point that was asked for), `timeout`, `killed`
+    how: str
+    exit_code: int | None = None
+    #: `Type: message`, and where it was raised
+    exception: str | None = None
+    path: str | None = None
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class Trace:
+    """The frames and steps of one run; frames by number, steps in order."""
+
+    frames: dict[int, TracedFrame] = field(default_factory=dict)
+    steps: list[TracedStep] = field(default_factory=list)
+    outcome: Outcome = Outcome("exited")
+    dropped: Dropped = Dropped()
+    #: what the driver could not record, in sentences for the reader
+    remarks: tuple[str, ...] = ()
