@@ -22,7 +22,8 @@ class TracedValue:
     text: str
     type: str = ""
     #: the identity of an object that has parts (fields, elements): the same number through the
-    #: whole trace, never used again for another object; None for a value without parts
+    #: whole trace, never used again for another object; None for a value without parts, and for
+    #: one whose identity the driver does not know (it steps, and the debugger shows no address)
     object: int | None = None
 
 
@@ -30,7 +31,9 @@ class TracedValue:
 class Write:
     """A binding that changed: a variable, or a part of an object."""
 
-    #: the variable; of a part, how the language writes it after its owner: `.total`, `['rate']`
+    #: the variable; of a part, how the language writes it after its owner: `.total`, `['rate']`.
+    #: The driver that steps does not know which object owns a part: it gives the path from a
+    #: variable of the frame, without an owner: `cart.total`, `items[2]`
     name: str
     #: None: the binding was deleted
     new: TracedValue | None
