@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from freezeframe.backends import lldb
@@ -65,3 +67,14 @@ def test_an_array_has_as_many_elements_as_its_type_says(kind, text, count):
 
 def test_a_reference_to_an_array_is_expanded():
     assert lldb.enriched(RawValue("row", "0x7ffc0010", "int (&)[4]", ref=5)).opaque
+
+
+def test_no_command_of_ours_changes_whether_lldb_waits_for_the_program():
+    # A breakpoint's callback on another thread saves and restores the same setting of LLDB: the
+    # two can leave it changed, and the next `continue` is answered when the program stops.
+    agents = sorted(Path(lldb.__file__).parent.glob("*_agent.py"))
+    adding = [
+        line for agent in agents for line in agent.read_text().splitlines() if "script add" in line
+    ]
+    assert adding
+    assert [line for line in adding if "script add -s current -f" not in line] == []

@@ -106,4 +106,4 @@ def _bases(process: Any, info: int) -> list[int]:
 
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
-    debugger.HandleCommand(f"command script add -f {__name__}.thrown {COMMAND}")
+    debugger.HandleCommand(f"command script add -s current -f {__name__}.thrown {COMMAND}")

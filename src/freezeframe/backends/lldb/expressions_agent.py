@@ -447,4 +447,4 @@ def rust_expression(_debugger: Any, command: str, context: Any, result: Any, _st
 
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
-    debugger.HandleCommand(f"command script add -f {__name__}.rust_expression {COMMAND}")
+    debugger.HandleCommand(f"command script add -s current -f {__name__}.rust_expression {COMMAND}")

@@ -130,4 +130,4 @@ def _is_bare(kind: Any, is_c: bool) -> bool:
 
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
-    debugger.HandleCommand(f"command script add -f {__name__}.unset {COMMAND}")
+    debugger.HandleCommand(f"command script add -s current -f {__name__}.unset {COMMAND}")

@@ -32,4 +32,4 @@ def lock_owner(_debugger: Any, command: str, context: Any, result: Any, _state: 
 
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
-    debugger.HandleCommand(f"command script add -f {__name__}.lock_owner {COMMAND}")
+    debugger.HandleCommand(f"command script add -s current -f {__name__}.lock_owner {COMMAND}")

@@ -184,4 +184,4 @@ def _code(address: Any) -> tuple[Any, ...]:
 
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
-    debugger.HandleCommand(f"command script add -f {__name__}.once {COMMAND}")
+    debugger.HandleCommand(f"command script add -s current -f {__name__}.once {COMMAND}")

@@ -118,4 +118,4 @@ def _members(
 
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
-    debugger.HandleCommand(f"command script add -f {__name__}.optimized {COMMAND}")
+    debugger.HandleCommand(f"command script add -s current -f {__name__}.optimized {COMMAND}")

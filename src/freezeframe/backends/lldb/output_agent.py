@@ -38,4 +38,4 @@ def entered(frame: Any, _location: Any, _state: Any) -> bool:
 
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
-    debugger.HandleCommand(f"command script add -f {__name__}.watch {COMMAND}")
+    debugger.HandleCommand(f"command script add -s current -f {__name__}.watch {COMMAND}")

@@ -77,4 +77,6 @@ def _location(frame: Any) -> tuple[int, int]:
 
 def __lldb_init_module(debugger: Any, _: Any) -> None:
     for name, function in ((EXPECT, expect), (RETURNED, report)):
-        debugger.HandleCommand(f"command script add -f {__name__}.{function.__name__} {name}")
+        debugger.HandleCommand(
+            f"command script add -s current -f {__name__}.{function.__name__} {name}"
+        )

@@ -63,4 +63,6 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
         (FRESH_FRAMES, refresh),
         (BREAKPOINTS_HERE, breakpoints_here),
     ):
-        debugger.HandleCommand(f"command script add -f {__name__}.{function.__name__} {name}")
+        debugger.HandleCommand(
+            f"command script add -s current -f {__name__}.{function.__name__} {name}"
+        )
