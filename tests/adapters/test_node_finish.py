@@ -137,7 +137,11 @@ function add(a, b) {
 }
 async function short(id) {
   await sleep(1, id); // @short
-}
+} // @end
+const arrow = async (id) => {
+  const got = await sleep(1, id); // @arrow
+  return got + 1; // @sum
+};
 async function awaits() {
   const got = await handle(5, 1);
   console.log("awaited", got); // @awaits
@@ -153,15 +157,19 @@ const poll = setInterval(async () => {
   if (done < 2) return;
   clearInterval(poll);
   await awaits();
-  setTimeout(short, 1, 1);
-  setTimeout(runs, 50);
+  // One after the other, however long a stop takes.
+  const rest = [() => setTimeout(short, 1, 1), () => setTimeout(arrow, 1, 2),
+    () => setTimeout(runs, 1)];
+  process.on("beforeExit", () => rest.shift()?.());
 }, 1);
 """
 
 
 def test_finish_follows_one_call_of_an_async_function_to_its_end(dbg, write_program):
     p = write_program("calls.js", _ASYNC)
-    dbg.data("start", p.name, "-b", p.at("handle"), "-b", p.at("short"), "-b", p.at("runs"))
+    dbg.data("start", p.name, "-b", p.at("handle"), "-b", p.at("runs"))
+    for mark in ("short", "arrow"):
+        dbg.data("break", p.at(mark))
     dbg.data("breakpoint", "disable", "1")
 
     # Nothing awaits it, and another call of the function returns before it does.
@@ -174,9 +182,15 @@ def test_finish_follows_one_call_of_an_async_function_to_its_end(dbg, write_prog
     report = dbg.data("finish")
     assert (place(report), report["returned"]["text"]) == (p.at("awaits"), "Promise {6}")
     assert texts(report)["got"] == "6"
-    # Nothing awaits this one, and nothing says so before it returns: no step ends elsewhere.
-    assert place(dbg.data("continue")) == p.at("short")
-    assert place(dbg.data("finish")) == p.at("runs")
+    # Nothing awaits these.
+    for mark, end, returned in (
+        ("short", "end", "Promise {undefined}"),
+        ("arrow", "sum", "Promise {3}"),
+    ):
+        assert place(dbg.data("continue")) == p.at(mark)
+        report = dbg.data("finish")
+        assert (place(report), report["returned"]["text"]) == (p.at(end), returned)
+    assert place(dbg.data("continue")) == p.at("runs")
 
 
 def test_finish_of_a_function_that_the_runtime_calls_ends_at_its_return(dbg, write_program):
