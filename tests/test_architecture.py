@@ -92,7 +92,7 @@ ALLOWED_IN_BACKENDS = {
     "path_mapping": {"backend", "capabilities"},
     "javascript": set(),
     "php": {"backend"},
-    "python": {"backend"},
+    "python": {"backend", "transport"},
     "debugger": {"backend", "fork_modes"},
     "native": {"backend", "native_tests", "transport"},
     "native_tests": set(),

@@ -9,7 +9,9 @@ What reads a trace knows no language and no driver: lines, names, values.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from enum import StrEnum
+from operator import attrgetter
 
 from .fast_dataclass import dataclass, field
 
@@ -101,6 +103,10 @@ class TracedFrame:
     call_site: tuple[int, int, int, int] | None = None
     thread: str = ""
     task: str | None = None
+    #: the process, where it is not the program's first one
+    process: int | None = None
+    #: the object whose parts are the global variables of its module
+    namespace: int | None = None
     #: the variables at its beginning, in the order of its parameters
     arguments: tuple[tuple[str, TracedValue], ...] = ()
     returned: TracedValue | None = None
@@ -130,6 +136,43 @@ class Outcome:
     exception: str | None = None
     path: str | None = None
     line: int | None = None
+    #: the step in which the exception was raised, or at which recording ended; None: unknown
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceUntil:
+    """Where recording ends; without it, where the program does."""
+
+    #: the line that is reached for the *hit*-th time: recording ends before it is executed
+    path: str | None = None
+    line: int | None = None
+    hit: int = 1
+    #: the first failure of a test, where the runner has decided that it is one
+    failure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TraceLimits:
+    """How much is kept; the first and the last part of a longer trace."""
+
+    steps: int = 1_000_000
+    bytes: int = 200_000_000
+    seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRequest:
+    """What a driver records of a run."""
+
+    #: directories whose code is traced; libraries inside of them are not
+    roots: tuple[str, ...]
+    until: TraceUntil = TraceUntil()
+    #: trace only functions of these names (`f`, `Class.f`), and what is defined in them
+    functions: tuple[str, ...] = ()
+    limits: TraceLimits = TraceLimits()
+    #: end the program where recording ends
+    ends_program: bool = True
 
 
 @dataclass(slots=True)
@@ -142,3 +185,11 @@ class Trace:
     dropped: Dropped = Dropped()
     #: what the driver could not record, in sentences for the reader
     remarks: tuple[str, ...] = ()
+    #: the end of what the program wrote, both streams in the order in which they were read
+    output: str = ""
+
+    def step(self, number: int) -> TracedStep | None:
+        """Return the step of that number; None if it was dropped or never was."""
+        at = bisect_left(self.steps, number, key=attrgetter("number"))
+        found = self.steps[at] if at < len(self.steps) else None
+        return found if found is not None and found.number == number else None

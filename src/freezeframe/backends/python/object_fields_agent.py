@@ -15,7 +15,7 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _mro = type.__dict__["__mro__"].__get__
 _dict = type.__dict__["__dict__"].__get__
@@ -124,31 +124,48 @@ _NAMED = frozenset(
 # --- fields -------------------------------------------------------------------------------------
 
 
-def own_dict(value: Any) -> dict[str, Any] | None:
-    """Return the dictionary of an instance's attributes; None if it has none."""
-    for base in _mro(type(value)):
+def dict_getter(kind: type) -> Callable[[Any], Any] | None:
+    """Return the function that reads the `__dict__` of instances; None if they have none."""
+    for base in _mro(kind):
         found = _dict(base).get("__dict__")
         if type(found) is not _GETSET and type(found) is not _MEMBER:
             continue
         if id(base) in _WITH_DICT or str(found.__doc__).startswith(_MADE_BY_CLASS):
-            try:
-                own = found.__get__(value)
-            except Exception:
-                return None
-            return own if type(own) is dict else None
+            get: Callable[[Any], Any] = found.__get__
+            return get
     return None
+
+
+def own_dict(value: Any) -> dict[str, Any] | None:
+    """Return the dictionary of an instance's attributes; None if it has none."""
+    get = dict_getter(type(value))
+    if get is None:
+        return None
+    try:
+        own = get(value)
+    except Exception:
+        return None
+    return own if type(own) is dict else None
+
+
+def slot_getters(kind: type) -> dict[str, Callable[[Any], Any]]:
+    """Return the functions that read the slots of instances, outermost base first."""
+    return {
+        name: member.__get__
+        for base in reversed(_mro(kind))
+        for name, member in _dict(base).items()
+        if type(member) is _MEMBER and type(name) is str and not name.startswith("__")
+    }
 
 
 def slots(value: Any) -> dict[str, Any]:
     """Return the slots of an instance, those of the outermost base first."""
     found: dict[str, Any] = {}
-    for base in reversed(_mro(type(value))):
-        for name, member in _dict(base).items():
-            if type(member) is _MEMBER and type(name) is str and not name.startswith("__"):
-                try:
-                    found[name] = member.__get__(value)
-                except Exception:
-                    continue
+    for name, get in slot_getters(type(value)).items():
+        try:
+            found[name] = get(value)
+        except Exception:
+            continue
     return found
 
 
@@ -220,11 +237,11 @@ def shown_fields(value: Any) -> list[tuple[str, Any]]:
     if names is not None:
         return list(zip(names, tuple.__iter__(value)))  # noqa: B905 - 3.8
     own = fields(value)
-    hidden = _hidden_fields(kind)
+    hidden = hidden_fields(kind)
     return [(name, each) for name, each in own if name not in hidden] if hidden else own
 
 
-def _hidden_fields(kind: type) -> frozenset[str]:
+def hidden_fields(kind: type) -> frozenset[str]:
     """Return the fields that a data class, or an attrs class, excludes from its repr."""
     written = find(kind, "__repr__")
     if type(written) is not types.FunctionType:

@@ -61,7 +61,7 @@ def text_of(
     written = _objects.find(kind, "__repr__")
     if may_run_code and _has_own_repr(kind, written):
         return elided(_own_repr(value, kind), limit)
-    shape = _shape(kind, written, value)
+    shape = shape_of(kind, written, value)
     if id(value) in above or depth > _MAX_DEPTH:
         return str(shape(value, None, 0))
     above = (*above, id(value))
@@ -118,7 +118,7 @@ def _message_of(error: BaseException) -> str:
 # --- shapes -------------------------------------------------------------------------------------
 
 
-def _shape(kind: type, written: Any, value: Any) -> Any:
+def shape_of(kind: type, written: Any, value: Any) -> Any:
     """Return the shape of values of *kind*."""
     exact = _shapes.EXACT.get(id(kind))
     if exact is not None:

@@ -1,0 +1,16 @@
+"""Traces of Python programs, recorded inside of them.
+
+traced_run         run a program again, traced (in the daemon)
+trace_file         read what the agents have written (in the daemon)
+site_agent/        begins the trace when an interpreter starts
+bootstrap_agent    loads the agents; which code is traced
+monitoring_agent   events of `sys.monitoring`, from Python 3.12 on
+settrace_agent     events of `sys.settrace`, before
+recorder_agent     events → records: frames, steps, what each line changed
+line_plans_agent   what each line stores and mentions, from its bytecode and syntax
+identities_agent   numbers of objects, and how their parts are read
+traced_values_agent  texts of values
+heap_agent         changes of objects
+log_agent          the file of records
+endings_agent      where recording ends, and how it ended
+"""

@@ -1,0 +1,113 @@
+"""Begins the trace of a program; run by `site_agent/sitecustomize.py` before the program.
+
+Runs inside the traced program and imports nothing of this package. Loads the other agents as
+modules whose names begin with `_freezeframe_`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_PYTHON = os.path.dirname(_HERE)
+_IS_MONITORED = sys.version_info >= (3, 12)
+_MODULES = (
+    ("_freezeframe_objects", _PYTHON, "object_fields_agent.py"),
+    ("_freezeframe_native", _PYTHON, "native_agent.py"),
+    ("_freezeframe_shapes", _PYTHON, "value_structure_agent.py"),
+    ("_freezeframe_text", _PYTHON, "value_text_agent.py"),
+    ("_freezeframe_failures", _PYTHON, "failures_agent.py"),
+    ("_freezeframe_log", _HERE, "log_agent.py"),
+    ("_freezeframe_plans", _HERE, "line_plans_agent.py"),
+    ("_freezeframe_identities", _HERE, "identities_agent.py"),
+    ("_freezeframe_values", _HERE, "traced_values_agent.py"),
+    ("_freezeframe_heap", _HERE, "heap_agent.py"),
+    ("_freezeframe_recorder", _HERE, "recorder_agent.py"),
+    ("_freezeframe_driver", _HERE, "monitoring_agent.py" if _IS_MONITORED else "settrace_agent.py"),
+    ("_freezeframe_endings", _HERE, "endings_agent.py"),
+)
+
+
+def begin(settings: Any) -> None:
+    """Load the agents and begin to trace, as *settings* (of `traced_run.py`) describe."""
+    loaded = {name: _load(name, os.path.join(folder, file)) for name, folder, file in _MODULES}
+    log, recorder = loaded["_freezeframe_log"], loaded["_freezeframe_recorder"]
+    driver, endings = loaded["_freezeframe_driver"], loaded["_freezeframe_endings"]
+    log.open_log(settings["directory"], settings["steps"], settings["bytes"], settings["seconds"])
+    filter = CodeFilter(settings["roots"], settings["functions"])
+    recorder.Settings.is_traced = filter.path_of
+    recorder.Settings.until = settings["until"]
+    endings.install(driver, settings["exits"])
+    if settings["tests"]:
+        endings.watch_tests(loaded["_freezeframe_failures"])
+    problem = driver.begin()
+    if problem is not None:
+        log.records.extend((log.REMARK, log.string(problem)))
+    log.flush()
+
+
+def _load(name: str, path: str) -> Any:
+    module: Any = type(sys)(name)
+    module.__file__ = path
+    sys.modules[name] = module
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec", 0, True)
+    exec(code, module.__dict__)
+    return module
+
+
+class CodeFilter:
+    """Which code is traced: that of the workspace, or of named functions in it."""
+
+    def __init__(self, roots: Any, functions: Any) -> None:
+        self._roots = tuple(each.rstrip(os.sep) + os.sep for each in roots)
+        self._functions = tuple(functions)
+        self._paths: dict[str, str | None] = {}
+        self._directories: dict[str, bool] = {}
+        self._cwd = os.getcwd()
+        prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, _PYTHON}
+        self._excluded = tuple(
+            os.path.realpath(each).rstrip(os.sep) + os.sep
+            for each in (*prefixes, os.path.dirname(os.__file__))
+        )
+
+    def path_of(self, code: Any) -> str | None:
+        """Return the path of the file that a code object is from; None if it is not traced."""
+        name = code.co_filename
+        if name in self._paths:
+            path = self._paths[name]
+        else:
+            path = self._paths[name] = self._path(name)
+        if path is not None and self._functions and not self._is_named(code):
+            return None
+        return path
+
+    def _is_named(self, code: Any) -> bool:
+        name = getattr(code, "co_qualname", code.co_name)
+        return any(f".{each}." in f".{name}." or code.co_name == each for each in self._functions)
+
+    def _path(self, name: str) -> str | None:
+        if name[:1] == "<" or not name:
+            return None
+        path = os.path.normpath(os.path.join(self._cwd, name))
+        real = os.path.realpath(path)
+        parts = real.split(os.sep)
+        if "site-packages" in parts or "dist-packages" in parts:
+            return None
+        root = next((each for each in self._roots if real.startswith(each)), None)
+        if root is None or real.startswith(self._excluded):
+            return None
+        return None if self._is_in_venv(os.path.dirname(real), root) else path
+
+    def _is_in_venv(self, directory: str, root: str) -> bool:
+        """Return whether a directory below the root is part of a virtual environment."""
+        found = self._directories.get(directory)
+        if found is None:
+            found = False
+            if (directory + os.sep).startswith(root) and len(directory) + 1 > len(root):
+                found = os.path.exists(os.path.join(directory, "pyvenv.cfg"))
+                found = found or self._is_in_venv(os.path.dirname(directory), root)
+            self._directories[directory] = found
+        return found

@@ -1,0 +1,417 @@
+"""What each line of a code object stores and mentions; the module `_freezeframe_plans`.
+
+Runs inside the traced program and imports nothing of this package. Which variables a line stores
+is read from the bytecode; which objects it mentions, from the syntax tree of its file. Both are
+computed once per code object or file, so that the recorder has little to do at each line.
+"""
+
+from __future__ import annotations
+
+import _ast
+import sys
+from typing import Any
+
+_ONLY_AST = 0x400
+#: characters of a source file that is parsed
+_MAX_SOURCE = 4_000_000
+#: nodes of the paths that one statement mentions
+_MAX_NODES = 40
+
+# Kinds of nodes: how a node's value is obtained.
+LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
+
+
+def _opcodes() -> Any:
+    was_there = "opcode" in sys.modules
+    import opcode
+
+    if not was_there:
+        for name in ("opcode", "_opcode_metadata"):
+            sys.modules.pop(name, None)
+    return opcode
+
+
+_opcode = _opcodes()
+_names = _opcode.opname
+_EXTENDED = _opcode.opmap["EXTENDED_ARG"]
+_JUMPS = frozenset(_opcode.hasjrel) | frozenset(getattr(_opcode, "hasjump", ()))
+_ENDS = frozenset(
+    number
+    for name, number in _opcode.opmap.items()
+    if name.startswith(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"))
+)
+_STORES = frozenset(
+    number
+    for name, number in _opcode.opmap.items()
+    if name.startswith(("STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF"))
+    or name in ("STORE_NAME", "DELETE_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+)
+
+
+class Flow:
+    """The instructions that follow a line event, up to the next line."""
+
+    __slots__ = ("end", "line", "locals", "namespace", "nodes", "plain", "until")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        #: where the next line event is if all of the instructions are executed; -1: nowhere
+        self.end = -1
+        #: (variable, whether it is stored for sure when the end is reached, whether it is nonlocal)
+        self.locals: tuple[tuple[str, bool, bool], ...] = ()
+        #: the same for global variables
+        self.namespace: tuple[tuple[str, bool], ...] = ()
+        #: paths of objects: (parent, kind, key, text, is_read, part)
+        self.nodes: tuple[Any, ...] = ()
+        #: neither stores nor mentions anything
+        self.plain = False
+        #: recording ends at this line
+        self.until = False
+
+
+class Plan:
+    """The flows of a code object, by the offset of their line events."""
+
+    __slots__ = ("_nodes", "_positions", "_units", "code", "flows", "free", "index",
+                 "is_optimized", "kind", "local", "path", "source", "until")  # fmt: skip
+
+    def __init__(
+        self, code: Any, path: str, kind: int, source: dict[int, Any], until: int | None
+    ) -> None:
+        self.code = code
+        self.path = path
+        #: the index of its `FrameKind`
+        self.kind = kind
+        self.source = source
+        self.until = until
+        self.flows: dict[int, Flow] = {}
+        #: of the code object in the current segment; -1: not written yet
+        self.index = -1
+        self.is_optimized = bool(code.co_flags & 1)
+        cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
+        self.local = code.co_varnames + cells + code.co_freevars
+        self.free = frozenset(code.co_freevars)
+        self._units: list[tuple[int, int, int, int, int | None]] | None = None
+        self._positions: list[Any] | None = None
+        self._nodes: dict[int, Any] = {}
+
+    def flow(self, offset: int, line: int) -> Flow:
+        """Return the flow that begins at *offset*; computed once."""
+        found = self.flows[offset] = Flow(line)
+        if self._units is None:
+            self._units = _instructions(self.code)
+        _read_stores(found, offset, self)
+        found.nodes = self.nodes(line)
+        found.until = line == self.until
+        found.plain = not (found.locals or found.namespace or found.nodes or found.until)
+        return found
+
+    def nodes(self, line: int) -> Any:
+        """Return the paths of objects that a line mentions, with roots that this code knows."""
+        found = self._nodes.get(line)
+        if found is None:
+            found = self._nodes[line] = tuple(
+                self._root(node) if node[1] == NAME else node for node in self.source.get(line, ())
+            )
+        return found
+
+    def _root(self, node: Any) -> Any:
+        name = node[2]
+        if name in self.local:
+            return (node[0], LOCAL, name, node[3], name in self.free and node[4], node[5])
+        if self.is_optimized:
+            return (node[0], GLOBAL, *node[2:])
+        return node
+
+    def opcode(self, offset: int) -> str:
+        """Return the name of the instruction at *offset*."""
+        text = self.code.co_code
+        return str(_names[text[offset]]) if 0 <= offset < len(text) else ""
+
+    def position(self, offset: int) -> tuple[int, int, int, int]:
+        """Return line, column, end line and end column of the instruction at *offset*."""
+        if self._positions is None:
+            self._positions = list(self.code.co_positions())
+        at = offset // 2
+        if not 0 <= at < len(self._positions):
+            return (-1, -1, -1, -1)
+        line, end, column, end_column = self._positions[at]
+        return (
+            -1 if line is None else line,
+            -1 if column is None else column,
+            -1 if end is None else end,
+            -1 if end_column is None else end_column,
+        )
+
+
+# --- bytecode -----------------------------------------------------------------------------------
+
+
+def _instructions(code: Any) -> list[tuple[int, int, int, int, int | None]]:
+    """Return start, opcode, argument, offset of the next instruction, and line of each."""
+    text = code.co_code
+    lines: dict[int, int | None] = {}
+    for start, end, line in code.co_lines():
+        for at in range(start, end, 2):
+            lines[at] = line
+    found = []
+    at, argument, size = 0, 0, len(text)
+    while at < size:
+        start = at
+        number, argument = text[at], text[at + 1]
+        while number == _EXTENDED and at + 2 < size:
+            at += 2
+            number, argument = text[at], argument << 8 | text[at + 1]
+        at += 2
+        while at < size and text[at] == 0:  # caches
+            at += 2
+        found.append((start, number, argument, at, lines.get(start)))
+    return found
+
+
+def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
+    """Set which variables a flow stores, and where it ends."""
+    units: Any = plan._units
+    stores: list[tuple[str, str, int]] = []
+    skips: list[tuple[int, int]] = []
+    exits = set()
+    end = -1
+    line = flow.line
+    at = next((i for i, each in enumerate(units) if each[0] >= offset), len(units))
+    for start, number, argument, after, its_line in units[at:]:
+        if its_line is not None and its_line != line:
+            end = start
+            break
+        if number in _STORES:
+            stores += [(*each, start) for each in _stored(plan, number, argument)]
+        elif number in _JUMPS:
+            name = _names[number]
+            if name == "JUMP_BACKWARD_NO_INTERRUPT":
+                continue  # an await, which stays in its line
+            target = after - 2 * argument if "BACKWARD" in name else after + 2 * argument
+            if name in ("JUMP_FORWARD", "JUMP_BACKWARD"):
+                if target <= start or not _stays(units, start, target, line):
+                    end = target
+                    break
+                skips.append((start, target))
+            elif name not in ("SEND", "FOR_ITER") and start < target:
+                skips.append((start, target))
+                exits.add(target)
+            else:
+                exits.add(target)
+        elif number in _ENDS:
+            break
+    if end in exits:
+        end = -1
+    local: dict[str, bool] = {}
+    namespace: dict[str, bool] = {}
+    for name, kind, start in stores:
+        if name[:1] == "@":
+            continue  # pytest rewrites assertions with such variables
+        is_sure = end >= 0 and not any(a < start < b < end for a, b in skips)
+        kept = namespace if kind == "GLOBAL" else local
+        kept[name] = kept.get(name, False) or is_sure
+    flow.end = end
+    flow.locals = tuple((name, sure, name in plan.free) for name, sure in local.items())
+    flow.namespace = tuple(namespace.items())
+
+
+def _stays(units: Any, start: int, target: int, line: int) -> bool:
+    """Return whether all instructions that a jump skips belong to the same line."""
+    return all(each[4] is None or each[4] == line for each in units if start < each[0] <= target)
+
+
+def _stored(plan: Plan, number: int, argument: int) -> list[tuple[str, str]]:
+    name = _names[number]
+    if name in ("STORE_NAME", "DELETE_NAME"):
+        is_module = plan.code.co_name == "<module>"
+        return [(plan.code.co_names[argument], "GLOBAL" if is_module else "LOCAL")]
+    if name in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+        return [(plan.code.co_names[argument], "GLOBAL")]
+    if name == "STORE_FAST_STORE_FAST":
+        return [(plan.local[argument >> 4], "LOCAL"), (plan.local[argument & 15], "LOCAL")]
+    if name == "STORE_FAST_LOAD_FAST":
+        return [(plan.local[argument >> 4], "LOCAL")]
+    if argument < len(plan.local):
+        return [(plan.local[argument], "LOCAL")]
+    return []
+
+
+# --- syntax -------------------------------------------------------------------------------------
+
+
+def read_source(path: str) -> dict[int, Any]:
+    """Return the nodes of each line of a file: the paths that its statement mentions."""
+    try:
+        import posix
+
+        handle = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+        try:
+            text = b""
+            while len(text) < _MAX_SOURCE and (more := posix.read(handle, 1 << 20)):
+                text += more
+        finally:
+            posix.close(handle)
+        tree = compile(text, path, "exec", _ONLY_AST, True)
+    except Exception:
+        return {}
+    found: dict[int, Any] = {}
+    _read_body(tree.body, found)
+    return found
+
+
+_HEADERS = {
+    _ast.If: ("test",),
+    _ast.While: ("test",),
+    _ast.For: ("target", "iter"),
+    _ast.AsyncFor: ("target", "iter"),
+    _ast.With: ("items",),
+    _ast.AsyncWith: ("items",),
+    _ast.FunctionDef: ("decorator_list", "args"),
+    _ast.AsyncFunctionDef: ("decorator_list", "args"),
+    _ast.ClassDef: ("decorator_list", "bases", "keywords"),
+    _ast.Match: ("subject",),
+    _ast.Try: (),
+    _ast.ExceptHandler: ("type",),
+    _ast.match_case: ("guard",),
+}
+if hasattr(_ast, "TryStar"):
+    _HEADERS[_ast.TryStar] = ()
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def _read_body(body: Any, found: dict[int, Any]) -> None:
+    pending = list(body)
+    while pending:
+        statement = pending.pop()
+        header = _HEADERS.get(type(statement))
+        if header is None:
+            parts: list[Any] = [statement]
+            first, last = statement.lineno, statement.end_lineno
+        else:
+            parts = [getattr(statement, name) for name in header]
+            lines = [each for part in parts for each in _lines_of(part)]
+            first = getattr(statement, "lineno", lines[0] if lines else 0)
+            last = max(lines, default=first)
+            for name in _BODIES:
+                pending += getattr(statement, name, None) or ()
+        if type(statement) in (_ast.Import, _ast.ImportFrom):
+            continue
+        walk = _Walk()
+        for part in parts:
+            walk.visit(part, True)
+        if walk.nodes:
+            for line in range(first, last + 1):
+                before = found.get(line)
+                found[line] = _joined(before, walk.nodes) if before else tuple(walk.nodes)
+
+
+def _joined(before: Any, nodes: Any) -> Any:
+    """Append nodes to those of another statement in the same line."""
+    shift = len(before)
+    moved = [
+        (
+            parent + shift if parent >= 0 else parent,
+            kind,
+            key + shift if kind == ITEM_BY else key,
+            *others,
+        )
+        for parent, kind, key, *others in nodes
+    ]
+    return (*before, *moved)
+
+
+def _lines_of(part: Any) -> list[int]:
+    if type(part) is list:
+        return [line for each in part for line in _lines_of(each)]
+    if type(part) is _ast.withitem:
+        return _lines_of(part.context_expr) + _lines_of(part.optional_vars)
+    if type(part) is _ast.arguments:
+        return _lines_of(part.defaults) + _lines_of(part.kw_defaults) + _lines_of(part.args)
+    end = getattr(part, "end_lineno", None)
+    return [part.lineno, end] if end is not None else []
+
+
+class _Walk:
+    """The paths of names, attributes and subscripts in an expression, prefixes first."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self._known: dict[str, int] = {}
+
+    def visit(self, node: Any, is_read: bool) -> None:
+        kind = type(node)
+        if kind is list:
+            for each in node:
+                self.visit(each, is_read)
+            return
+        if kind in (_ast.Name, _ast.Attribute, _ast.Subscript):
+            if self.path(node, is_read and type(node.ctx) is _ast.Load) >= 0:
+                return
+        elif kind is _ast.Call:
+            func = node.func
+            # A method is no field: only its object is looked at.
+            if type(func) is _ast.Attribute:
+                self.visit(func.value, is_read)
+            elif type(func) is not _ast.Name:
+                self.visit(func, is_read)
+            self.visit(node.args, is_read)
+            self.visit(node.keywords, is_read)
+            return
+        elif kind is _ast.AugAssign:
+            self.path(node.target, True)
+            self.visit(node.value, is_read)
+            return
+        elif kind is _ast.Lambda:
+            return
+        for name in getattr(node, "_fields", ()):
+            child = getattr(node, name, None)
+            if child is not None and type(child) not in (str, int):
+                self.visit(child, is_read)
+
+    def path(self, node: Any, is_read: bool) -> int:
+        """Add the path of a node; return its number, -1 if it has none."""
+        kind = type(node)
+        if kind is _ast.Name:
+            return self._add(-1, NAME, node.id, node.id, is_read, "." + node.id)
+        if kind is _ast.Attribute:
+            parent = self.path(node.value, is_read)
+            if parent < 0:
+                return -1
+            text = f"{self.nodes[parent][3]}.{node.attr}"
+            return self._add(parent, ATTRIBUTE, node.attr, text, is_read, "." + node.attr)
+        if kind is _ast.Subscript:
+            return self._subscript(node, is_read)
+        return -1
+
+    def _subscript(self, node: Any, is_read: bool) -> int:
+        parent = self.path(node.value, is_read)
+        index = node.slice
+        negative = type(index) is _ast.UnaryOp and type(index.op) is _ast.USub
+        literal = index.operand if negative else index
+        if type(literal) is _ast.Constant:
+            key = literal.value
+            if negative and type(key) is int:
+                key = -key
+            if parent < 0 or type(key) not in (str, int, bool, bytes, type(None)):
+                return -1
+            text = f"{self.nodes[parent][3]}[{key!r}]"
+            return self._add(parent, ITEM, key, text, is_read, f"[{key!r}]")
+        by = self.path(index, True) if type(index) in (_ast.Name, _ast.Attribute) else -1
+        if by < 0:
+            self.visit(index, True)
+        if parent < 0 or by < 0:
+            return parent if parent >= 0 else -1
+        text = f"{self.nodes[parent][3]}[{self.nodes[by][3]}]"
+        return self._add(parent, ITEM_BY, by, text, is_read, "")
+
+    def _add(self, parent: int, kind: int, key: Any, text: str, is_read: bool, part: str) -> int:
+        at = self._known.get(text)
+        if at is None:
+            if len(self.nodes) >= _MAX_NODES:
+                return -1
+            at = self._known[text] = len(self.nodes)
+            self.nodes.append((parent, kind, key, text, is_read, part))
+        elif is_read and not self.nodes[at][4]:
+            self.nodes[at] = (parent, kind, key, text, True, part)
+        return at

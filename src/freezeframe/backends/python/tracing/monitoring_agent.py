@@ -1,0 +1,137 @@
+"""Drives the recorder by `sys.monitoring`; the module `_freezeframe_driver` from Python 3.12 on.
+
+Runs inside the traced program and imports nothing of this package. Only code that is traced gets
+line events; all other code reports its first start and is disabled.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_recorder: Any = sys.modules["_freezeframe_recorder"]
+_states, _plans = _recorder.states, _recorder.plans
+_getframe = sys._getframe
+_monitoring: Any = getattr(sys, "monitoring", None)
+_DISABLE = getattr(_monitoring, "DISABLE", None)
+_tool = [-1]
+
+
+def begin() -> str | None:
+    """Start to trace; return why that is impossible, if it is."""
+    for tool in (4, 3, 2, 5, 1, 0):
+        try:
+            _monitoring.use_tool_id(tool, "freezeframe")
+        except ValueError:
+            continue
+        _tool[0] = tool
+        break
+    else:
+        return "all tool ids of sys.monitoring are in use"
+    events = _monitoring.events
+    for event, callback in (
+        (events.PY_START, _on_start),
+        (events.LINE, _on_line),
+        (events.PY_RETURN, _on_return),
+        (events.PY_YIELD, _on_yield),
+        (events.RAISE, _on_raise),
+        (events.PY_UNWIND, _on_unwind),
+    ):
+        _monitoring.register_callback(tool, event, callback)
+    _monitoring.set_events(tool, events.PY_START | events.RAISE | events.PY_UNWIND)
+    return None
+
+
+def remark() -> str:
+    """Return what could not be recorded."""
+    return ""
+
+
+def end() -> None:
+    """Stop tracing."""
+    if _tool[0] >= 0:
+        _monitoring.set_events(_tool[0], 0)
+        _monitoring.free_tool_id(_tool[0])
+        _tool[0] = -1
+
+
+def _local_events() -> int:
+    events = _monitoring.events
+    return int(events.LINE | events.PY_RETURN | events.PY_YIELD)
+
+
+def _on_start(code: Any, offset: int) -> Any:
+    try:
+        plan = _plans.get(id(code), False)
+        if plan is False:
+            plan = _recorder.plan_of(code)
+            if plan is not None:
+                _monitoring.set_local_events(_tool[0], code, _local_events())
+        if plan is None:
+            return _DISABLE
+        _recorder.start(_getframe(1), plan)
+    except BaseException as error:
+        _recorder.pass_on(error)
+    return None
+
+
+def _on_line(
+    code: Any,
+    line: int,
+    get_frame: Any = _getframe,
+    get: Any = _states.get,
+    record: Any = _recorder.line,
+) -> Any:
+    try:
+        frame = get_frame(1)
+        state = get(id(frame))
+        if state is not None:
+            record(state, frame, line)
+    except BaseException as error:
+        _recorder.pass_on(error)
+    return None
+
+
+def _on_return(code: Any, offset: int, value: Any) -> Any:
+    try:
+        frame = _getframe(1)
+        state = _states.get(id(frame))
+        if state is not None:
+            _recorder.leave(state, frame, value)
+    except BaseException as error:
+        _recorder.pass_on(error)
+    return None
+
+
+def _on_yield(code: Any, offset: int, value: Any) -> Any:
+    try:
+        frame = _getframe(1)
+        state = _states.get(id(frame))
+        if state is not None:
+            _recorder.suspend(state, frame, value)
+    except BaseException as error:
+        _recorder.pass_on(error)
+    return None
+
+
+def _on_raise(code: Any, offset: int, error: Any) -> Any:
+    try:
+        if _plans.get(id(code)) is not None:
+            state = _states.get(id(_getframe(1)))
+            if state is not None:
+                _recorder.raised(state, error)
+    except BaseException as failure:
+        _recorder.pass_on(failure)
+    return None
+
+
+def _on_unwind(code: Any, offset: int, error: Any) -> Any:
+    try:
+        if _plans.get(id(code)) is not None:
+            frame = _getframe(1)
+            state = _states.get(id(frame))
+            if state is not None:
+                _recorder.unwind(state, frame, _recorder.describe(error))
+    except BaseException as failure:
+        _recorder.pass_on(failure)
+    return None
