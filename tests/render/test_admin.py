@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 from freezeframe.errors import FreezeframeError, NotStopped
-from freezeframe.model import answers, history
+from freezeframe.model import answers, history, questions
 from freezeframe.model.answers import (
     AdapterInfo,
     AdapterList,
@@ -43,6 +43,7 @@ PARTS = {
     "BatchItem",
     "Check",
     "Chunk",
+    "Condition",
     "Difference",
     "Display",
     "Divergence",
@@ -50,9 +51,14 @@ PARTS = {
     "Hit",
     "HitGroup",
     "Instruction",
+    "Iteration",
+    "Link",
+    "LinkKind",
     "Output",
+    "ReadValue",
     "RecordedStop",
     "Recording",
+    "Relay",
     "SessionEvent",
     "SessionInfo",
     "Setting",
@@ -68,7 +74,7 @@ PARTS = {
 def test_every_kind_of_answer_has_a_renderer():
     kinds = {
         kind
-        for module in (answers, history)
+        for module in (answers, history, questions)
         for name, kind in inspect.getmembers(module, inspect.isclass)
         if kind.__module__ == module.__name__ and name not in PARTS
     }

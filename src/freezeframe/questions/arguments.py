@@ -1,0 +1,193 @@
+"""From a parameter to the expression that the caller passed for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from freezeframe.model.questions import LinkKind
+from freezeframe.model.trace import TracedFrame, TracedStep, TracedValue
+
+from .expressions import Expression, Form, Parameter, Statement, StatementKind
+from .queries import Computed, EvaluatedAt, Query
+from .traced_values import RECEIVERS, Execution, TracedValues, called_name
+
+
+class Arguments:
+    """Follows parameters to the calls that passed them."""
+
+    def __init__(self, values: TracedValues) -> None:
+        self._values = values
+
+    def passed(self, query: Query, name: str, frame: TracedFrame | None = None) -> Query | Computed:
+        """Return the argument that became the parameter *name* of the query's frame."""
+        index = self._values.index
+        if frame is None:
+            frame = index.frames[query.at.execution.frame]
+        value = dict(frame.arguments).get(name)
+        if frame.caller is None or frame.caller not in index.steps:
+            return Computed(
+                query,
+                end=f"{name} was passed to {frame.function} by code that was not traced",
+            )
+        execution = self._values.execution(index.steps[frame.caller])
+        at = EvaluatedAt(execution, name, LinkKind.ARGUMENT, None, value)
+        via = query.via if query.at.root else (*query.via, query.at)
+        moved = replace(query, at=at, via=via, value=value)
+        call = self._call(frame, execution)
+        source = self._values.files.file(frame.path)
+        parameters = source.parameters(frame.first_line) if source is not None else ()
+        if call is not None and parameters:
+            found = self._argument(call, parameters, name, frame, execution)
+            if isinstance(found, Parameter):
+                return self._default(query, frame, found, value)
+            if found is not None:
+                return self._checked(moved, found)
+        return self._by_value(moved, frame, name)
+
+    def _checked(self, moved: Query, found: tuple[Expression, tuple[str, ...]]) -> Query | Computed:
+        node, focus = found
+        value = self._values.value(node, moved.at.execution) if not focus else None
+        if value is not None and moved.value is not None and not focus:
+            same = (
+                value.object == moved.value.object
+                if value.object is not None and moved.value.object is not None
+                else value.text == moved.value.text
+            )
+            if not same:
+                return Computed(moved, end=f"{moved.at.target} is not what {node.text} was")
+        return replace(moved, node=node, focus=(*focus, *moved.focus))
+
+    def _call(self, frame: TracedFrame, execution: Execution) -> Expression | None:
+        """Return the call that made a frame, if it is a call of that function."""
+        source = self._values.files.file(self._values.index.frames[execution.frame].path)
+        if source is None:
+            return None
+        own = frame.function.rpartition(".")[2]
+        if frame.call_site is not None:
+            call = source.call_at(frame.call_site)
+            if call is None:
+                return None
+            name = called_name(call)
+            is_constructor = own in ("__init__", "__new__")
+            return call if name == own or is_constructor or own == "__call__" else None
+        calls = [
+            call
+            for root in _roots(execution.statement)
+            for call in root.walk()
+            if call.form is Form.CALL and called_name(call) == own
+        ]
+        return calls[0] if len(calls) == 1 else None
+
+    def _argument(
+        self,
+        call: Expression,
+        parameters: tuple[Parameter, ...],
+        name: str,
+        frame: TracedFrame,
+        execution: Execution,
+    ) -> tuple[Expression, tuple[str, ...]] | Parameter | None:
+        """Return the argument's expression and the part of it, or the parameter with a default."""
+        index = next((i for i, each in enumerate(parameters) if each.name == name), None)
+        if index is None:
+            return None
+        parameter = parameters[index]
+        arguments = list(zip(call.labels, call.operands[1:], strict=True))
+        for label, node in arguments:
+            if label == name:
+                return node, ()
+        shift = self._shift(call, parameters, frame, execution)
+        if index < shift:
+            function = call.operands[0]
+            return (function.operands[0], ()) if function.form is Form.PART else None
+        positional = [(label, node) for label, node in arguments if label in ("", "*")]
+        if parameter.star == "*":
+            rest = positional[index - shift :]
+            if any(label == "*" for label, _ in positional):
+                return (rest[0][1], ()) if len(rest) == 1 and index == shift else None
+            display = Expression(
+                f"*{name}",
+                Form.DISPLAY,
+                call.position,
+                tuple(node for _, node in rest),
+                "tuple",
+                ("",) * len(rest),
+            )
+            return display, ()
+        if not parameter.star:
+            at_call = index - shift
+            for at, (label, node) in enumerate(positional):
+                if label == "*":
+                    return node, (f"[{at_call - at}]",)
+                if at == at_call:
+                    return node, ()
+        spread = [node for label, node in arguments if label == "**"]
+        if spread:
+            return (spread[0], (f"[{name!r}]",)) if len(spread) == 1 else None
+        return parameter if parameter.default is not None else None
+
+    def _shift(
+        self,
+        call: Expression,
+        parameters: tuple[Parameter, ...],
+        frame: TracedFrame,
+        execution: Execution,
+    ) -> int:
+        """Return how many parameters the call does not write: 1 for the object of a method."""
+        if not parameters or parameters[0].name not in RECEIVERS:
+            return 0
+        function = call.operands[0]
+        receiver = dict(frame.arguments).get(parameters[0].name)
+        if function.form is Form.PART and len(call.operands) > 1 and receiver is not None:
+            # `Base.__init__(self, x)` writes the object itself.
+            first = self._values.value(call.operands[1], execution)
+            owner = self._values.value(function.operands[0], execution)
+            if (
+                first is not None
+                and receiver.object is not None
+                and first.object == receiver.object
+                and (owner is None or owner.object != receiver.object)
+            ):
+                return 0
+        return 1
+
+    def _default(
+        self, query: Query, frame: TracedFrame, parameter: Parameter, value: TracedValue | None
+    ) -> Computed:
+        step = TracedStep(self._first_step(frame), frame.number, frame.first_line)
+        text = f"def {frame.function.rpartition('.')[2]}(… {parameter.name}={_text(parameter)} …)"
+        statement = Statement(StatementKind.DEFINITION, frame.first_line, frame.first_line, text)
+        execution = Execution(frame.number, (step,), statement)
+        at = EvaluatedAt(execution, parameter.name, LinkKind.DEFAULT, None, value)
+        via = query.via if query.at.root else (*query.via, query.at)
+        return Computed(replace(query, at=at, via=via, value=value), note="default value")
+
+    def _first_step(self, frame: TracedFrame) -> int:
+        steps = self._values.index.steps_of(frame.number)
+        return steps[0].number if steps else 0
+
+    def _by_value(self, moved: Query, frame: TracedFrame, name: str) -> Query | Computed:
+        """Return what the caller's statement read with the same identity, else where it ends."""
+        execution = moved.at.execution
+        end = f"{name} was passed to {frame.function} by code that was not traced"
+        candidates: dict[str, Expression] = {}
+        for root in _roots(execution.statement):
+            for path in root.paths():
+                value = self._values.value(path, execution)
+                if value is None or moved.value is None or value.object is None:
+                    continue
+                if value.object == moved.value.object:
+                    candidates.setdefault(path.text, path)
+        if len(candidates) == 1:
+            return replace(moved, node=next(iter(candidates.values())))
+        return Computed(moved, end=end)
+
+
+def _text(parameter: Parameter) -> str:
+    return parameter.default.text if parameter.default is not None else ""
+
+
+def _roots(statement: Statement | None) -> list[Expression]:
+    if statement is None:
+        return []
+    roots = [statement.value, *(each.value for each in statement.writes)]
+    return [each for each in roots if each is not None]

@@ -1,0 +1,434 @@
+"""Where an expression got its value: the write, the argument or the return before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from freezeframe.model.questions import LinkKind
+from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedValue, Write
+
+from .arguments import Arguments
+from .decisions import rounds
+from .expressions import Expression, Form, StatementKind, WrittenTarget
+from .operands import Operands
+from .queries import Computed, EvaluatedAt, Query
+from .trace_index import StepWrite
+from .traced_values import Execution, TracedValues, called_name, is_same
+from .value_parts import parts_of
+
+#: methods that put one of their arguments into their object
+_ADDING = frozenset(("append", "appendleft", "add", "insert", "extend", "push", "put")) | frozenset(
+    ("setdefault", "update", "setattr", "__setitem__")
+)
+_CHANGED = "changed by code that was not traced"
+
+
+class Definitions:
+    """Follows an expression one statement back."""
+
+    def __init__(self, values: TracedValues) -> None:
+        self._values = values
+        self._index = values.index
+        self._operands = Operands(values)
+        self._arguments = Arguments(values)
+
+    def before(self, query: Query) -> Query | Computed:
+        """Return where the value was before, if it was only passed on; else how it was made."""
+        passed = self._operands.passed_on(query)
+        if passed is not None:
+            return passed
+        form = query.node.form
+        if form is Form.NAME:
+            return self._name(query)
+        if form is Form.PART:
+            return self._part(query)
+        if form is Form.CALL:
+            return self._call(query)
+        if form is Form.ELEMENT:
+            return self._element(query)
+        if form is Form.ENTERED:
+            return self._entered(query)
+        if form is Form.CAUGHT:
+            return self._caught(query)
+        return Computed(query, self._operands.of(query))
+
+    def made_at(self, query: Query) -> int:
+        """Return the step at which an operand got its value, as far as it is easy to tell."""
+        execution, node = query.at.execution, query.node
+        written: StepWrite | None = None
+        if node.form is Form.NAME:
+            written = self._index.variable_write(execution.frame, node.name, execution.first)
+        elif node.form is Form.PART:
+            owner = self._values.value(node.operands[0], execution)
+            part = self._values.part_name(node, execution, owner)
+            if owner is not None and owner.object is not None:
+                written = self._index.part_write(owner.object, part, execution.first)
+        elif node.form is Form.CALL:
+            frame = self._values.called(execution, node)
+            steps = self._index.steps_of(frame.number) if frame is not None else []
+            return steps[-1].number if steps else execution.first
+        return written.step.number if written is not None else 0
+
+    # --- variables and parts
+
+    def _name(self, query: Query) -> Query | Computed:
+        execution, name = query.at.execution, query.node.name
+        moment = self._values.moment(execution, query.node)
+        written = self._index.variable_write(execution.frame, name, moment)
+        arguments = dict(self._index.frames[execution.frame].arguments)
+        value = written.write.new if written is not None else arguments.get(name)
+        read = None
+        if value is None and written is None:
+            read = self._values.read(query.node, execution)
+            value = read.value if read is not None else None
+        if query.focus and value is not None and value.object is not None:
+            part = self._index.part_write(value.object, query.focus[0], moment)
+            if part is not None:
+                return self._from_part(query, part, f"{name}{query.focus[0]}")
+        if written is not None:
+            return self._from_write(query, written, name)
+        if name in arguments:
+            return self._arguments.passed(query, name)
+        if read is not None and read.owner is not None:
+            part = self._index.part_write(read.owner, read.name, moment)
+            if part is not None and is_same(read.value, part.write.new):
+                return self._from_write(query, part, name)
+            return _ended(query, f"{name} was set before the trace began")
+        enclosing = self._enclosing_frame(query, value)
+        if enclosing is not None:
+            return enclosing
+        return _ended(query, f"the trace does not say where {name} was set")
+
+    def _enclosing_frame(self, query: Query, value: TracedValue | None) -> Query | Computed | None:
+        """Return the definition of a variable of an enclosing function, if it can only be one."""
+        execution, name = query.at.execution, query.node.name
+        own = self._index.frames[execution.frame]
+        if value is None:
+            return None
+        found = []
+        for frame in self._index.frames.values():
+            if frame.path != own.path or frame.number == own.number:
+                continue
+            if not own.function.startswith(f"{frame.function}."):
+                continue
+            seen = self._index.value_of_variable(frame.number, name, execution.first)
+            if seen is not None and _is_equal(seen, value):
+                found.append(frame)
+        if len(found) != 1:
+            return None
+        written = self._index.variable_write(found[0].number, name, execution.first)
+        if written is not None:
+            return self._from_write(query, written, name)
+        return self._arguments.passed(query, name, found[0])
+
+    def _part(self, query: Query) -> Query | Computed:
+        node, execution = query.node, query.at.execution
+        getter = self._getter(query)
+        if getter is not None:
+            return self._returned(query, getter)
+        owner = self._values.value(node.operands[0], execution)
+        part = self._values.part_name(node, execution, owner)
+        if not part:
+            return Computed(query, self._operands.of(query))
+        if owner is not None and owner.object is not None:
+            moment = self._values.moment(execution, node)
+            written = self._index.part_write(owner.object, part, moment)
+            if written is not None:
+                if query.focus and written.write.new is not None:
+                    inner = written.write.new.object
+                    deep = (
+                        self._index.part_write(inner, query.focus[0], moment)
+                        if inner is not None
+                        else None
+                    )
+                    if deep is not None:
+                        return self._from_part(query, deep, f"{node.text}{query.focus[0]}")
+                return self._from_write(query, written, node.text)
+        known = query.part or (query.value.text if query.value is not None else None)
+        return replace(
+            query,
+            node=node.operands[0],
+            value=owner,
+            focus=(part, *query.focus),
+            part=known,
+        )
+
+    def _getter(self, query: Query) -> TracedFrame | None:
+        name = query.node.name.removeprefix(".")
+        for frame in self._values.calls(query.at.execution):
+            site = frame.call_site
+            if site is None or frame.function.rpartition(".")[2] != name:
+                continue
+            if site[2:] == query.node.position[2:]:
+                return frame
+        return None
+
+    def _from_part(self, query: Query, written: StepWrite, target: str) -> Query | Computed:
+        """Follow a part of the value: the rest of the focus stays."""
+        inner = replace(query, focus=query.focus[1:], value=None)
+        return self._from_write(inner, written, target)
+
+    def _from_write(self, query: Query, written: StepWrite, target: str) -> Query | Computed:
+        write, step = written.write, written.step
+        if not is_same(query.value, write.new):
+            return _ended(query, f"{target} was {_CHANGED} after {self._location(step)}")
+        execution = self._values.execution(step)
+        at = EvaluatedAt(execution, target, LinkKind.WRITE, write.old, write.new)
+        moved = self._moved(query, at, write.new)
+        if not write.by_step:
+            return Computed(moved, note=_CHANGED, end=f"{target} was {_CHANGED}")
+        if execution.statement is None:
+            return Computed(moved, note="the source of this line cannot be read")
+        assignment = self._assignment(execution, write, target)
+        if assignment is not None:
+            return replace(moved, node=assignment.value)
+        return self._mutated(moved, write)
+
+    def _assignment(self, execution: Execution, write: Write, target: str) -> WrittenTarget | None:
+        statement = execution.statement
+        assert statement is not None
+        if write.owner is None:
+            names = [each for each in statement.writes if each.target.text == write.name]
+            return names[-1] if names else None
+        by_name = [
+            each
+            for each in statement.writes
+            if each.target.form is Form.PART and self._is_target(each.target, execution, write)
+        ]
+        if by_name:
+            return by_name[-1]
+        # A global variable is a part of its module's namespace.
+        names = [
+            each
+            for each in statement.writes
+            if each.target.form is Form.NAME and f".{each.target.text}" == write.name
+        ]
+        return names[-1] if names else None
+
+    def _is_target(self, target: Expression, execution: Execution, write: Write) -> bool:
+        owner = self._values.value(target.operands[0], execution)
+        if owner is not None and owner.object is not None and owner.object != write.owner:
+            return False
+        part = self._values.part_name(target, execution, owner)
+        return part == write.name or (not part and target.name == "")
+
+    def _mutated(self, query: Query, write: Write) -> Query | Computed:
+        """Follow a part that a call wrote: the argument with the same value, or all of them."""
+        execution = query.at.execution
+        statement = execution.statement
+        assert statement is not None
+        roots = [statement.value, *(each.value for each in statement.writes)]
+        calls = [
+            call
+            for root in roots
+            if root is not None
+            for call in root.walk()
+            if call.form is Form.CALL and called_name(call) in _ADDING
+        ]
+        for call in calls:
+            same = [
+                argument
+                for argument in call.operands[1:]
+                if (value := self._values.value(argument, execution)) is not None
+                and write.new is not None
+                and _is_equal(value, write.new)
+            ]
+            if same:
+                return replace(query, node=same[-1])
+            if len(calls) == 1 and len(call.operands) > 1 and called_name(call) == "append":
+                return replace(query, node=call.operands[1])
+        node = calls[0] if len(calls) == 1 else statement.value
+        if node is None:
+            return Computed(query)
+        made = replace(query, node=node)
+        return Computed(made, self._operands.of(made))
+
+    # --- calls
+
+    def _call(self, query: Query) -> Query | Computed:
+        frame = self._values.called(query.at.execution, query.node)
+        if frame is None:
+            name = query.node.operands[0].text
+            note = f"{name}() was not traced"
+            return Computed(query, self._operands.of(query), note=note)
+        if frame.function.rpartition(".")[2] == "__init__":
+            return self._constructed(query, frame)
+        return self._returned(query, frame)
+
+    def _constructed(self, query: Query, frame: TracedFrame) -> Query | Computed:
+        made = dict(frame.arguments).get("self")
+        if query.focus and made is not None and made.object is not None:
+            steps = self._index.steps_of(frame.number)
+            end = self._index.end(steps[-1].number) + 1 if steps else 0
+            written = self._index.part_write(made.object, query.focus[0], end)
+            if written is not None:
+                return self._from_part(query, written, f"{query.node.text}{query.focus[0]}")
+        return Computed(query, self._operands.of(query))
+
+    def _returned(self, query: Query, frame: TracedFrame) -> Query | Computed:
+        if frame.kind is FrameKind.GENERATOR:
+            return Computed(query, self._operands.of(query))
+        if not query.focus and not is_same(query.value, frame.returned):
+            return _ended(query, f"{query.node.text} was {_CHANGED}")
+        execution = self.return_of(frame)
+        if execution is None:
+            return _ended(query, f"the steps of {frame.function} were not kept")
+        name = f"{frame.function}()"
+        at = EvaluatedAt(execution, name, LinkKind.RETURN, None, frame.returned)
+        moved = self._moved(query, at, frame.returned)
+        statement = execution.statement
+        if statement is None or statement.kind is not StatementKind.RETURN:
+            note = f"{frame.function} ended here without return" if statement else None
+            return Computed(moved, note=note)
+        if statement.value is None:
+            return Computed(moved)
+        return replace(moved, node=statement.value)
+
+    def return_of(self, frame: TracedFrame) -> Execution | None:
+        """Return the execution of the return statement of a frame, or its last step."""
+        steps = self._index.steps_of(frame.number)
+        if not steps:
+            return None
+        last = self._values.execution(steps[-1])
+        for step in reversed(steps):
+            execution = self._values.execution(step)
+            statement = execution.statement
+            if statement is None:
+                break
+            if statement.kind is StatementKind.RETURN:
+                return execution
+            if statement.kind is not StatementKind.WITH:
+                break
+        return last
+
+    # --- loops, with, except
+
+    def _element(self, query: Query) -> Query | Computed:
+        """Follow the variable of a loop: the element of the round, or the yield that gave it."""
+        source, execution = query.node.operands[0], query.at.execution
+        assert execution.statement is not None
+        unwrapped = self._unwrapped(query, source)
+        if unwrapped is not None:
+            return unwrapped
+        counted = rounds(self._values, execution, execution.statement)
+        value = self._values.value(source, execution)
+        if counted is not None and value is not None and source.form in (Form.NAME, Form.PART):
+            parts = parts_of(self._values.text_at(value, execution.first)) or {}
+            name = f"[{counted.round - 1}]"
+            if value.type in ("list", "tuple") or name in parts:
+                known = query.value.text if query.value is not None else None
+                if known is None or parts.get(name, known) == known or query.focus:
+                    return replace(
+                        query,
+                        node=source,
+                        value=value,
+                        focus=(name, *query.focus),
+                        part=query.part or known,
+                    )
+        yielded = self._yielded(query, source)
+        if yielded is not None:
+            return yielded
+        made = replace(query, node=source, value=None, focus=())
+        return Computed(made, self._operands.of(made))
+
+    def _unwrapped(self, query: Query, source: Expression) -> Query | None:
+        """Return the element behind enumerate and zip, if one of their items is followed."""
+        if source.form is not Form.CALL or not query.focus:
+            return None
+        name, part = called_name(source), query.focus[0]
+        inner: Expression | None = None
+        if name == "enumerate" and part == "[1]" and len(source.operands) > 1:
+            inner = source.operands[1]
+        elif name == "zip" and part[1:-1].isdigit():
+            position = int(part[1:-1]) + 1
+            inner = source.operands[position] if position < len(source.operands) else None
+        if inner is None:
+            return None
+        element = Expression(inner.text, Form.ELEMENT, inner.position, (inner,))
+        return replace(query, node=element, focus=query.focus[1:])
+
+    def _yielded(self, query: Query, source: Expression) -> Query | None:
+        """Return the yield of a traced generator that gave the value of this round."""
+        if source.form is not Form.CALL:
+            return None
+        execution = query.at.execution
+        frames = [
+            frame
+            for frame in self._index.frames.values()
+            if frame.kind is FrameKind.GENERATOR
+            and frame.function.rpartition(".")[2] == called_name(source)
+        ]
+        before: list[TracedStep] = []
+        for frame in frames:
+            before += [
+                step
+                for step in self._index.steps_of(frame.number)
+                if step.yielded is not None and step.number <= self._index.end(execution.last)
+            ]
+        after = [step for step in before if step.number > execution.first]
+        found = max(after or before, key=lambda step: step.number, default=None)
+        if found is None:
+            return None
+        inner = self._values.execution(found)
+        statement = inner.statement
+        if statement is None or statement.value is None or not statement.value.operands:
+            return None
+        if not query.focus and not is_same(query.value, found.yielded):
+            return None
+        name = f"{self._index.frames[found.frame].function}()"
+        at = EvaluatedAt(inner, name, LinkKind.RETURN, None, found.yielded)
+        return replace(self._moved(query, at, found.yielded), node=statement.value.operands[0])
+
+    def _entered(self, query: Query) -> Query | Computed:
+        for frame in self._values.calls(query.at.execution):
+            if frame.function.rpartition(".")[2] in ("__enter__", "__aenter__"):
+                return self._returned(query, frame)
+        made = replace(query, node=query.node.operands[0], value=None)
+        if query.value is not None:
+            made = replace(made, value=None)
+        return Computed(made, self._operands.of(made), note="entered by code that was not traced")
+
+    def _caught(self, query: Query) -> Query | Computed:
+        """Follow an exception to where it was raised."""
+        execution = query.at.execution
+        at = self._index.last_before(execution.frame, execution.first)
+        steps = self._index.steps_of(execution.frame)
+        raised = steps[at] if at >= 0 else None
+        while raised is not None and raised.raised is not None:
+            inner = [
+                frame
+                for frame in self._index.calls_of(raised.number)
+                if frame.raised is not None and self._index.steps_of(frame.number)
+            ]
+            if not inner:
+                break
+            raised = self._index.steps_of(inner[-1].number)[-1]
+        if raised is None or raised.raised is None:
+            return _ended(query, "the exception was raised by code that was not traced")
+        made = self._values.execution(raised)
+        shown = TracedValue(raised.raised)
+        moved = self._moved(query, EvaluatedAt(made, "raised", LinkKind.RAISED, None, shown), None)
+        if made.statement is None or made.statement.value is None:
+            return Computed(moved)
+        inside = replace(moved, node=made.statement.value)
+        return Computed(inside, self._operands.of(inside))
+
+    # --- shared
+
+    def _moved(self, query: Query, at: EvaluatedAt, value: TracedValue | None) -> Query:
+        via = query.via if query.at.root else (*query.via, query.at)
+        return replace(query, at=at, value=value, via=via)
+
+    def _location(self, step: TracedStep) -> str:
+        frame = self._index.frames[step.frame]
+        return f"{frame.path.rpartition('/')[2]}:{step.line}"
+
+
+def _ended(query: Query, sentence: str) -> Computed:
+    return Computed(query, end=sentence)
+
+
+def _is_equal(one: TracedValue, other: TracedValue) -> bool:
+    if one.object is not None or other.object is not None:
+        return one.object == other.object
+    return one.text == other.text

@@ -1,0 +1,234 @@
+"""Which operands of an expression decided its value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from freezeframe.model.trace import TracedValue
+
+from .expressions import Expression, Form
+from .queries import Query
+from .traced_values import RECEIVERS, TracedValues, called_name
+from .value_parts import elements_of, is_zero, parts_of, plain_text, truth
+
+#: functions of Python whose result is one of the elements, or all of them in another order
+_SELECTING = frozenset(("min", "max", "next", "sorted", "list", "tuple", "set", "reversed", "iter"))
+#: functions of Python whose result is their argument in another type
+_CONVERTING = frozenset(("int", "str", "float", "list", "tuple", "iter"))
+
+DECIDED, VALUE, OBJECT, RECEIVER = 3, 2, 1, 0
+
+
+class Operands:
+    """Chooses what to follow by the values that were recorded."""
+
+    def __init__(self, values: TracedValues) -> None:
+        self._values = values
+
+    def of(self, query: Query) -> tuple[Query, ...]:
+        """Return the operands of the query's expression, each with a weight."""
+        chosen = self._decided(query)
+        every = self._every(query.node, query)
+        nodes = {each.node for each in chosen}
+        return (*chosen, *(each for each in every if each.node not in nodes))
+
+    def passed_on(self, query: Query) -> Query | None:
+        """Return the operand that the value is, unchanged; None if it was computed."""
+        node = query.node
+        if node.form is Form.SAME:
+            return replace(query, node=node.operands[0])
+        if self._is_conversion(query):
+            return replace(query, node=node.operands[1], value=None)
+        if node.form is Form.ITEM:
+            return replace(
+                query, node=node.operands[0], value=None, focus=(node.name, *query.focus)
+            )
+        if node.form is Form.CHOICE:
+            return self._chosen_arm(query)
+        if node.form is Form.LOGIC:
+            return self._last_evaluated(query)
+        if node.form is Form.DISPLAY and query.focus:
+            return self._displayed(query)
+        if node.form is Form.COMPREHENSION and query.focus:
+            return self._element_made(query)
+        return None
+
+    def _is_conversion(self, query: Query) -> bool:
+        node = query.node
+        if node.form is not Form.CALL or called_name(node) not in _CONVERTING:
+            return False
+        return len(node.operands) == 2 and self._values.called(query.at.execution, node) is None
+
+    # --- values that are passed on
+
+    def _chosen_arm(self, query: Query) -> Query | None:
+        condition, then, other = query.node.operands
+        known = self._truth(condition, query)
+        if known is None:
+            values = [self._value(each, query) for each in (then, other)]
+            matches = [value is not None and _matches(value, query.value) for value in values]
+            if query.value is None or None in values or matches[0] == matches[1]:
+                return None
+            known = matches[0]
+        return replace(query, node=then if known else other)
+
+    def _last_evaluated(self, query: Query) -> Query | None:
+        stops_at = query.node.name == "or"
+        for operand in query.node.operands[:-1]:
+            known = self._truth(operand, query)
+            if known is None:
+                return None
+            if known is stops_at:
+                return replace(query, node=operand)
+        return replace(query, node=query.node.operands[-1])
+
+    def _displayed(self, query: Query) -> Query | None:
+        node, part = query.node, query.focus[0]
+        if node.name == "dict":
+            labels = [f"[{label}]" for label in node.labels]
+            if part in labels and "**" not in node.labels[labels.index(part) :]:
+                index = len(labels) - 1 - labels[::-1].index(part)
+                return self._inner(query, node.operands[index], query.focus[1:])
+            spread = [n for n, each in zip(node.operands, node.labels, strict=True) if each == "**"]
+            if len(spread) == 1:
+                return self._inner(query, spread[0], query.focus)
+            return None
+        if "*" not in node.labels and part[1:-1].isdigit():
+            index = int(part[1:-1])
+            if index < len(node.operands):
+                return self._inner(query, node.operands[index], query.focus[1:])
+        return None
+
+    def _inner(self, query: Query, node: Expression, focus: tuple[str, ...]) -> Query:
+        return replace(query, node=node, value=self._value(node, query), focus=focus)
+
+    def _element_made(self, query: Query) -> Query | None:
+        """Return the call of a comprehension that made the element which is followed."""
+        if not query.part:
+            return None
+        element = query.node.operands[0]
+        if element.form is not Form.CALL:
+            return None
+        frames = [
+            frame
+            for frame in self._values.calls_inside(query.at.execution)
+            if frame.call_site == element.position
+            and frame.returned is not None
+            and frame.returned.text == query.part
+        ]
+        if len(query.focus) == 1 and frames:
+            return replace(query, node=element, value=frames[0].returned, focus=())
+        return None
+
+    # --- operands of what was computed
+
+    def _every(self, node: Expression, query: Query) -> Iterator[Query]:
+        operands = node.operands
+        if node.form is Form.CALL:
+            function, *arguments = operands
+            owner = function.operands[:1] if function.form is Form.PART else ()
+            operands = (*owner, *arguments)
+        for operand in operands:
+            if operand.form in (Form.CONSTANT, Form.DEFINITION):
+                continue
+            if node.form is Form.CALL or operand.form in (Form.NAME, Form.PART, Form.CALL):
+                if operand.form in (Form.NAME, Form.PART, Form.CALL):
+                    yield self._operand(query, operand)
+                else:
+                    yield from self._every(operand, query)
+            else:
+                yield from self._every(operand, query)
+
+    def _operand(
+        self, query: Query, node: Expression, weight: int | None = None, **changes: object
+    ) -> Query:
+        value = self._value(node, query)
+        if weight is None:
+            weight = VALUE if value is None or value.object is None else OBJECT
+            if node.name in RECEIVERS:
+                weight = RECEIVER
+        made = Query(node, query.at, value, weight=weight)
+        return replace(made, **changes) if changes else made  # type: ignore[arg-type]
+
+    def _decided(self, query: Query) -> tuple[Query, ...]:
+        node = query.node
+        if node.name == "*" and query.value is not None and is_zero(query.value.text):
+            return tuple(
+                self._operand(query, each, DECIDED)
+                for each in node.operands
+                if (found := self._value(each, query)) is not None and is_zero(found.text)
+            )[:1]
+        if query.needle and (node.form is Form.TEXT or node.name == "+" or node.form is Form.CALL):
+            return tuple(self._containing(query))
+        if node.form is Form.OPERATION and node.name == "+" and query.focus:
+            return tuple(self._summand(query))
+        if node.form is Form.CALL:
+            return tuple(self._selected(query))
+        return ()
+
+    def _containing(self, query: Query) -> Iterator[Query]:
+        for each in self._every(query.node, query):
+            text = plain_text(each.value.text) if each.value is not None else None
+            if text is not None and query.needle is not None and query.needle in text:
+                yield replace(each, weight=DECIDED, needle=query.needle)
+
+    def _summand(self, query: Query) -> Iterator[Query]:
+        part = query.focus[0]
+        if not part[1:-1].isdigit():
+            return
+        index = int(part[1:-1])
+        for node in query.node.operands:
+            value = self._value(node, query)
+            length = len(elements_of(value.text)) if value is not None else None
+            if length is None:
+                return
+            if index < length:
+                yield self._operand(
+                    query, node, DECIDED, focus=(f"[{index}]", *query.focus[1:]), part=query.part
+                )
+                return
+            index -= length
+
+    def _selected(self, query: Query) -> Iterator[Query]:
+        """Yield the argument of `min(xs)` with the element that is the result."""
+        text = query.part if query.focus else query.value.text if query.value is not None else None
+        if called_name(query.node) not in _SELECTING or text is None:
+            return
+        if query.focus and called_name(query.node) in ("min", "max", "next"):
+            return
+        for each in self._every(query.node, query):
+            if each.value is None:
+                continue
+            current = self._values.text_at(each.value, query.at.execution.first)
+            parts = parts_of(current) or {}
+            found = [name for name, part in parts.items() if part == text]
+            if found and (len(found) == 1 or not query.focus):
+                focus = (found[0], *query.focus[1:])
+                yield replace(each, weight=DECIDED, focus=focus, part=text)
+                return
+
+    # --- values
+
+    def _value(self, node: Expression, query: Query) -> TracedValue | None:
+        return self._values.value(node, query.at.execution)
+
+    def _truth(self, node: Expression, query: Query) -> bool | None:
+        if node.form is Form.OPERATION and node.name == "not":
+            inner = self._truth(node.operands[0], query)
+            return None if inner is None else not inner
+        if node.form is Form.OPERATION and node.name in ("is", "is not"):
+            left, right = (self._value(each, query) for each in node.operands)
+            if left is None or right is None or right.text != "None":
+                return None
+            return (left.text == "None") == (node.name == "is")
+        value = self._value(node, query)
+        return truth(value.text) if value is not None else None
+
+
+def _matches(one: TracedValue, other: TracedValue | None) -> bool:
+    if other is None:
+        return False
+    if one.object is not None or other.object is not None:
+        return one.object == other.object
+    return one.text == other.text

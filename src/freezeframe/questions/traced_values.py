@@ -1,0 +1,330 @@
+"""Values of expressions at a moment of a trace, as far as they were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.questions import ReadValue
+from freezeframe.model.trace import FrameKind, Read, TracedFrame, TracedStep, TracedValue
+from freezeframe.model.values import is_cut
+
+from .expressions import Expression, Form, SourceFile, Statement
+from .literals import operated
+from .trace_index import TraceIndex
+from .value_parts import parts_of, with_parts
+
+#: what has no value worth showing: its name says it
+_SILENT_TYPES = frozenset(
+    (
+        "function",
+        "module",
+        "type",
+        "builtin_function_or_method",
+        "method",
+        "ABCMeta",
+        "EnumType",
+        "EnumMeta",
+        "method_descriptor",
+    )
+)
+_MOST_READS = 6
+_MOST_TEXT = 80
+#: names of the object that a method is called on
+RECEIVERS = ("self", "cls", "this")
+
+
+class SourceLines(Protocol):
+    """Lines of source files: `session.source_cache.Sources` has them."""
+
+    def lines(self, path: str) -> list[str]:
+        """Return the file's lines. Raises OSError when it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One execution of a statement: the steps of its lines."""
+
+    frame: int
+    steps: tuple[TracedStep, ...]
+    statement: Statement | None
+
+    @property
+    def first(self) -> int:
+        return self.steps[0].number
+
+    @property
+    def last(self) -> int:
+        return self.steps[-1].number
+
+    @property
+    def line(self) -> int:
+        return self.statement.first if self.statement is not None else self.steps[0].line
+
+
+def is_same(one: TracedValue | None, other: TracedValue | None) -> bool:
+    """Whether two recorded values can be the same one. What is not known can be."""
+    if one is None or other is None:
+        return True
+    if one.object is not None and other.object is not None:
+        return one.object == other.object
+    return one.text == other.text
+
+
+class TracedValues:
+    """Evaluates expressions by what a trace recorded, without guessing."""
+
+    def __init__(self, index: TraceIndex, files: Files) -> None:
+        self.index = index
+        self.files = files
+
+    # --- statements
+
+    def execution(self, step: TracedStep) -> Execution:
+        """Return the execution of the statement that *step* is a line of."""
+        frame = self.index.frames[step.frame]
+        source = self.files.file(frame.path)
+        statement = source.statement(step.line) if source is not None else None
+        steps = self.index.steps_of(step.frame)
+        at = self.index.last_before(step.frame, step.number + 1)
+        if statement is None or statement.first == statement.last:
+            return Execution(step.frame, (step,), statement)
+        begin = end = at
+        inside = range(statement.first, statement.last + 1)
+        while begin > 0 and steps[begin - 1].line in inside:
+            begin -= 1
+        while end + 1 < len(steps) and steps[end + 1].line in inside:
+            end += 1
+        return Execution(step.frame, tuple(steps[begin : end + 1]), statement)
+
+    def calls(self, execution: Execution) -> list[TracedFrame]:
+        """Return the frames that a statement called, in order."""
+        return [frame for step in execution.steps for frame in self.index.calls_of(step.number)]
+
+    def calls_inside(self, execution: Execution) -> list[TracedFrame]:
+        """Return the frames that a statement called, those inside of its comprehensions too."""
+        found: list[TracedFrame] = []
+        for frame in self.calls(execution):
+            found.append(frame)
+            if frame.kind is FrameKind.COMPREHENSION:
+                for step in self.index.steps_of(frame.number):
+                    found += self.index.calls_of(step.number)
+        return found
+
+    def called(self, execution: Execution, call: Expression) -> TracedFrame | None:
+        """Return the frame of a call in a statement; None if it was not traced.
+
+        Without positions, a call is found only if it cannot be confused with another one.
+        """
+        frames = [
+            each for each in self.calls(execution) if each.kind is not FrameKind.COMPREHENSION
+        ]
+        exact = [each for each in frames if each.call_site == call.position]
+        if exact:
+            constructors = [each for each in exact if _own_name(each) == "__init__"]
+            return (constructors or exact)[-1]
+        name = called_name(call)
+        unknown = [each for each in frames if each.call_site is None and _own_name(each) == name]
+        return unknown[0] if len(unknown) == 1 and name else None
+
+    def moment(self, execution: Execution, node: Expression) -> int:
+        """Return the moment at which *node* is evaluated: after the calls to its left."""
+        moment = execution.first
+        for frame in self.calls(execution):
+            site = frame.call_site
+            if site is not None and site[2:] <= node.position[:2] and node.position[0]:
+                last = self.index.steps_of(frame.number)
+                if last:
+                    moment = max(moment, self.index.end(last[-1].number) + 1)
+        return moment
+
+    # --- values
+
+    def value(self, node: Expression, execution: Execution) -> TracedValue | None:
+        """Return the value of *node* in a statement; None if it was not recorded."""
+        form = node.form
+        if form is Form.CONSTANT:
+            return TracedValue(node.text)
+        if form is Form.SAME:
+            return self.value(node.operands[0], execution)
+        if form is Form.NAME:
+            return self._name(node, execution)
+        if form is Form.PART:
+            return self._part(node, execution)
+        if form is Form.CALL:
+            frame = self.called(execution, node)
+            if frame is None:
+                return self._operated(called_name(node), node.operands[1:], execution)
+            return None if _own_name(frame) == "__init__" else frame.returned
+        if form is Form.OPERATION:
+            return self._operated(node.name, node.operands, execution)
+        return None
+
+    def _operated(
+        self, name: str, operands: Sequence[Expression], execution: Execution
+    ) -> TracedValue | None:
+        values = [self.value(each, execution) for each in operands]
+        texts = [self.text_at(each, execution.first) for each in values if each is not None]
+        result = operated(name, texts) if len(texts) == len(values) else None
+        return TracedValue(result) if result is not None else None
+
+    def read(self, node: Expression, execution: Execution) -> Read | None:
+        """Return what the driver recorded of *node* before the statement."""
+        text = node.text
+        for step in reversed(execution.steps):
+            for read in step.reads:
+                if read.expression == text or _plain(read.expression) == _plain(text):
+                    return read
+        return None
+
+    def _name(self, node: Expression, execution: Execution) -> TracedValue | None:
+        moment = self.moment(execution, node)
+        index = self.index
+        own = index.variable_write(execution.frame, node.name, max(moment, execution.first))
+        if own is not None:
+            return own.write.new
+        arguments = dict(index.frames[execution.frame].arguments)
+        if node.name in arguments:
+            return arguments[node.name]
+        read = self.read(node, execution)
+        return read.value if read is not None else None
+
+    def _part(self, node: Expression, execution: Execution) -> TracedValue | None:
+        moment = self.moment(execution, node)
+        owner = self.value(node.operands[0], execution)
+        part = self.part_name(node, execution, owner)
+        if owner is not None and owner.object is not None and part:
+            written = self.index.part_write(owner.object, part, moment)
+            if written is not None:
+                return written.write.new
+        read = self.read(node, execution)
+        if read is not None:
+            return read.value
+        if owner is not None and part:
+            text = (parts_of(owner.text) or {}).get(part)
+            if text is not None and not self._changed_since(owner, execution, moment):
+                return TracedValue(text)
+        return None
+
+    def _changed_since(self, owner: TracedValue, execution: Execution, moment: int) -> bool:
+        """Whether parts of an object were written, so that an old text may be stale."""
+        return owner.object is not None and bool(self.index.writes_of_parts(owner.object, moment))
+
+    def part_name(
+        self, node: Expression, execution: Execution, owner: TracedValue | None = None
+    ) -> str:
+        """Return how the trace names a part: `.total`, `['rate']`; "" if that is not known."""
+        if node.name:
+            return node.name
+        read = self.read(node, execution)
+        if read is not None and read.name and not read.name.startswith("[-"):
+            return read.name
+        if len(node.operands) < 2:
+            return ""
+        key = self.value(node.operands[1], execution)
+        text = node.operands[1].text if key is None and _is_number(node.operands[1].text) else ""
+        text = key.text if key is not None else text
+        if text.startswith("-") and owner is not None:
+            parts = parts_of(owner.text)
+            if parts is None or is_cut(owner.text):
+                return ""
+            return f"[{len(parts) + int(text)}]" if _is_number(text) else ""
+        return f"[{text}]" if text else ""
+
+    def reads(
+        self, nodes: Sequence[Expression | None], execution: Execution, skip: Sequence[str] = ()
+    ) -> tuple[ReadValue, ...]:
+        """Return the values that expressions of a statement read, and what its calls returned."""
+        found: dict[str, str] = {}
+        for node in nodes:
+            for path in node.paths() if node is not None else ():
+                if path.text in found or path.text in skip or path.text in RECEIVERS:
+                    continue
+                value = self.value(path, execution)
+                if value is None or value.type in _SILENT_TYPES or value.text == path.text:
+                    continue
+                found[path.text] = shortened(self.text_at(value, execution.first))
+            for call in node.walk() if node is not None else ():
+                if call.form is Form.CALL and call is not node and call.text not in found:
+                    returned = self.value(call, execution)
+                    if returned is not None:
+                        found[shortened(call.text, 40)] = shortened(returned.text)
+        return tuple(ReadValue(*each) for each in list(found.items())[:_MOST_READS])
+
+    def text_at(self, value: TracedValue, moment: int) -> str:
+        """Return the text of a value at *moment*, with the parts that were written until then."""
+        if value.object is None:
+            return value.text
+        writes = self.index.writes_of_parts(value.object, moment)
+        parts = parts_of(value.text) if writes else None
+        if parts is None or is_cut(value.text):
+            return value.text
+        for each in writes:
+            if each.write.new is None:
+                parts.pop(each.write.name, None)
+            else:
+                parts[each.write.name] = each.write.new.text
+        return with_parts(value.text, parts) or value.text
+
+
+class Files:
+    """The source files of a trace, parsed when they are needed."""
+
+    def __init__(self, sources: SourceLines) -> None:
+        self._sources = sources
+        self._files: dict[str, SourceFile | None] = {}
+
+    def file(self, path: str) -> SourceFile | None:
+        """Return the parsed file; None if it cannot be read."""
+        if path not in self._files:
+            self._files[path] = self._parsed(path)
+        return self._files[path]
+
+    def _parsed(self, path: str) -> SourceFile | None:
+        try:
+            lines = self._sources.lines(path)
+        except OSError:
+            return None
+        if path.endswith((".py", ".pyw", ".pyi")):
+            from .python_source import PythonSource
+
+            try:
+                return PythonSource(lines)
+            except (SyntaxError, ValueError, RecursionError):
+                return None
+        return None
+
+    def line(self, path: str, number: int) -> str:
+        try:
+            lines = self._sources.lines(path)
+        except OSError:
+            return ""
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def called_name(call: Expression) -> str:
+    """Return the last name of the called function: `append` of `self.items.append(x)`."""
+    function = call.operands[0] if call.operands else call
+    return function.name.removeprefix(".")
+
+
+def _own_name(frame: TracedFrame) -> str:
+    return frame.function.rpartition(".")[2]
+
+
+def _plain(text: str) -> str:
+    return text.replace('"', "'").replace(" ", "")
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdigit()
+
+
+def shortened(text: str, most: int = _MOST_TEXT) -> str:
+    """Return *text* on one line of at most *most* characters, its end kept."""
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    tail = most // 4
+    return f"{text[: most - tail - 1]}…{text[-tail:]}"

@@ -1,0 +1,111 @@
+"""Where a value came from: one line for each statement of the chain, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, ReadValue, Relay
+from freezeframe.render.budget import Fixed, Listing, Section
+from freezeframe.render.formatting import clip, file_line, one_line, plural
+from freezeframe.render.styled_lines import Line, Tone, View
+
+from ._registry import headline, next_step, renders, wrapped_in
+
+_MOST_VALUE = 60
+_MOST_STATEMENT = 90
+
+
+def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Section]:
+    """Return the lines of a chain, without its next steps."""
+    if not answer.links:
+        return _ends(answer, rank)
+    subject = answer.part or answer.expression
+    value = answer.part_value if answer.part else answer.value
+    shown = f" = {clip(value, _MOST_VALUE)}" if value is not None else ""
+    head = Line(f"{clip(subject, _MOST_VALUE)}{shown} came from", Tone.HEAD)
+
+    def item(index: int, width: int) -> list[Line]:
+        return [Line(_link_text(answer.links, index, width, view), Tone.VALUE)]
+
+    def more(shown: int) -> str | None:
+        missing = len(answer.links) - shown
+        return f"  … {plural(missing, 'older statement')}" if missing else None
+
+    listing = Listing(rank, len(answer.links), item, more, (head,), widths=(400, 220, 140))
+    return [listing, *_ends(answer, rank)]
+
+
+def _ends(answer: Explanation, rank: int) -> list[Section]:
+    sections: list[Section] = [
+        wrapped_in(rank, f"  {each}", Tone.QUIET) for each in answer.ends[:3]
+    ]
+    if answer.left_out:
+        names = ", ".join(clip(each, 40) for each in answer.left_out)
+        sections.append(wrapped_in(rank + 1, f"  not followed: {names}", Tone.QUIET))
+    return sections
+
+
+def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str:
+    link = links[index]
+    location = f"{file_line(link.path, link.line, view.cwd)} in {link.function}"
+    pieces = [location, clip(link.statement, min(_MOST_STATEMENT, width)), _change(link)]
+    pieces.append("; ".join(_facts(link, view)))
+    text = "  ".join(piece for piece in pieces if piece)
+    return clip(f"  {text}", width)
+
+
+def _change(link: Link) -> str:
+    if link.new is None:
+        return "" if link.old is None else f"{clip(link.old, _MOST_VALUE)} → deleted"
+    new = clip(link.new, _MOST_VALUE)
+    if link.kind is LinkKind.RETURN:
+        return f"returned {new}"
+    if link.kind is LinkKind.RAISED:
+        return f"raised {new}"
+    if link.kind in (LinkKind.ARGUMENT, LinkKind.DEFAULT):
+        return f"{link.target} = {new}"
+    return f"= {new}" if link.old is None else f"{clip(link.old, _MOST_VALUE)} → {new}"
+
+
+def _facts(link: Link, view: View) -> list[str]:
+    shown = {each.expression for each in link.reads}
+    facts = [_reads(link.reads)] if link.reads else []
+    facts += [_condition(each, shown) for each in link.conditions]
+    if link.iteration is not None:
+        facts.append(f"round {link.iteration.round} of {link.iteration.of}")
+    if link.note:
+        facts.append(one_line(link.note))
+    if link.via:
+        facts.append(f"via {', '.join(_relay(each, view) for each in link.via)}")
+    return facts
+
+
+def _reads(reads: Sequence[ReadValue]) -> str:
+    return ", ".join(f"{one_line(each.expression)} = {clip(each.value, 48)}" for each in reads)
+
+
+def _condition(condition: Condition, shown: set[str]) -> str:
+    word = "taken" if condition.taken else "not taken"
+    reads = [each for each in condition.reads if each.expression not in shown]
+    values = f" ({_reads(reads)})" if reads else ""
+    if condition.exception is not None:
+        values = f" ({clip(condition.exception, _MOST_VALUE)})"
+    line = f"line {condition.line} " if condition.decisive else ""
+    return f"{word}: {line}{clip(condition.text, _MOST_VALUE)}{values}"
+
+
+def _relay(relay: Relay, view: View) -> str:
+    return file_line(relay.path, relay.line, view.cwd)
+
+
+@renders(Explanation)
+def _explanation(answer: Explanation, view: View) -> list[Section]:
+    location = file_line(answer.path, answer.line, view.cwd) if answer.path else ""
+    value = f" = {clip(answer.value, _MOST_VALUE)}" if answer.value is not None else ""
+    first = f"{clip(answer.expression, 50)}{value}"
+    sections: list[Section] = []
+    if not answer.links:
+        sections.append(headline(first + (f"  {location}" if location else "")))
+    sections += explanation_sections(answer, 1, view)
+    sections += [Fixed(3, (Line(clip(note, 300), Tone.QUIET),)) for note in answer.notes]
+    return [*sections, *next_step(answer.next)]
