@@ -17,7 +17,6 @@ from freezeframe.model.answers import Instruction
 
 from .backend import Backend, BoundBreakpoint, BreakpointRequest, Feature, HitBreakpoints, StepKind
 from .raw_values import RawValue
-from .snapshots import ExplainsBlindness, HaltsBriefly, TakesSnapshots
 
 # --- features: named in `dbg tool`, and refused where they are missing
 
@@ -211,19 +210,3 @@ class UnfollowedChildren(Protocol):
     @property
     def unfollowed(self) -> tuple[str, ...]:
         """Children that ran without the debugger: their command lines, and why."""
-
-
-#: Every optional part.
-ALL: Sequence[type] = (
-    *dict.fromkeys(PROTOCOLS.values()),
-    ConditionChecks,
-    HitQueries,
-    ArgumentNames,
-    HexValues,
-    SliceExpressions,
-    DebuggerSources,
-    UnfollowedChildren,
-    TakesSnapshots,
-    HaltsBriefly,
-    ExplainsBlindness,
-)

@@ -16,7 +16,6 @@ from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.locations import Location
 from freezeframe.model.stops import ExceptionInfo, WatchHit
 
-from . import capabilities
 from .backend import (
     Backend,
     BoundBreakpoint,
@@ -83,7 +82,7 @@ def mapped(make: Callable[[], Backend], mapping: PathMapping | None) -> Callable
 
 def _map(backend: Backend, mapping: PathMapping) -> Backend:
     """Return a backend with local paths that has the optional parts of *backend*."""
-    names = {name for each in capabilities.ALL for name in vars(each) if hasattr(backend, name)}
+    names = {name for name in dir(backend) if not name.startswith("_")}
     parts = {name: _forwarded(name) for name in names if not hasattr(_Mapped, name)}
     return cast(Backend, type("MappedBackend", (_Mapped,), parts)(backend, mapping))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -72,8 +72,6 @@ class AdapterBreakpoints:
         #: breakpoints whose hits are counted here, not by the adapter
         self._counted: set[int] = set()
         self.hits = BreakpointHits()
-        #: addresses at which a thread stopped at a breakpoint
-        self._addresses: set[str] = set()
         #: a filter is limited to some types
         self._narrowed = False
         #: the types a filter is limited to, by its label
@@ -134,10 +132,11 @@ class AdapterBreakpoints:
     ) -> list[BoundBreakpoint]:
         if isinstance(self._target, Core):
             return [unsupported_breakpoints.in_core_file(each) for each in requests]
-        self._requested[path] = requests
+        gone = self._replace(path, requests)
         source = {"path": path, "name": os.path.basename(path)}
         line = lambda entry: {"line": entry.request.location.line}  # noqa: E731
         bound = await self._set("setBreakpoints", requests, line, {"source": source})
+        self._forget(gone)
         since_ns = self._since_ns if isinstance(self._target, Launch) else None
         return await edited_files.mark_edited(self._channel, path, bound, since_ns)
 
@@ -148,7 +147,7 @@ class AdapterBreakpoints:
             return unsupported_breakpoints.lacking(
                 self._channel.adapter, requests, Feature.FUNCTION_BREAKPOINTS
             )
-        self._requested["function"] = requests
+        gone = self._replace("function", requests)
         command = self._channel.adapter.breakpoints.in_module
         in_modules = [r for r in requests if command is not None and r.location.module]
         internal = [
@@ -169,6 +168,7 @@ class AdapterBreakpoints:
             found = await self._by_command.set(in_modules, command, counted)
             replaced = {each.id for each in found}
             bound = [each for each in bound if each.id not in replaced] + found
+        self._forget(gone)
         return [entry for entry in bound if entry.id not in self._internal]
 
     async def set_addresses(self, requests: Sequence[BreakpointRequest]) -> list[BoundBreakpoint]:
@@ -176,7 +176,7 @@ class AdapterBreakpoints:
             return unsupported_breakpoints.lacking(
                 self._channel.adapter, requests, Feature.ADDRESS_BREAKPOINTS
             )
-        self._requested["address"] = requests
+        gone = self._replace("address", requests)
         internal = [*self._scopes.values(), *self._returns]
         if self._entry is not None:
             internal.append(BreakpointRequest(_ENTRY, Location(address=self._entry)))
@@ -185,6 +185,7 @@ class AdapterBreakpoints:
             [*requests, *internal],
             lambda entry: {"instructionReference": f"{entry.request.location.address:#x}"},
         )
+        self._forget(gone)
         return [entry for entry in bound if entry.id > _ENTRY]
 
     async def set_returns(self, locations: Sequence[Location], condition: str | None) -> None:
@@ -374,6 +375,27 @@ class AdapterBreakpoints:
             for id, bound in ((id, translate.bound_one(id, answer)) for id in ids)
         ]
 
+    def _replace(self, key: str, requests: Sequence[BreakpointRequest]) -> set[int]:
+        """Note what is requested for a file or kind; return the ids that no longer are."""
+        before = self._requested.get(key, ())
+        self._requested[key] = requests
+        return {each.id for each in before} - {each.id for each in requests}
+
+    def _forget(self, gone: set[int]) -> None:
+        """Forget removed breakpoints, once the adapter has answered: a stop may come before."""
+        for number in [number for number, ids in self._ids.items() if gone.issuperset(ids)]:
+            del self._ids[number]
+        for id in gone:
+            self._requests.pop(id, None)
+            self._bound_at.pop(id, None)
+
+    async def _merge_locations(self, bound: Sequence[BoundBreakpoint]) -> Set[int]:
+        """Make breakpoints that were bound stop once per execution of their line.
+
+        Return those that other breakpoints of the adapter replace now.
+        """
+        return frozenset()
+
     async def _set(
         self,
         command: str,
@@ -405,7 +427,7 @@ class AdapterBreakpoints:
         for each in bound:
             location = self._requests[each.id].location
             self._bound_at[each.id] = (each.path or location.file, each.line or location.line)
-        moved = await self._by_command.merge_locations({each.id for each in bound})
+        moved = await self._merge_locations(bound)
         self._shared |= moved
         bound = [replace(e, verified=True, message=None) if e.id in moved else e for e in bound]
         return bound + refused
@@ -434,14 +456,6 @@ class AdapterBreakpoints:
             if self._bound_at.get(each.id) == (path, line)
             and (each.log is None or each.id in self._shared)
         ]
-
-    def learn_address(self, address: str | None) -> None:
-        """Remember where a thread stopped at a breakpoint."""
-        if address is not None:
-            self._addresses.add(address)
-
-    def knows_address(self, address: str | None) -> bool:
-        return address in self._addresses
 
     @property
     def emulates_any(self) -> bool:

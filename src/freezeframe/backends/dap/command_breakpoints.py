@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 
 from freezeframe.backends.backend import BoundBreakpoint, BreakpointRequest
-from freezeframe.errors import EvaluationFailed
 
 from .adapter_channel import AdapterChannel
 from .adapters._descriptor import ModuleBreakpoint
@@ -30,8 +28,6 @@ class CommandBreakpoints:
         self._requests = requests
         #: our id → the adapter's
         self._numbers: dict[int, int] = {}
-        #: breakpoints of other numbers have replaced some
-        self._has_replacements = False
 
     async def set(
         self,
@@ -65,29 +61,6 @@ class CommandBreakpoints:
 
     def __contains__(self, id: int) -> bool:
         return id in self._numbers
-
-    async def merge_locations(self, ids: Set[int]) -> Set[int]:
-        """Make breakpoints stop once per execution of their line, where the line begins.
-
-        Return those that breakpoints of other numbers replace now.
-        """
-        by_number = {
-            number: [self._requests[id] for id in own_ids]
-            for number, own_ids in self._ids.items()
-            if not ids.isdisjoint(own_ids)
-        }
-        adapter = self._channel.adapter.breakpoints
-        command = adapter.merge_locations(by_number, self._has_replacements)
-        moved: set[int] = set()
-        if command is not None:
-            # A debugger built without Python does not have the command.
-            with contextlib.suppress(EvaluationFailed):
-                replaced = adapter.read_replaced(await self.raw(command))
-                self._has_replacements |= bool(replaced)
-                for number, others in replaced.items():
-                    moved.update(self._ids[number])
-                    self._ids.update((other, self._ids[number]) for other in others)
-        return moved
 
     async def raw(self, command: str) -> str:
         adapter = self._channel.adapter

@@ -60,6 +60,7 @@ class Debuggee:
     """
 
     channel_class: type[AdapterChannel] = AdapterChannel
+    breakpoints_class: type[AdapterBreakpoints] = AdapterBreakpoints
     stops_class: type[StopHandler] = StopHandler
     returns_class: type[ReturnValues] = ReturnValues
     brief_halt_class: type[BriefHalt] = BriefHalt
@@ -95,7 +96,7 @@ class Debuggee:
         self.modules: dict[str, str] = {}
         self.ppid: int | None = None
         self.channel = self.channel_class(adapter, config)
-        self.breakpoints = AdapterBreakpoints(self.channel, self._log_channel)
+        self.breakpoints = self.breakpoints_class(self.channel, self._log_channel)
         self.watches = WatchpointTable(self.channel)
         self.children = ChildProcesses(self)
         self.output = OutputClassifier(adapter)
@@ -369,7 +370,7 @@ class Debuggee:
         self.initialized.clear()
         self.channel, self._stream = channel, stream
         self._configuration = self.breakpoints.configuration
-        self.breakpoints = AdapterBreakpoints(channel, self._log_channel)
+        self.breakpoints = self.breakpoints_class(channel, self._log_channel)
         self.watches = WatchpointTable(channel)
         channel.on_event = self.on_event
         channel.on_lost = self.termination.lost

@@ -168,14 +168,6 @@ class Breakpoints:
     in_module: ModuleBreakpoint | None = None
     #: a function that its name alone did not find is searched for by `in_module` too
     searches: Callable[[Target], bool] = lambda target: False
-    #: a raw command that makes breakpoints, given by number, stop once each time their line runs,
-    #: where the debugger binds them to several locations of the line, or to wrong ones; and the
-    #: parser of its answer: the numbers of the breakpoints that replace one. The second argument:
-    #: there are such, and those of removed breakpoints are removed
-    merge_locations: Callable[[Mapping[int, Sequence[BreakpointRequest]], bool], str | None] = (
-        lambda requests, prune: None
-    )
-    read_replaced: Callable[[str], Mapping[int, Sequence[int]]] = lambda answer: {}
     #: a watchpoint on reads stops for writes too
     reads_see_writes: bool = False
     #: watchpoints are set on an address and a size

@@ -358,8 +358,6 @@ BREAKPOINTS = Breakpoints(
     reads_see_writes=True,
     watch_by_address=True,
     value_at=value_at,
-    merge_locations=lldb.once_a_pass,
-    read_replaced=lldb.read_replaced,
 )
 EXCEPTIONS = Exceptions(
     offered=exceptions.offered,

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
 from freezeframe.backends import lldb, lock_waits
-from freezeframe.backends.backend import RawFrame, RawValue, Stopped
+from freezeframe.backends.backend import (
+    BoundBreakpoint,
+    BreakpointRequest,
+    RawFrame,
+    RawValue,
+    Stopped,
+)
 from freezeframe.backends.dap import translate
 from freezeframe.backends.dap.adapter_channel import AdapterChannel
 from freezeframe.backends.dap.backend import DapBackend
+from freezeframe.backends.dap.breakpoints import AdapterBreakpoints
 from freezeframe.backends.dap.debuggee import Debuggee
 from freezeframe.backends.dap.messages import ErrorResponse
 from freezeframe.backends.dap.return_values import ReturnValues
@@ -41,6 +48,36 @@ class LldbChannel(AdapterChannel):
 
     def command_error(self, answer: str) -> str | None:
         return _lldb.brief_error(answer) if answer.lstrip().startswith("error:") else None
+
+
+class LldbBreakpoints(AdapterBreakpoints):
+    """Breakpoints of LLDB, which may bind one line to several locations, or to wrong ones."""
+
+    #: breakpoints of other numbers have replaced some
+    _has_replacements = False
+
+    def _hooked(self, requests: Mapping[int, Sequence[BreakpointRequest]]) -> Set[int]:
+        """Return the numbers of the breakpoints whose callbacks the adapter uses itself."""
+        return frozenset()
+
+    async def _merge_locations(self, bound: Sequence[BoundBreakpoint]) -> Set[int]:
+        ids = {each.id for each in bound}
+        by_number = {
+            number: [self._requests[id] for id in own_ids]
+            for number, own_ids in self._ids.items()
+            if not ids.isdisjoint(own_ids)
+        }
+        command = lldb.once_a_pass(by_number, self._has_replacements, self._hooked(by_number))
+        moved: set[int] = set()
+        if command is not None:
+            # An LLDB built without Python does not have the command.
+            with contextlib.suppress(EvaluationFailed):
+                replaced = lldb.read_replaced(await self._by_command.raw(command))
+                self._has_replacements |= bool(replaced)
+                for number, others in replaced.items():
+                    moved.update(self._ids[number])
+                    self._ids.update((other, self._ids[number]) for other in others)
+        return moved
 
 
 class LldbStops(StopHandler):
@@ -136,6 +173,7 @@ class LldbReturns(ReturnValues):
 
 class LldbDebuggee(Debuggee):
     channel_class = LldbChannel
+    breakpoints_class = LldbBreakpoints
     returns_class = LldbReturns
     stops_class = LldbStops
 

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from freezeframe.errors import Unsupported
 
 from . import _lldb
 from ._descriptor import Adapter, FunctionFilter, LaunchEnvironment, Plan, Spawn, Stdio
-from ._lldb_backend import LldbBackend, LldbDebuggee, LldbStops
+from ._lldb_backend import LldbBackend, LldbBreakpoints, LldbDebuggee, LldbStops
 
 #: where CodeLLDB's LLDB is, relative to the adapter, in the extension and in repackaged copies
 _LIBRARIES = (
@@ -123,12 +123,6 @@ def _check_bound(request: BreakpointRequest, bound: BoundBreakpoint) -> BoundBre
     return replace(bound, message=None) if counted is not None else bound
 
 
-def _once_a_pass(requests: Mapping[int, Sequence[BreakpointRequest]], prune: bool) -> str | None:
-    # Breakpoints with a condition have a separate hook.
-    hooked = {number for number, all in requests.items() if any(each.condition for each in all)}
-    return lldb.once_a_pass(requests, prune, hooked)
-
-
 def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
     """Recognize CodeLLDB's error texts for a value: they are in angle brackets, as other texts may
     be."""
@@ -194,7 +188,14 @@ class _Stops(LldbStops):
         return await self._hits(ids, stopped.thread, evaluated=False)
 
 
+class _Breakpoints(LldbBreakpoints):
+    def _hooked(self, requests: Mapping[int, Sequence[BreakpointRequest]]) -> Set[int]:
+        # Breakpoints with a condition have a separate hook.
+        return {number for number, all in requests.items() if any(each.condition for each in all)}
+
+
 class _Debuggee(LldbDebuggee):
+    breakpoints_class = _Breakpoints
     stops_class = _Stops
 
     def on_output(self, text: str) -> None:
@@ -233,7 +234,7 @@ ADAPTER = Adapter(
     start=_lldb.START,
     end=_lldb.END,
     stops=_lldb.STOPS,
-    breakpoints=replace(_lldb.BREAKPOINTS, check_bound=_check_bound, merge_locations=_once_a_pass),
+    breakpoints=replace(_lldb.BREAKPOINTS, check_bound=_check_bound),
     # Its filters are breakpoints whose ids it does not report.
     exceptions=replace(
         _lldb.EXCEPTIONS,

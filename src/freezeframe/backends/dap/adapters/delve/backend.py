@@ -39,6 +39,11 @@ class DelveStops(StopHandler):
     #: an interrupted step has continued
     _step_resumed = False
 
+    def __init__(self, debuggee: Debuggee) -> None:
+        super().__init__(debuggee)
+        #: addresses at which a thread stopped at a breakpoint
+        self._addresses: set[str] = set()
+
     def _handle(self, stopped: Stopped, watch: int | None, *, first: bool) -> None:
         self._step_resumed = False
         super()._handle(stopped, watch, first=first)
@@ -68,7 +73,7 @@ class DelveStops(StopHandler):
             self.queue.add(each, None, first=False)
 
     async def unreported(self, stopped: Stopped) -> list[Stopped]:
-        return await unreported(self._debuggee, stopped)
+        return await unreported(self._debuggee, stopped, self._addresses)
 
     def on_output(self, text: str) -> None:
         if text.startswith("Step interrupted by a breakpoint"):

@@ -28,8 +28,11 @@ log = logging.getLogger(__name__)
 _MOST = 128
 
 
-async def unreported(debuggee: Debuggee, stopped: Stopped) -> list[Stopped]:
-    """Return a stop for every other thread that is at one of our breakpoints."""
+async def unreported(debuggee: Debuggee, stopped: Stopped, addresses: set[str]) -> list[Stopped]:
+    """Return a stop for every other thread that is at one of our breakpoints.
+
+    *addresses* are those of breakpoints, as far as known; new ones are added.
+    """
     if not debuggee.breakpoints.any_set:
         return []
     try:
@@ -43,11 +46,11 @@ async def unreported(debuggee: Debuggee, stopped: Stopped) -> list[Stopped]:
             return []
         at = await innermost(debuggee.channel, stopped.thread)
         if at is not None and stopped.breakpoints:
-            debuggee.breakpoints.learn_address(_address(at))
+            addresses.add(_address(at))
         found = []
         for thread in threads[:_MOST]:
             frame = await innermost(debuggee.channel, thread)
-            ids = await _hit(debuggee, thread, frame) if frame is not None else ()
+            ids = await _hit(debuggee, thread, frame, addresses) if frame is not None else ()
             if ids:
                 found.append(Stopped(StopReason.BREAKPOINT, thread, breakpoints=ids))
     except DebuggerError as error:
@@ -56,17 +59,19 @@ async def unreported(debuggee: Debuggee, stopped: Stopped) -> list[Stopped]:
     return found
 
 
-async def _hit(debuggee: Debuggee, thread: int, frame: dict[str, Any]) -> tuple[int, ...]:
+async def _hit(
+    debuggee: Debuggee, thread: int, frame: dict[str, Any], addresses: set[str]
+) -> tuple[int, ...]:
     """Return the breakpoints that a thread has hit: those whose condition holds in *frame*."""
     path, line = (frame.get("source") or {}).get("path"), frame.get("line")
     requests = debuggee.breakpoints.stopping_at(path, line)
     if not requests:
         return ()
     # A thread in the middle of the line was halted there and has hit nothing.
-    if not debuggee.breakpoints.knows_address(_address(frame)):
+    if not (address := _address(frame)) or address not in addresses:
         if await line_before(debuggee.channel, thread) is None:
             return ()
-        debuggee.breakpoints.learn_address(_address(frame))
+        addresses.add(address)
     return tuple(
         [
             request.id
@@ -77,6 +82,6 @@ async def _hit(debuggee: Debuggee, thread: int, frame: dict[str, Any]) -> tuple[
     )
 
 
-def _address(frame: dict[str, Any]) -> str | None:
-    address = frame.get("instructionPointerReference")
-    return str(address) if address is not None else None
+def _address(frame: dict[str, Any]) -> str:
+    """Return the address of a frame; empty if delve does not name it."""
+    return str(frame.get("instructionPointerReference") or "")
