@@ -228,11 +228,13 @@ def test_a_start_that_is_given_up_goes_on_for_the_next_caller(home: EchoHome) ->
     gate.unlink()
 
 
-def test_a_stopped_daemon_is_told_and_its_next_step_helps(home: EchoHome) -> None:
+def test_a_stopped_daemon_is_told_its_next_step_helps_and_what_was_refused_is_not_done(
+    home: EchoHome,
+) -> None:
     daemon = home.daemon_pid()
     os.kill(daemon, signal.SIGSTOP)
     try:
-        done = home.run("echo", "hi")
+        done = home.run("leave")
     finally:
         os.kill(daemon, signal.SIGCONT)
     assert done.returncode == 1
@@ -241,6 +243,7 @@ def test_a_stopped_daemon_is_told_and_its_next_step_helps(home: EchoHome) -> Non
         f"  next: kill -CONT {daemon}\n"
     )
     assert home.run("echo", "hi").stdout == "hi\n"
+    assert home.daemon_pid() == daemon
 
 
 def test_a_daemon_stopped_in_the_middle_of_an_answer_is_told(home: EchoHome) -> None:

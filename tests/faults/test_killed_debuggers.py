@@ -62,6 +62,19 @@ def test_a_debugger_that_is_killed_while_the_program_stands_is_told_as_killed(
     assert "endless.c:4" in dbg("restart").out
 
 
+def test_a_program_that_kills_its_parent_the_debugger_is_told_as_lost_not_as_exited(
+    dbg, endless, project
+):
+    (project / "parent.c").write_text(
+        "#include <signal.h>\n#include <unistd.h>\n"
+        "int main(void) {\n    kill(getppid(), SIGTERM);\n    pause();\n}\n"
+    )
+    subprocess.run(["gcc", "-g", "parent.c", "-o", "parent"], cwd=project, check=True)
+    for debugger, reason in (("lldb-dap", "it lost the program"), ("gdb-mi", "gdb-mi ended")):
+        assert "parent.c:4" in dbg("start", "./parent", "--adapter", debugger, "-b", "main").out
+        assert f"ended: the debugger was lost: {reason}" in dbg("continue").out
+
+
 def test_a_debugger_that_stands_still_is_waited_for_no_longer_than_was_asked_for(dbg, endless):
     dbg("start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4")
     [adapter] = adapters(dbg)

@@ -99,6 +99,10 @@ class Server:
         head = first + await reader.readexactly(ipc.HEAD_BYTES - 1)
         protocol, length = ipc.decode_head(head)
         body = await reader.readexactly(length)
+        # A client that gave up while this daemon was stopped was told that nothing was done.
+        await asyncio.sleep(0)
+        if reader.at_eof():
+            return
         reply = Reply(reader, writer)
         request = ipc.decode_request(body) if protocol == ipc.PROTOCOL else None
         if self._shutting_down.is_set():

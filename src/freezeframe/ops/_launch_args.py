@@ -99,7 +99,8 @@ def input_file(ctx: Context, stdin: str | None, *, tty: bool) -> str | None:
         return None if tty else ctx.caller.redirected_input()
     path = os.path.abspath(os.path.join(ctx.caller.cwd, stdin))
     if not os.path.isfile(path):
+        kind = "is not a regular file" if os.path.exists(path) else "does not exist"
         raise NotFound(
-            f"there is no file {stdin} to read input from.", next="dbg start PROGRAM --stdin FILE"
+            f"{stdin}, to read input from, {kind}.", next="dbg start PROGRAM --stdin FILE"
         )
     return path

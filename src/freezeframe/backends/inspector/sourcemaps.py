@@ -150,10 +150,13 @@ class SourceMap:
             decoded = _decode(str(part.get("mappings") or ""), named)
             for number, segments in enumerate(decoded):
                 shift = column if number == 0 else 0
+                # The positions after a wrong one are relative to it: steps would pass them all
+                # as code without a source.
+                if any(each[1] >= end - offset or min(each[1:]) < -1 for each in segments):
+                    raise BadMap(f"line {line + number + 1} is at no position of its sources")
                 found = [
                     (each[0] + shift, each[1] + offset, each[2], each[3])
-                    # A segment whose source is not in the map is code without a source.
-                    if 0 <= each[1] < end - offset and each[2] >= 0 and each[3] >= 0
+                    if min(each[1:]) >= 0
                     else (each[0] + shift, -1, 0, 0)
                     for each in segments
                 ]
