@@ -15,7 +15,7 @@ import debugpy
 import pytest
 
 from freezeframe.backends.dap.adapters import debugpy as debugpy_adapter
-from harness.reports import printed
+from harness.reports import place, printed
 
 _USES_BORROWED_MODULES = """\
 import sys
@@ -126,3 +126,39 @@ def test_a_child_whose_debugger_leaves_before_it_says_anything_runs(write_progra
 
     assert output == "ran ['a']\n"
     assert child.returncode == 3
+
+
+def test_messages_of_the_debugger_itself_are_not_in_the_output_of_the_program(dbg, write_program):
+    p = write_program(
+        "forks.py",
+        "import os\nif os.fork() == 0:  # @fork\n    os._exit(0)  # @child\nos.wait()\nprint(1)\n",
+    )
+    complain = (
+        "[getattr(__import__('sys').modules['_pydev_bundle.pydev_log'], kind)('complaint')"
+        " for kind in ('critical', 'exception')]"
+    )
+
+    dbg.data("start", p.name, "-b", p.at("fork"), "-b", p.at("child"))
+    dbg.data("eval", complain)
+    report = dbg.data("continue")
+    assert place(report) == p.at("child")
+    dbg.data("eval", complain)
+    dbg.data("continue")
+
+    assert printed(dbg.data("output", "--all")) == "1\n"
+
+
+def test_the_first_line_of_a_command_is_that_of_the_program_it_runs(dbg, write_program):
+    p = write_program("app.py", "import sys  # @first\nprint(sys.argv[1:])\n")
+
+    module = dbg.data("start", "-e", "-m", "json.tool", p.name)
+    assert (module["stop"]["reason"], place(module)) == ("entry", "tool.py:1")
+    dbg.data("stop")
+    code = dbg.data("start", "-e", "python", "--", "-c", "import json\nprint(json)")
+    assert place(code) == "<string>:1"
+    dbg.data("stop")
+    twice = f"for word in a b; do {sys.executable} {p.name} $word; done"
+    report = dbg.data("start", "-e", "sh", "--", "-c", twice)
+    assert (report["stop"]["reason"], place(report)) == ("entry", p.at("first"))
+    assert dbg.data("continue")["exit"]["code"] == 0
+    assert printed(dbg.data("output", "--all")) == "['a']\n['b']\n"

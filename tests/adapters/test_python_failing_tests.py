@@ -120,7 +120,9 @@ def test_a_failing_test_of_pytest_stops_with_the_values_that_it_compared(
     ended = dbg.data("continue")
 
     assert ended["exit"]["code"] == 1
-    summary = printed(dbg.data("output", "--all")).splitlines()[-1]
+    output = dbg.data("output", "--all")
+    assert printed(output) == printed(output, "stdout")
+    summary = printed(output).splitlines()[-1]
     plain = subprocess.run(
         [sys.executable, "-m", "pytest", *words],
         cwd=p.path.parent,

@@ -8,6 +8,7 @@ until the program resumes; the session wraps them in handles.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
@@ -60,6 +61,18 @@ class Launch:
     written: str | None = None
     #: how `program` was built from its source; None: it was not built here
     recipe: BuildPlan | None = None
+    #: `program` is ours and only runs a command, whose processes are followed
+    runs_command: bool = False
+
+    @property
+    def enters_program(self) -> bool:
+        """Whether this process stops at its first line."""
+        return self.stop_on_entry and not self.runs_command
+
+    def of_child(self, *, first: bool) -> Launch:
+        """Return the target of a child process; the *first* one of a command is its program."""
+        entry = first and self.runs_command and self.stop_on_entry
+        return replace(self, stop_on_entry=entry, runs_command=False)
 
     @property
     def named(self) -> str:

@@ -46,6 +46,8 @@ class LaunchTarget:
     reason: str = ""
     #: notes for the user about how the arguments were interpreted
     remarks: tuple[str, ...] = ()
+    #: it is ours and runs a command as its child
+    runs_command: bool = False
 
 
 async def resolve_launch_target(
@@ -133,6 +135,7 @@ async def _of_command(
         env={**line.env, **program.env},
         cwd=line.cwd if line.moved else None,
         remarks=(*line.remarks, *program.remarks, *inner.remarks),
+        runs_command=program.runs_command,
     )
 
 

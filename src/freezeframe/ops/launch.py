@@ -163,6 +163,7 @@ async def start(
         interpreter_args=resolved.interpreter_args,
         written=_as_written(path, (program or "", *args), directory),
         recipe=recipe,
+        runs_command=resolved.runs_command,
     )
     source = recipe.source if recipe is not None else "" if resolved.module else path
     name = name or ctx.session_name or resolved.name

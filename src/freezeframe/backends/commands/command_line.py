@@ -80,6 +80,8 @@ class Program:
     remarks: tuple[str, ...] = ()
     #: of a module, where the command implies it
     language: str | None = None
+    #: it is ours and runs the command as its child
+    runs_command: bool = False
 
 
 @dataclass(frozen=True, slots=True)

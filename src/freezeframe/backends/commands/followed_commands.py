@@ -49,4 +49,5 @@ def followed(line: CommandLine, text: str) -> Program | None:
         interpreter=runtime,
         name=os.path.basename(line.argv[0]),
         remarks=(f"the programs that {line.name} runs are followed as its children",),
+        runs_command=True,
     )

@@ -10,7 +10,7 @@ import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from freezeframe.backends import backend as events
-from freezeframe.backends.backend import Attach, Backend, Configuration, Core, Target
+from freezeframe.backends.backend import Attach, Backend, Configuration, Core, Launch, Target
 from freezeframe.backends.fork_modes import ForkMode
 from freezeframe.backends.transport.process import happened_or_gone
 from freezeframe.backends.transport.process_table import command_line
@@ -164,13 +164,16 @@ class ChildProcesses:
             except DebuggerError as error:
                 log.info("the program that replaced the first could not be debugged: %s", error)
             return
+        target = root.target
+        if isinstance(target, Launch):
+            target = target.of_child(first=not self._by_pid)
         parent = self._by_pid.get(child.ppid) if child.ppid is not None else None
         if child.pid is not None:
             self._by_pid[child.pid] = child
         if parent is None or parent.ended:
             parent = root
         assert self.make_backend is not None
-        parent.emit(events.ChildStarted(self.make_backend(child), root.target, child.pid, None))
+        parent.emit(events.ChildStarted(self.make_backend(child), target, child.pid, None))
         if root.resources.process is not None:
             # The child may start a new session and lose its parent before the next look.
             root.resources.process.note_descendants()

@@ -209,9 +209,9 @@ class Debuggee:
     async def _identify_peer(self) -> None:
         """Ask the peer who it is, before `initialize`. Raises DebuggerLost for an unrelated one."""
 
-    def attach_arguments(self) -> dict[str, Any]:
-        """Return the arguments of the attach request for a process that connected to us."""
-        return {}
+    def start_request(self) -> tuple[str, dict[str, Any]]:
+        """Return the request for a process that connected to us, with its arguments."""
+        return "attach", {}
 
     def inject(self) -> list[asyncio.Future[dict[str, Any]]]:
         """Send what must run in the process before the program does. Return the answers."""

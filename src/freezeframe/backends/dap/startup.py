@@ -140,7 +140,7 @@ async def _initialize(debuggee: Debuggee) -> dict[str, Any]:
 def _start_request(debuggee: Debuggee) -> tuple[str, dict[str, Any]]:
     if debuggee.plan is not None:
         return debuggee.plan.request, debuggee.plan.arguments
-    return "attach", debuggee.attach_arguments()
+    return debuggee.start_request()
 
 
 async def _wait_initialized(debuggee: Debuggee, launching: Answer) -> None:

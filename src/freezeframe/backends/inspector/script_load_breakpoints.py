@@ -20,6 +20,8 @@ from .scripts import Requester, offset_of, pattern_of, real
 FILE_NAME = "(typeof arguments[1]==='string'?arguments[1]:arguments[2]?.filename)"
 #: statements that are looked at, and the length of a text in which more than one is
 _SCANNED, _LONGEST = 50, 300_000
+#: the URLs of files, but for our own that run in the program
+_USER_FILES = r"^(file:|/)(?!.*/freezeframe/backends/inspector/\w+_agent\.cjs$)"
 
 
 class ScriptLoadBreakpoints:
@@ -80,7 +82,7 @@ class ScriptLoadBreakpoints:
         self._expected = True
         if first_line:
             answer = await self._request(
-                "Debugger.setBreakpointByUrl", urlRegex="^(file:|/)", lineNumber=0, columnNumber=0
+                "Debugger.setBreakpointByUrl", urlRegex=_USER_FILES, lineNumber=0, columnNumber=0
             )
             self._set["entry"] = str(answer["breakpointId"])
 

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
+from freezeframe.backends.backend import Launch
 from freezeframe.backends.transport import process_table
 from freezeframe.backends.transport.process import happened_or_gone
 from freezeframe.errors import DebuggerError
@@ -91,7 +92,9 @@ class NodeChildren:
     def called(self, call: WaitingProcess) -> None:
         """Handle a child process that waits for us."""
         program = self._program
-        pid = call.pid
+        pid, target = call.pid, program.target
+        if isinstance(target, Launch):
+            target = target.of_child(first=not self._connected)
         self._connected.add(pid)
         if pid in self._expected:
             self._expected[pid].set()
@@ -105,7 +108,7 @@ class NodeChildren:
                 # It may become an orphan before the next look at the process table.
                 resources.process.note_descendants()
         name = os.path.basename(call.argv[1]) if len(call.argv) > 1 else None
-        program.emit(events.ChildStarted(program.make_child(call), program.target, pid, name))
+        program.emit(events.ChildStarted(program.make_child(call), target, pid, name))
 
     async def settle(self, left_behind: Sequence[int], socket_path: str) -> None:
         """Wait until each child that is about to connect has connected or exited. Bounded.

@@ -283,7 +283,8 @@ ADAPTER = Adapter(
         assignment=python.assignment,
     ),
     output=AdapterOutput(
-        ignored=frozenset({"telemetry"}),
+        # pydevd's advice about itself, such as a value that took half a second on a busy machine.
+        ignored=frozenset({"telemetry", "important"}),
         log_channel=hasattr(os, "mkfifo"),
     ),
     children=Children(

@@ -163,9 +163,12 @@ class DebugpyDebuggee(Debuggee):
         self.pid = process.get("pid") or self.pid
         self.ppid = process.get("ppid") or self.ppid
 
-    def attach_arguments(self) -> dict[str, Any]:
+    def start_request(self) -> tuple[str, dict[str, Any]]:
         assert isinstance(self.target, Launch | Attach)
-        return options(self.target)
+        arguments = options(self.target)
+        # pydevd respects stopOnEntry in a launch only.
+        entered = arguments["stopOnEntry"] and self.parent is not None
+        return "launch" if entered else "attach", arguments
 
     def inject(self) -> list[Answer]:
         """Install the agent."""

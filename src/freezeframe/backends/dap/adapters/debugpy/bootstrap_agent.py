@@ -46,7 +46,7 @@ def main() -> None:
     # The package first: it sets up the search path for pydevd.
     names = ("debugpy", "debugpy.server.cli")
     cli = _load(os.path.dirname(package), cache, package, names)
-    _try_each(_hide_secret, _skip_descriptions, _skip_pause, _hide_this_file)
+    _try_each(_hide_secret, _silence_log, _skip_descriptions, _skip_pause, _hide_this_file)
     _try_each(_end_without_a_record, _stop_in_templates, _fork_when_refused)
     _try_each(lambda: _redirect_children(package, cache))
     _try_each(lambda: _load_agent("run_program_agent.py")["install"](cli))
@@ -93,10 +93,10 @@ def prepare_child(package: str, cache: str) -> Any:
     finally:
         if not inherited:
             del os.environ[variable]
-    _try_each(
-        _hide_secret, _skip_pause, _hide_from_pydevd, lambda: _redirect_children(package, cache)
-    )
+    _try_each(_hide_secret, _silence_log, _skip_pause, _hide_from_pydevd)
+    _try_each(lambda: _redirect_children(package, cache))
     _try_each(_run_when_alone, _stop_in_templates, _fork_when_refused)
+    _try_each(lambda: _load_agent("run_program_agent.py")["enter_libraries"]())
     # The code of `python -c` follows.
     _try_each(lambda: _when_refused(pydevd, "settrace", _forget))
     _try_each(lambda: _load_agent("code_agent.py")["show_alone"]())
@@ -107,9 +107,8 @@ def prepare_running(package: str, cache: str) -> Any:
     """Return debugpy, imported in a running program and ready to connect."""
     names = ("debugpy.server", "debugpy")
     debugpy = _load(os.path.dirname(package), cache, package, names, alone=False)
-    _try_each(
-        _hide_secret, _skip_descriptions, _skip_pause, lambda: _redirect_children(package, cache)
-    )
+    _try_each(_hide_secret, _silence_log, _skip_descriptions, _skip_pause)
+    _try_each(lambda: _redirect_children(package, cache))
     _try_each(_stop_in_templates, _fork_when_refused)
     # Left by an earlier debugger: children would connect to its port.
     sys.modules["pydevd"].SetupHolder.setup = None
@@ -222,6 +221,18 @@ def _keep_bytecode(package: str, cache: str) -> Callable[[], None] | None:
     external.SourceFileLoader.set_data = set_data
     sys.dont_write_bytecode = False
     return restore
+
+
+def _silence_log() -> None:
+    """Keep pydevd's log out of the program's stderr, also in forked processes.
+
+    pydevd writes warnings and the errors of its own threads there, at the end of the program too.
+    """
+    constants: Any = importlib.import_module("_pydevd_bundle.pydevd_constants")
+    if not constants.DebugInfoHolder.PYDEVD_DEBUG_FILE:
+        log: Any = importlib.import_module("_pydev_bundle.pydev_log")
+        # The stream that it would open is a null stream until then.
+        log.initialize_debug_stream = lambda reinitialize=False: None
 
 
 def _skip_descriptions() -> None:
@@ -397,10 +408,9 @@ def _install_other_agents(monkey: Any) -> None:
 
 def _load_agent(name: str) -> dict[str, Any]:
     """Return the namespace of another agent file, whose frames pydevd treats as its own."""
-    names = _names_of(name)
     table: Any = importlib.import_module("_pydevd_bundle.pydevd_dont_trace_files")
     table.DONT_TRACE[name] = table.PYDEV_FILE
-    return names
+    return _names_of(name)
 
 
 def _names_of(name: str) -> dict[str, Any]:

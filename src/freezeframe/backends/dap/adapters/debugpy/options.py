@@ -18,7 +18,7 @@ def options(target: Launch | Attach) -> dict[str, Any]:
         "stopAllThreadsOnSuspend": True,
         "steppingResumesAllThreads": True,
         "breakOnSystemExit": [],
-        "stopOnEntry": isinstance(target, Launch) and target.stop_on_entry,
+        "stopOnEntry": isinstance(target, Launch) and target.enters_program,
         "variablePresentation": {
             "special": "hide",
             "function": "inline",

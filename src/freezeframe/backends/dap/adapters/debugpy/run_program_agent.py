@@ -11,6 +11,8 @@ import os
 import sys
 from typing import Any
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
 
 def install(cli: Any) -> None:
     """Give the program what it has without a debugger: its names, path and threads."""
@@ -44,6 +46,36 @@ def install(cli: Any) -> None:
             return _run_file(runpy, os.path.abspath(path))
 
     cli.start_debugging, cli.runpy = start_debugging, Runner()
+    enter_libraries()
+
+
+def enter_libraries() -> None:
+    """Let a stop at the first line be in a library, such as that of `-m pytest`: pydevd would stop
+    at the first line of the user's files, which may never run."""
+    api: Any = importlib.import_module("_pydevd_bundle.pydevd_api").PyDevdAPI
+    begin = api.stop_on_entry
+
+    def stop_on_entry(self: Any) -> None:
+        debugger: Any = sys.modules["pydevd"].get_global_debugger()
+        filters = debugger.apply_files_filter
+
+        def apply_files_filter(frame: Any, filename: Any, is_step: Any) -> Any:
+            if is_step and _is_first(frame):
+                return False
+            # A child may connect while its interpreter starts, in a file of ours.
+            return filename.startswith(_HERE) or filters(frame, filename, is_step)
+
+        debugger.apply_files_filter = apply_files_filter
+        begin(self)
+
+    api.stop_on_entry = stop_on_entry
+
+
+def _is_first(frame: Any) -> bool:
+    """Return whether *frame* runs the code of the program's main module."""
+    return getattr(frame, "f_globals", {}).get("__name__") == "__main__" and (
+        frame.f_code.co_name == "<module>"
+    )
 
 
 def _skips_path() -> bool:
