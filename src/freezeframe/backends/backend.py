@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.locations import Location
@@ -97,6 +97,8 @@ class Attach:
     just_my_code: bool = False
     interpreter: str | None = None
     options: Mapping[str, object] = field(default_factory=dict)
+    #: it has begun
+    enters_program: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ class Core:
     core: str
     cwd: str = "/"
     env: Mapping[str, str] = field(default_factory=dict)
+    #: it has ended
+    enters_program: ClassVar[bool] = False
 
 
 Target = Launch | Attach | Core

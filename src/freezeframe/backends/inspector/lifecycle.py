@@ -245,9 +245,8 @@ class NodeProgram:
         await self.set_all(main)
         if isinstance(self.target, Attach) and self._call is None:
             self.emit(events.ProcessStarted(self.pid))
-        if self.owns_program or self._enters_program:
-            first_line = not self.owns_program
-            await main.breakpoints.script_load.expect_entry(first_line=first_line)
+        if self.owns_program or self.target.enters_program:
+            await main.breakpoints.script_load.expect_entry(first_line=not self.owns_program)
             await main.breakpoints.guard()
         self.execution.entering[main] = self._begin
         await main.request("Runtime.runIfWaitingForDebugger")
@@ -256,10 +255,6 @@ class NodeProgram:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.config.timeouts.initialize_s):
                     await self._begun.wait()
-
-    @property
-    def _enters_program(self) -> bool:
-        return isinstance(self.target, Launch) and self.target.enters_program
 
     async def _settle(self, isolate: Isolate) -> None:
         code = bootstrap_script.REPORT_EXIT if self._call is not None else ""
@@ -306,7 +301,7 @@ class NodeProgram:
         first = isolate.scripts.get(str(calls[0]["location"]["scriptId"])) if calls else None
         await isolate.choose_exception_scan(first)
         self._begun.set()
-        if self._enters_program:
+        if self.target.enters_program:
             return events.Stopped(StopReason.ENTRY, isolate.id)
         return None
 

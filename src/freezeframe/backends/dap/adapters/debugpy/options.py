@@ -18,7 +18,7 @@ def options(target: Launch | Attach) -> dict[str, Any]:
         "stopAllThreadsOnSuspend": True,
         "steppingResumesAllThreads": True,
         "breakOnSystemExit": [],
-        "stopOnEntry": isinstance(target, Launch) and target.enters_program,
+        "stopOnEntry": target.enters_program,
         "variablePresentation": {
             "special": "hide",
             "function": "inline",
