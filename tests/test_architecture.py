@@ -33,6 +33,8 @@ ALLOWED = {
     "history": {"errors", "files", "model", "config", "paths", "backends", "session"},
     # Between the commands and the sessions: answers from traces, sessions where one must step.
     "questions": {"errors", "files", "model", "config", "paths", "backends", "session"},
+    # Test runners as data; ops/testing.py starts what they name.
+    "runners": {"errors", "files", "model"},
     "ops": {
         "errors",
         "files",
@@ -43,6 +45,7 @@ ALLOWED = {
         "session",
         "history",
         "questions",
+        "runners",
     },
     # The server is given its handler, and so knows no operation.
     "daemon": {"errors", "files", "model", "config", "paths"},

@@ -16,8 +16,8 @@ from typing import Any, get_type_hints
 from freezeframe import files
 from freezeframe.errors import BadConfig
 from freezeframe.model import late_regex
-from freezeframe.model.answers import Setting
 from freezeframe.model.fast_dataclass import dataclass, field
+from freezeframe.model.setup_answers import Setting
 
 
 def _key(

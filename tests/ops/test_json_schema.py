@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freezeframe.errors import UsageError
-from freezeframe.model import answers
+from freezeframe.model import answers, setup_answers
 from freezeframe.model.locations import Location
 from freezeframe.model.stops import Exit, Frame, Stop, StopReason, Thread
 from freezeframe.model.values import Scope, ScopeKind, Value
@@ -110,7 +110,7 @@ _ANSWERS = [
     answers.Memory("0x10", b"\x00\xff"),
     answers.Backtrace((answers.Stack(Thread(1, "M"), (), more=None, values={0: ()}),)),
     answers.Evaluated("x", Value("x", "None", "NoneType"), range=(0, 10)),
-    answers.Settings("/c", False, (answers.Setting("a.b", 3, {"x": [1]}, "why"),)),
+    setup_answers.Settings("/c", False, (setup_answers.Setting("a.b", 3, {"x": [1]}, "why"),)),
     answers.Batch((answers.BatchItem("locals", True, answer={"a": 1}),), ("next",)),
 ]
 
@@ -147,7 +147,7 @@ def test_bytes_are_base64_and_keys_are_strings() -> None:
 
 
 def test_a_union_of_answers_is_any_of_them() -> None:
-    schema = output_schema(answers.Text | answers.Checkup)
+    schema = output_schema(answers.Text | setup_answers.Checkup)
     jsonschema.validate({"text": "x"}, schema)
     jsonschema.validate({"checks": []}, schema)
     with pytest.raises(jsonschema.ValidationError):

@@ -9,27 +9,29 @@ from dataclasses import replace
 from freezeframe.errors import FreezeframeError, NotStopped
 from freezeframe.model import answers, history, questions
 from freezeframe.model.answers import (
-    AdapterInfo,
-    AdapterList,
     Batch,
     BatchItem,
-    Check,
-    Checkup,
     Disassembly,
     Evaluated,
-    FileChange,
-    FileChanges,
     Instruction,
     Memory,
+    Text,
+    Tool,
+)
+from freezeframe.model.locations import CodeLine
+from freezeframe.model.setup_answers import (
+    AdapterInfo,
+    AdapterList,
+    Check,
+    Checkup,
+    FileChange,
+    FileChanges,
     Setting,
     Settings,
     Setup,
     Setups,
     SetupStep,
-    Text,
-    Tool,
 )
-from freezeframe.model.locations import CodeLine
 from freezeframe.model.stops import StopReason
 from freezeframe.model.values import Value
 from freezeframe.render import envelope, error_envelope, render_error

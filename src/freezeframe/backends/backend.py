@@ -63,6 +63,8 @@ class Launch:
     recipe: BuildPlan | None = None
     #: `program` is ours and only runs a command, whose processes are followed
     runs_command: bool = False
+    #: the name of the test runner that the program is, if it was started to run tests
+    runner: str | None = None
 
     @property
     def enters_program(self) -> bool:

@@ -18,8 +18,8 @@ from dataclasses import replace
 from freezeframe import files
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerMissing, NotFound, UsageError
-from freezeframe.model.answers import AdapterInfo
 from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.setup_answers import AdapterInfo
 
 from . import catalogue
 from .backend import Backend

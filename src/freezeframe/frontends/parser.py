@@ -222,6 +222,7 @@ class _Arguments:
         self.at = 0
         self.positionals = spec.positionals
         self.filled = 0  # positionals that have all their tokens
+        self.many = any(param.many for param in self.positionals)  # only `--` ends them
         self.single: dict[str, Any] = {}
         self.several: dict[str, list[Any]] = {}
         self.options_end = False
@@ -387,11 +388,11 @@ class _Arguments:
     # --- arguments ------------------------------------------------------------------------------
 
     def _word(self, text: str) -> None:
-        rest = self.spec.rest
-        if rest is not None and (self.rest_only or self.filled == len(self.positionals)):
+        rest, full = self.spec.rest, self.filled == len(self.positionals)
+        if rest is not None and (self.rest_only or full or (self.many and self.options_end)):
             self.several.setdefault(rest.name, []).append(text)
             return
-        if self.filled == len(self.positionals):
+        if full:
             raise self._left_over(text)
         param = self.positionals[self.filled]
         if param.greedy:
@@ -438,7 +439,7 @@ class _Arguments:
         spec = self.spec
         typed = self.tokens[self.at - 1]
         fact = f"`{spec.name}` has no option `{name}`"
-        for_program = spec.rest is not None and self.filled > 0
+        for_program = spec.rest is not None and (self.filled > 0 or self.many)
         close = [] if for_program and _SHORT.fullmatch(name) else self._near(name)
         if len(name) == 2 and typed != name:
             close = []  # one of several flags in a token: a correction would have to split it

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from .fast_dataclass import dataclass
+from .testing import FailingTest
 
 
 class StopReason(StrEnum):
@@ -109,6 +110,8 @@ class ExceptionInfo:
     details: tuple[str, ...] = ()
     #: `raised`, `uncaught`, `userUnhandled`, …: why the debugger stopped for it
     mode: str | None = None
+    #: the test that fails with it, if that is known
+    test: FailingTest | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from typing import Any
 
 from freezeframe import files
 from freezeframe.errors import UserError
-from freezeframe.model.answers import FileChange
 from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.setup_answers import FileChange
 
 from ._config_edit import UnreadableConfig, inline_toml, put_json, put_toml, read_json, read_toml
 

@@ -17,7 +17,7 @@ from freezeframe.backends import selection
 from freezeframe.backends.transport.run_command import run
 from freezeframe.config import load
 from freezeframe.errors import FreezeframeError, NotFound
-from freezeframe.model.answers import Check
+from freezeframe.model.setup_answers import Check
 
 from . import _doctor_fixes, agent_hosts
 from ._context import Context

@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from freezeframe.backends import selection
 from freezeframe.backends.transport.run_command import run
 from freezeframe.errors import FreezeframeError
-from freezeframe.model.answers import AdapterInfo, Check, Setup, SetupStep
 from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.setup_answers import AdapterInfo, Check, Setup, SetupStep
 
 from ._context import Context
 from ._smoke_test import trial

@@ -158,7 +158,8 @@ def _check_order(params: tuple[ParamSpec, ...]) -> None:
     for param in params:
         if not (param.positional or param.rest):
             continue
-        if ended is not None:
+        # After words of any number, the rest is what follows `--`.
+        if ended is not None and not (param.rest and ended.many and not param.command):
             raise Misdeclared(f"`{param.name}` after `{ended.name}`, which takes all arguments")
         if param.positional and param.required and optional is not None:
             raise Misdeclared(f"required `{param.name}` after optional `{optional.name}`")

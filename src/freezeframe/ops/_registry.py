@@ -336,6 +336,7 @@ def _prefix(name: str) -> str:
 
 #: the order in the help
 GROUPS = (
+    "questions",
     "sessions",
     "execution",
     "reverse",
@@ -352,6 +353,7 @@ GROUPS = (
 
 #: The modules of operations, in the order of the help; others follow by name.
 _FILES = (
+    "testing",
     "launch",
     "restart",
     "sessions",

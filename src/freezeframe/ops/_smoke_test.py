@@ -19,8 +19,8 @@ from freezeframe import paths
 from freezeframe.backends import selection, smoke_programs
 from freezeframe.backends.backend import Backend, Feature, Launch
 from freezeframe.errors import BuildFailed, FreezeframeError
-from freezeframe.model.answers import AdapterInfo, Check
 from freezeframe.model.locations import Location
+from freezeframe.model.setup_answers import AdapterInfo, Check
 from freezeframe.model.values import Value
 from freezeframe.session.breakpoints import LogicalBreakpoint, LogicalBreakpoints
 from freezeframe.session.session import Session

@@ -27,6 +27,7 @@ from ._disassembly import machine_level
 from ._failed_runs import after_failure
 from ._never_hit import never_hit
 from ._suggestions import nearest
+from ._test_report import at_end, at_stop
 
 #: Limit of output in a stop report; the rest stays in the ring buffer.
 _OUTPUT_LIMIT = 20_000
@@ -67,6 +68,7 @@ async def stop_report(
     if shown is not None and shown.path is None:
         instructions, registers = await machine_level(stop, shown)
         scopes = (*scopes, *registers)
+    output = root.output.take_new(_OUTPUT_LIMIT)
     return StopReport(
         session=session.name,
         state=Phase.STOPPED.value,
@@ -75,7 +77,7 @@ async def stop_report(
         scopes=scopes,
         instructions=instructions,
         returned=view.returned if view is not None else None,
-        output=root.output.take_new(_OUTPUT_LIMIT),
+        output=output,
         trail=trail,
         callers=_callers(stop),
         breakpoints=unbound(ctx, session) if first else (),
@@ -86,6 +88,7 @@ async def stop_report(
         selected=selected,
         threads=len(session.threads) or None,
         displays=displays,
+        test=await at_stop(session, stop, output),
     )
 
 
@@ -175,11 +178,12 @@ def running_report(
         notes += never_hit(ctx, session)
         backend: object = root.backend
         notes += backend.unfollowed if isinstance(backend, UnfollowedChildren) else ()
+    output = root.output.take_new(_OUTPUT_LIMIT)
     return StopReport(
         session=(root if ended else session).name,
         state=Phase.TERMINATED.value if ended else Phase.RUNNING.value,
         exit=root.exit if ended else None,
-        output=root.output.take_new(_OUTPUT_LIMIT),
+        output=output,
         trail=trail,
         breakpoints=unbound(ctx, session) if first or ended else (),
         notes=notes,
@@ -188,6 +192,7 @@ def running_report(
         via=str(session.backend.tool) if first and session.backend is not None else None,
         next=_after_end(ctx, session, root.exit) if ended else _while_running(session),
         several=several(ctx, session),
+        test=at_end(session, output) if ended else None,
     )
 
 

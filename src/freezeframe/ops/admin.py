@@ -10,15 +10,14 @@ from typing import Annotated
 from freezeframe.backends import selection
 from freezeframe.config import load, settings
 from freezeframe.errors import BadConfig, NotFound, UsageError, UserError
-from freezeframe.model.answers import (
+from freezeframe.model.answers import Status, Text
+from freezeframe.model.setup_answers import (
     AdapterList,
     Checkup,
     FileChanges,
     Settings,
     Setup,
     Setups,
-    Status,
-    Text,
 )
 
 from . import agent_hosts, sessions

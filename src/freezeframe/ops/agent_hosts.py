@@ -7,7 +7,7 @@ import difflib
 from typing import Annotated
 
 from freezeframe.errors import NotFound
-from freezeframe.model.answers import Check, FileChange, FileChanges, Setup, SetupStep
+from freezeframe.model.setup_answers import Check, FileChange, FileChanges, Setup, SetupStep
 
 from . import _agent_hosts
 from ._agent_hosts import HOSTS, AgentHost, HostEnvironment

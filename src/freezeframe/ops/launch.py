@@ -7,7 +7,6 @@ import os
 from dataclasses import replace
 from typing import Annotated
 
-from freezeframe import files
 from freezeframe.backends import selection
 from freezeframe.backends.backend import (
     Attach,
@@ -16,19 +15,16 @@ from freezeframe.backends.backend import (
     Event,
     ExitedEvent,
     Feature,
-    Launch,
     Stopped,
 )
 from freezeframe.backends.capabilities import CoreFiles
-from freezeframe.backends.fork_modes import ForkMode
 from freezeframe.backends.path_mapping import PathMapping
-from freezeframe.errors import DebuggerTimeout, Unsupported, UsageError, UserError
+from freezeframe.errors import DebuggerTimeout, Unsupported, UsageError
 from freezeframe.model.answers import StopReport
-from freezeframe.model.locations import Location
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import dispose_backend
 
-from . import _attach_target, _commands, _cores, _launch_args, _launch_target
+from . import _attach_target, _cores, _launch_target
 from ._attach_target import ALONE, AttachRequest
 from ._common_args import (
     Breaks,
@@ -41,18 +37,16 @@ from ._common_args import (
     Timeout,
 )
 from ._context import Context
+from ._launch_program import (
+    LaunchRequest,
+    enter_breakpoints,
+    follows_children,
+    fork_mode,
+    launch,
+    only_user_code,
+)
 from ._launch_session import begin
 from ._registry import Arg, Effect, op
-from .breakpoints import enter
-
-
-def _as_written(path: str, arguments: tuple[str, ...], cwd: str) -> str | None:
-    """Return the command-line argument that names the file at *path* in *cwd*."""
-    return next((w for w in arguments if w and os.path.abspath(os.path.join(cwd, w)) == path), None)
-
-
-#: how a location error suggests the right location
-_BREAK = "dbg break "
 
 
 @op(
@@ -109,74 +103,28 @@ async def start(
     program, so the answer for a failing program is its failure. A session of the same name is
     ended first, and the answer says so.
     """
-    if classpath is not None:
-        ctx = _launch_args.with_classes(ctx, classpath)
-        module = _launch_args.is_class(ctx, program, classpath, module=module)
-    if cwd is not None and program is not None:
-        ctx, cwd = _launch_args.with_directory(ctx, cwd, program)
-    resolved = await _launch_target.resolve_launch_target(
+    return await launch(
         ctx,
-        program,
-        args,
-        module=module,
-        interpreter=interpreter,
-        adapter=adapter,
-        break_files=_commands.files_of(ctx, breakpoints),
-    )
-    recipe, interpreter = resolved.recipe, resolved.interpreter
-    environment = ctx.caller.env if resolved.env is None else resolved.env
-    default = (recipe.run_in if recipe is not None else None) or resolved.cwd
-    directory = _launch_args.working_directory(ctx, cwd, default)
-    input_file = _launch_args.input_file(ctx, stdin, tty=tty)
-    path, reason = resolved.program, resolved.reason
-    remarks = (*resolved.remarks, *_launch_args.left_to_program(ctx, args))
-    if recipe is not None:
-        made = await _launch_target.built(ctx, recipe, environment)
-        path, remarks = made.program, (*remarks, made.note(ctx.caller.cwd))
-        reason = f"{os.path.basename(recipe.source)} was built with {recipe.display}; "
-    choice = selection.choose(
-        path,
-        module=resolved.module,
-        language=resolved.language,
-        kind=recipe.kind if recipe is not None else None,
-        name=adapter,
-        cwd=directory,
-        env=environment,
-        config=ctx.config,
-    )
-    choice = replace(choice, reason=reason + choice.reason)
-    target = Launch(
-        program=path,
-        args=resolved.args,
-        cwd=directory,
-        env={**environment, **_launch_args.assignments(env)},
-        module=resolved.module,
-        stop_on_entry=stop_on_entry,
-        stdin=input_file,
-        tty=tty,
-        follow_children=ctx.config.defaults.follow_children if child is None else child == "follow",
-        forks=_forks(ctx, child, choice, "start PROGRAM"),
-        just_my_code=ctx.config.defaults.just_my_code if just_my_code is None else just_my_code,
-        interpreter=os.path.abspath(os.path.join(ctx.caller.cwd, interpreter))
-        if interpreter and os.sep in interpreter
-        else interpreter,
-        interpreter_args=resolved.interpreter_args,
-        written=_as_written(path, (program or "", *args), directory),
-        recipe=recipe,
-        runs_command=resolved.runs_command,
-    )
-    source = recipe.source if recipe is not None else "" if resolved.module else path
-    name = name or ctx.session_name or resolved.name
-    await _enter_breakpoints(ctx, breakpoints, path, name, source=source)
-    return await begin(
-        ctx,
-        name,
-        target,
-        choice,
-        wait=wait,
-        timeout=timeout,
-        remarks=remarks,
-        record=record,
+        LaunchRequest(
+            program,
+            args,
+            module=module,
+            breakpoints=breakpoints,
+            stop_on_entry=stop_on_entry,
+            adapter=adapter,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            tty=tty,
+            interpreter=interpreter,
+            classpath=classpath,
+            name=name,
+            child=child,
+            just_my_code=just_my_code,
+            wait=wait,
+            timeout=timeout,
+            record=record,
+        ),
     )
 
 
@@ -238,8 +186,6 @@ async def attach(
         ctx, AttachRequest(where, wait_for, pid, simulator, bundle_id, adapter, timeout)
     )
     choice = replace(resolved.choice, mapping=mapping)
-    follow = ctx.config.defaults.follow_children if child is None else child == "follow"
-    mine = ctx.config.defaults.just_my_code if just_my_code is None else just_my_code
     target = Attach(
         pid=resolved.pid,
         host=resolved.host,
@@ -248,13 +194,13 @@ async def attach(
         stay_stopped=pause or not resume,
         cwd=ctx.caller.cwd,
         env=ctx.caller.env,
-        follow_children=follow,
-        forks=_forks(ctx, child, choice, f"attach {where or resolved.pid}"),
-        just_my_code=mine,
+        follow_children=follows_children(ctx, child),
+        forks=fork_mode(ctx, child, choice, f"attach {where or resolved.pid}"),
+        just_my_code=only_user_code(ctx, just_my_code),
     )
     remote = resolved.host is not None
     name = name or ctx.session_name or resolved.name
-    await _enter_breakpoints(ctx, breakpoints, target.program, name, remote=remote)
+    await enter_breakpoints(ctx, breakpoints, target.program, name, remote=remote)
     pause = pause or not resume
     report = await begin(
         ctx,
@@ -272,29 +218,6 @@ async def attach(
         note = f"breakpoints have paths of this machine; where the program's differ: {folders}"
         report = replace(report, notes=(*report.notes, note))
     return report
-
-
-def _forks(
-    ctx: Context, child: str | None, choice: selection.DebuggerChoice, command: str
-) -> ForkMode:
-    """Return how to handle child processes. Raises Unsupported if the debugger cannot do that."""
-    can = choice.debugger.forks
-    if child is None:
-        return can[0] if ctx.config.defaults.follow_children else ForkMode.PARENT
-    requested = ForkMode(child)
-    if requested in can:
-        return requested
-    if requested is ForkMode.CHILD:
-        why = "does not leave a program for its child"
-    elif ForkMode.CHILD in can:
-        why = "holds one process: the parent, or with `--child only` its child"
-    else:
-        why = "does not follow child processes"
-    other = ForkMode.BOTH if requested is ForkMode.CHILD else ForkMode.CHILD
-    instead = other if other in can else ForkMode.PARENT
-    raise Unsupported(
-        f"{choice.debugger.name} {why}.", next=f"dbg {command} --child {instead.value}"
-    )
 
 
 @op(
@@ -386,49 +309,3 @@ async def _snapshot(
     finally:
         await dispose_backend(backend)
     return choice.program or process, file, choice
-
-
-async def _enter_breakpoints(
-    ctx: Context,
-    locations: tuple[str, ...],
-    program: str | None,
-    session: str,
-    *,
-    remote: bool = False,
-    source: str = "",
-) -> None:
-    """Enter all breakpoints or none: a typo in one must not leave the others behind.
-
-    A bare number is a line of *source*, never of the file where another session is stopped.
-    """
-    parsed = []
-    for text in locations:
-        try:
-            location = Location.parse(text)
-        except ValueError as error:
-            raise UsageError(f"{error}.", next="dbg start PROGRAM -b FILE:LINE") from None
-        line = location.function or ""
-        if line.isdecimal():
-            if not _is_text(source):
-                raise UsageError(f"line {line} of which file?", next=f"dbg break FILE:{line}")
-            location = Location(file=source, line=int(line), condition=location.condition)
-        parsed.append(location)
-    for text, location in zip(locations, parsed, strict=True):
-        try:
-            await enter(ctx, location, remote=remote, program=program, dry=True)
-        except UserError as wrong:
-            if wrong.next is not None and wrong.next.startswith(_BREAK):
-                # The whole command with the right location, not the breakpoint alone.
-                right = wrong.next.removeprefix(_BREAK)
-                wrong.next = f"dbg {ctx.typed.replace(text, right, 1)}"
-            raise
-    await ctx.workspace.remove_ended_breakpoints(session)
-    for location in parsed:
-        await enter(ctx, location, remote=remote, program=program, owner=session)
-
-
-def _is_text(path: str) -> bool:
-    try:
-        return b"\0" not in files.read_head(path, 4096)
-    except OSError:  # a directory, or missing
-        return False

@@ -22,10 +22,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from freezeframe.backends.backend import Attach, Launch
 from freezeframe.errors import DebuggerMissing
+from freezeframe.model.testing import FailingTest, ResultCounts
 
 #: the modules that show values inside a program, in the order they are loaded
 OBJECTS_AGENT = Path(__file__).with_name("object_fields_agent.py")
@@ -49,6 +52,23 @@ STACKS_AGENT = Path(__file__).with_name("stacks_agent.py")
 TASKS_AGENT = Path(__file__).with_name("tasks_agent.py")
 #: the module that shares `sys.settrace` with the program
 TRACE_SHARING_AGENT = Path(__file__).with_name("trace_sharing_agent.py")
+
+
+def failing_test(facts: Mapping[str, Any] | None) -> FailingTest | None:
+    """Return the test that `failures_agent.py` describes."""
+    if facts is None:
+        return None
+    counts = ResultCounts(
+        *map(facts.get, ("passed", "failed", "error", "skipped", "xfailed", "xpassed"))
+    )
+    return FailingTest(
+        str(facts["id"]),
+        str(facts["part"]),
+        facts.get("position"),
+        facts.get("total"),
+        counts,
+        facts.get("duration_s"),
+    )
 
 
 def assignment(target: str, value: str) -> str:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-#: failures that threads are stopped for now
-_failures: list[Any] = []
+#: failures that threads are stopped for now, and facts about the test of each
+_failures: list[tuple[Any, Any]] = []
 #: the debugger's functions, once it has called `watch`
 _debugger: dict[str, Any] = {}
 
@@ -74,8 +74,11 @@ def _watch() -> None:
             watch(modules[name])
 
 
-def _stop(kind: Any, value: Any, trace: Any) -> None:
-    """Stop for a failure, unless no line of the program is involved."""
+def _stop(kind: Any, value: Any, trace: Any, test: Any = None) -> None:
+    """Stop for a failure, unless no line of the program is involved.
+
+    *test*: facts about the test, if they are known.
+    """
     step = trace = _without_contexts(trace)
     while step is not None and not _debugger["is_program"](step.tb_frame):
         step = step.tb_next
@@ -83,14 +86,14 @@ def _stop(kind: Any, value: Any, trace: Any) -> None:
         # pytest wraps the exception of a module that cannot be imported in its own.
         cause = value.__cause__
         if cause is not None:
-            _stop(type(cause), cause, cause.__traceback__)
+            _stop(type(cause), cause, cause.__traceback__, test)
         return
-    _failures.append(value)
+    _failures.append((value, test))
     try:
         _debugger["stop"](kind, value, trace)
     finally:
         # Kept, it would keep the test's objects alive.
-        _failures[:] = [each for each in _failures if each is not value]
+        _failures[:] = [each for each in _failures if each[0] is not value]
 
 
 def _without_contexts(trace: Any) -> Any:
@@ -110,7 +113,32 @@ def _without_contexts(trace: Any) -> Any:
 
 def is_failure(value: Any) -> bool:
     """Return whether a thread is stopped because *value* makes a test fail."""
-    return any(each is value for each in _failures)
+    return any(each is value for each, _ in _failures)
+
+
+def failing_test(value: Any) -> Any:
+    """Return facts about the test that *value* makes fail; None if they are not known.
+
+    `id`, `part` (`call`, `setup`, `teardown`, `collect`), and where they are known `position`,
+    `total`, `duration_s`, and the counts of results so far, this one included.
+    """
+    return next((test for each, test in _failures if each is value), None)
+
+
+def _parameters(named: Any) -> str:
+    """Return the parameters of a subtest; unittest and pytest call `repr` for them as well."""
+    return f" ({', '.join(f'{name}={value!r}' for name, value in named.items())})"
+
+
+def _caller_local(module: Any, function: Any, name: Any) -> Any:
+    """Return a local of the nearest caller that is that function; None without one."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == function and frame.f_globals.get("__name__") == module:
+            return frame.f_locals.get(name)
+        frame = frame.f_back
+    return None
 
 
 # --- pytest -------------------------------------------------------------------------------------
@@ -125,7 +153,8 @@ def _watch_pytest(runner: Any) -> None:
         failed = decide(call, report)
         if failed:
             error = call.excinfo
-            _quietly(lambda: _stop(error.type, error.value, error.value.__traceback__))
+            test = _quietly(_test_of_pytest, call, report)
+            _quietly(lambda: _stop(error.type, error.value, error.value.__traceback__, test))
         return failed
 
     # Modules of pytest that imported the function keep their reference to it.
@@ -136,6 +165,26 @@ def _watch_pytest(runner: Any) -> None:
             _replace(module, "check_interactive_exception", check_interactive_exception)
 
 
+#: what pytest calls the results that it counts
+_COUNTED = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+
+
+def _test_of_pytest(call: Any, report: Any) -> Any:
+    part = getattr(report, "when", "") or "collect"
+    test = {"id": report.nodeid, "part": part, "duration_s": call.duration}
+    subtest = getattr(report, "context", None)
+    if subtest is not None:
+        test["id"] += _parameters(subtest.kwargs)
+    item = _caller_local("_pytest.runner", "call_and_report", "item")
+    if item is not None:
+        items = item.session.items
+        test.update(position=items.index(item) + 1, total=len(items))
+        stats = item.config.pluginmanager.get_plugin("terminalreporter").stats
+        test.update((name, len(stats.get(name, ()))) for name in _COUNTED)
+        test["passed"] = sum(each.when == "call" for each in stats.get("passed", ()))
+    return test
+
+
 # --- unittest -----------------------------------------------------------------------------------
 
 
@@ -143,9 +192,10 @@ class _Part:
     """The context in which unittest runs a part of a test; checks an exception before unittest
     does."""
 
-    def __init__(self, outcome: Any, inner: Any) -> None:
+    def __init__(self, outcome: Any, inner: Any, case: Any) -> None:
         self._outcome = outcome
         self._inner = inner
+        self._case = case
 
     def __enter__(self) -> Any:
         return self._inner.__enter__()
@@ -162,7 +212,38 @@ class _Part:
             return
         # pytest runs such tests too, and decides by itself.
         if not type(self._outcome.result).__module__.startswith("_pytest."):
-            _stop(kind, value, trace)
+            test = _quietly(_test_of_unittest, self._case, self._outcome.result, trace)
+            _stop(kind, value, trace, test)
+
+
+#: the functions of a test case that are not the test itself
+_PARTS = {"setUp": "setup", "tearDown": "teardown", "doCleanups": "teardown"}
+
+
+def _test_of_unittest(case: Any, result: Any, trace: Any) -> Any:
+    owner = vars(case).get("test_case", case)
+    params = _parameters(case.params) if owner is not case else ""
+    names = []
+    while trace is not None:
+        names.append(trace.tb_frame.f_code.co_name)
+        trace = trace.tb_next
+    suite = _caller_local("unittest.runner", "run", "test")
+    ended: Any = [*result.failures, *result.errors, *result.skipped, *result.expectedFailures]
+    ended = [each for each, _ in ended] + result.unexpectedSuccesses
+    ended = {id(vars(each).get("test_case", each)) for each in ended} - {id(owner)}
+    kind = type(owner)
+    return {
+        "id": f"{kind.__module__}.{kind.__qualname__}.{owner._testMethodName}{params}",
+        "part": next((_PARTS[name] for name in names if name in _PARTS), "call"),
+        "position": result.testsRun,
+        "total": None if suite is None else suite.countTestCases(),
+        "passed": result.testsRun - 1 - len(ended),
+        "failed": len(result.failures) + 1,
+        "error": len(result.errors),
+        "skipped": len(result.skipped),
+        "xfailed": len(result.expectedFailures),
+        "xpassed": len(result.unexpectedSuccesses),
+    }
 
 
 def _watch_parts(case: Any) -> None:
@@ -171,7 +252,7 @@ def _watch_parts(case: Any) -> None:
         return
 
     def testPartExecutor(self: Any, *arguments: Any, **named: Any) -> Any:
-        return _Part(self, execute(self, *arguments, **named))
+        return _Part(self, execute(self, *arguments, **named), arguments[0])
 
     _replace(case._Outcome, "testPartExecutor", testPartExecutor)
 
@@ -183,11 +264,13 @@ def _watch_suites(suite: Any) -> None:
         return
 
     def _addClassOrModuleLevelException(
-        self: Any, result: Any, exception: Any, *arguments: Any, **named: Any
+        self: Any, result: Any, exception: Any, name: Any, *arguments: Any, **named: Any
     ) -> Any:
         case: Any = sys.modules["unittest.case"]
         if not isinstance(exception, case.SkipTest):
-            _quietly(_stop, type(exception), exception, exception.__traceback__)
-        return add(self, result, exception, *arguments, **named)
+            part = "teardown" if name.startswith("tearDown") else "setup"
+            test = {"id": name, "part": part}
+            _quietly(_stop, type(exception), exception, exception.__traceback__, test)
+        return add(self, result, exception, name, *arguments, **named)
 
     _replace(suite.TestSuite, "_addClassOrModuleLevelException", _addClassOrModuleLevelException)

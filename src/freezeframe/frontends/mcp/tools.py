@@ -190,6 +190,21 @@ _TIMEOUT = {"timeout": "seconds; default 20, at most 45"}
 
 DEFAULT: tuple[McpTool, ...] = (
     McpTool(
+        "debug_test",
+        "test",
+        "selectors matching all args runner cwd timeout",
+        "Run tests; stop at the first failure with its values. debug_continue: the next one.",
+        descriptions={
+            "selectors": "name, path, file:line or id",
+            "matching": "expression for names",
+            "all": "every failure at once",
+            "args": "",
+            "runner": "",
+            "cwd": "",
+            **_TIMEOUT,
+        },
+    ),
+    McpTool(
         "debug_start",
         "start",
         "program args module breakpoints stop_on_entry adapter cwd env timeout",

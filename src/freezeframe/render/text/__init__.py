@@ -23,6 +23,7 @@ from . import (
     sessions,
     source,
     stops,
+    testing,
     values,
 )
 from ._registry import RENDERERS
@@ -44,6 +45,7 @@ _TOPICS = (
     sessions,
     source,
     stops,
+    testing,
     values,
 )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freezeframe.model.answers import (
+from freezeframe.model.answers import Text, Tool
+from freezeframe.model.setup_answers import (
     AdapterInfo,
     AdapterList,
     Check,
@@ -15,8 +16,6 @@ from freezeframe.model.answers import (
     Settings,
     Setup,
     Setups,
-    Text,
-    Tool,
 )
 from freezeframe.render.budget import Capped, Fixed, Listing, Resizable, Section, size
 from freezeframe.render.formatting import clip, escape_control, number, one_line, relative

@@ -36,6 +36,7 @@ from .low_level import instruction_sections
 from .one_value import assigned, changes, right_side
 from .output import output_sections
 from .source import source_sections
+from .testing import runner_sections
 from .truncated_values import cut_in_scopes
 from .values import changed_values, in_frame, unchanged_values
 
@@ -117,6 +118,8 @@ def _exit_sections(exit: Exit | None, prefix: str = "", suffix: str = "") -> lis
 
 @renders(StopReport)
 def _report(report: StopReport, view: View) -> list[Section]:
+    if report.test is not None:
+        return [*runner_sections(report.test, view)]
     prefix = f"{clip(report.session, 40)} " if report.several else ""
     stop = report.stop
     sections: list[Section] = []

@@ -236,6 +236,7 @@ class Pdb(CommandSet):
                 mode=answer["mode"],
                 links=tuple(LinkedException(relation, text) for relation, text in answer["links"]),
                 details=tuple(answer["details"]),
+                test=python.failing_test(answer["test"]),
             )
 
         return ConsoleQuery("ff_exception", read)

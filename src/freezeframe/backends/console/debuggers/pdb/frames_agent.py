@@ -218,6 +218,7 @@ def exception_fields(error: BaseException, mode: str) -> dict[str, Any]:
         "links": links,
         "details": exceptions.details(error, runs_code),
         "mode": mode,
+        "test": sys.modules["_freezeframe_failures"].failing_test(error),
     }
 
 

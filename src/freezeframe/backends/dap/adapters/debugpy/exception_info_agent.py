@@ -71,4 +71,5 @@ def _details(debugger: Any, frames: Any, is_unhandled: bool) -> dict[str, Any] |
         "links": _exceptions.links(error, is_unhandled),
         "details": _exceptions.details(error, is_unhandled),
         "failing": sys.modules["_freezeframe_failures"].is_failure(error),
+        "test": sys.modules["_freezeframe_failures"].failing_test(error),
     }

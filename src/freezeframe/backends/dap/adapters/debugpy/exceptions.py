@@ -12,6 +12,7 @@ from typing import Any
 
 from freezeframe import files
 from freezeframe.backends.backend import RawFrame
+from freezeframe.backends.python import failing_test
 from freezeframe.model.stops import ExceptionInfo, LinkedException, TracebackLine
 
 _LIBRARY = re.compile(
@@ -94,6 +95,7 @@ def _read_details(body: Mapping[str, Any], text: str) -> ExceptionInfo | None:
         )
         details = tuple(str(line) for line in details_json["details"])
         mode = "test-failing" if details_json["failing"] else body.get("breakMode")
+        test = failing_test(details_json["test"])
     except (ValueError, KeyError, TypeError):
         return None
     if lines and _is_pydevd(lines[-1].path):
@@ -106,6 +108,7 @@ def _read_details(body: Mapping[str, Any], text: str) -> ExceptionInfo | None:
         mode=mode,
         links=links,
         details=details,
+        test=test,
     )
 
 

@@ -1,0 +1,84 @@
+"""Reports of programs that run tests: the failing test at a stop, the results at the end."""
+
+from __future__ import annotations
+
+from freezeframe.backends.backend import Launch
+from freezeframe.model.answers import Chunk, Output, RunnerReport
+from freezeframe.runners import choice
+from freezeframe.runners.runner import Runner, RunSummary
+from freezeframe.session.phase import Phase
+from freezeframe.session.session import Session
+from freezeframe.session.stop_state import StopState
+
+from ._failures import describe, is_failure
+
+#: characters at the end of the output that are searched for the results
+_SEARCHED = 60_000
+_STREAMS = frozenset({"stdout", "stderr"})
+
+
+def runner_of(session: Session) -> Runner | None:
+    """Return the test runner that `test` has started as this session; None for other programs."""
+    target = session.root.target
+    if not isinstance(target, Launch) or target.runner is None:
+        return None
+    return choice.by_name(target.runner)
+
+
+async def at_stop(session: Session, stop: StopState, output: Output) -> RunnerReport | None:
+    """Return the report of a failing test; None if the stop is something else."""
+    runner = runner_of(session)
+    if runner is None or not is_failure(stop):
+        return None
+    failure = await describe(session, stop, runner, runner.current(printed(session)))
+    return RunnerReport(
+        session.name,
+        runner.name,
+        Phase.STOPPED.value,
+        failures=(failure,),
+        output=_without_noise(output, runner),
+        next=("continue", "backtrace --locals"),
+    )
+
+
+def at_end(session: Session, output: Output) -> RunnerReport | None:
+    """Return the results of a run that has ended; None if the program is no test runner."""
+    root = session.root
+    runner = runner_of(session)
+    if runner is None or root.exit is None:
+        return None
+    summary = runner.summary(printed(root)) or RunSummary()
+    # Nothing stopped: what the runner printed is all that there is about a failure.
+    unexplained = bool(root.exit.code or root.exit.signal) and not root.stop_number
+    return RunnerReport(
+        root.name,
+        runner.name,
+        Phase.TERMINATED.value,
+        counts=summary.counts,
+        total=summary.total,
+        duration_s=summary.duration_s,
+        failed=summary.failed,
+        exit=root.exit,
+        output=output if unexplained else Output(),
+        next=(f"test {summary.failed[0]}",) if summary.failed else (),
+    )
+
+
+def printed(session: Session) -> str:
+    """Return the end of what the runner printed."""
+    found = session.root.output.read(streams=_STREAMS, limit=_SEARCHED)
+    return "".join(chunk.text for chunk in found.chunks)
+
+
+def _without_noise(output: Output, runner: Runner) -> Output:
+    """Return the output without the lines in which the runner shows its progress."""
+    noise = runner.noise
+    if noise is None:
+        return output
+    chunks = []
+    for chunk in output.chunks:
+        lines = chunk.text.splitlines(keepends=True)
+        kept = "".join(each for each in lines if not noise.fullmatch(each.strip()))
+        if kept.strip():
+            chunks.append(Chunk(chunk.stream, kept))
+    return Output(tuple(chunks), output.dropped, output.start, output.end, output.skipped)

@@ -1,0 +1,198 @@
+"""Run tests and stop where one fails: test."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated
+
+from freezeframe.backends import python
+from freezeframe.backends.backend import Launch
+from freezeframe.backends.transport.run_command import run
+from freezeframe.errors import NotFound, UserError
+from freezeframe.model.answers import Output, RunnerReport, StopReport
+from freezeframe.model.testing import Failure
+from freezeframe.runners import choice
+from freezeframe.runners.choice import RunnerChoice
+from freezeframe.runners.runner import Project, Runner
+from freezeframe.session.phase import Phase
+from freezeframe.session.session import Session
+
+from . import execution
+from ._common_args import Breaks, DebuggerName, Record, SessionName, Timeout
+from ._context import Context
+from ._launch_program import LaunchRequest, launch
+from ._registry import Arg, Effect, op
+from ._suggestions import nearest, quoted
+from ._test_report import printed
+
+#: failures that `--all` describes
+_MOST_FAILURES = 20
+_PROBE = "import importlib.util, sys; sys.exit(importlib.util.find_spec({!r}) is None)"
+_PROBE_S = 10.0
+
+
+@op(
+    "test",
+    group="questions",
+    effect=Effect.RESUMES,
+    example="test",
+    examples=(
+        "test tests/test_cart.py::test_total",
+        "test test_total --all",
+        "test -k 'cart and not slow' -- --maxfail=3",
+    ),
+)
+async def run_tests(
+    ctx: Context,
+    selectors: Annotated[
+        tuple[str, ...],
+        Arg(
+            "tests to run: a name, a path, FILE:LINE, or what the runner calls them (default: all)",
+            complete="file",
+        ),
+    ] = (),
+    args: Annotated[tuple[str, ...], Arg("arguments of the runner", rest=True)] = (),
+    *,
+    matching: Annotated[
+        str | None, Arg("only tests whose names match", short="-k", meta="EXPR")
+    ] = None,
+    all: Annotated[bool, Arg("describe every failure of the run, in one answer")] = False,
+    runner: Annotated[
+        str | None, Arg("the test runner (default: the project's)", meta="NAME")
+    ] = None,
+    breakpoints: Breaks = (),
+    adapter: DebuggerName = None,
+    cwd: Annotated[
+        str | None,
+        Arg("directory to run in (default: the caller's)", meta="DIR", complete="directory"),
+    ] = None,
+    env: Annotated[tuple[str, ...], Arg("set an environment variable", meta="K=V")] = (),
+    interpreter: Annotated[
+        str | None,
+        Arg("the runtime to run them with (default: the caller's)", meta="PATH", complete="file"),
+    ] = None,
+    name: SessionName = None,
+    timeout: Timeout = None,
+    record: Record = None,
+) -> RunnerReport | StopReport:
+    """Run tests under the debugger and stop at the first failure, its frames alive.
+
+    The answer has the failing test, the compared values, and the user's frames between the test
+    and the failure. `continue` runs to the next failure. The runner is the project's own: pytest,
+    unittest, Django, and others; it runs in one process, without workers.
+    """
+    if cwd is not None:
+        ctx = replace(ctx, caller=replace(ctx.caller, cwd=_directory(ctx, cwd)))
+    project = Project(ctx.caller.cwd, ctx.caller.env, selectors, matching)
+    chosen = await _available(project, choice.choose(project, runner), interpreter)
+    command = chosen.runner.command(project)
+    began = time.monotonic()
+    report = await launch(
+        ctx,
+        LaunchRequest(
+            command.argv[0],
+            (*command.argv[1:], *args),
+            module=command.module,
+            breakpoints=breakpoints,
+            adapter=adapter,
+            cwd=command.cwd,
+            env=(*command.env, *env),
+            interpreter=interpreter,
+            name=name,
+            timeout=timeout,
+            record=record,
+            runner=chosen.runner.name,
+        ),
+    )
+    if report.test is None:
+        # A breakpoint, or the program still runs.
+        return report
+    session = ctx.hub.find(report.session, ctx.workspace)
+    notes = (*command.notes, *_remarks(chosen, project, report))
+    if all:
+        left_s = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
+        return _told(await _every(ctx, session, report, left_s), report, chosen, notes)
+    if report.test.state == Phase.TERMINATED.value:
+        _require_tests(chosen.runner, project, session)
+    return _told(report.test, report, chosen, notes)
+
+
+def _directory(ctx: Context, cwd: str) -> str:
+    return Project(ctx.caller.cwd, ctx.caller.env).path(cwd)
+
+
+def _told(
+    answer: RunnerReport, first: StopReport, chosen: RunnerChoice, notes: tuple[str, ...]
+) -> RunnerReport:
+    """Return the answer with how the tests were run."""
+    reason = "" if chosen.reason == "--runner" else f" ({chosen.reason})"
+    via = f"{chosen.runner.name}{reason}" + (f", {first.via}" if first.via else "")
+    return replace(answer, reason=chosen.reason, notes=(*answer.notes, *notes), via=via)
+
+
+def _remarks(chosen: RunnerChoice, project: Project, report: StopReport) -> Iterator[str]:
+    if chosen.others:
+        others = " or ".join(f"`--runner {name}`" for name in chosen.others)
+        yield f"run with {chosen.runner.name}, as {chosen.reason} says; {others} is possible"
+    yield from report.notes
+
+
+async def _available(
+    project: Project, chosen: RunnerChoice, interpreter: str | None
+) -> RunnerChoice:
+    """Return the runner, or one that is installed. Raises NotFound if neither is."""
+    module = chosen.runner.module
+    if module is None:
+        return chosen
+    target = Launch(module, cwd=project.cwd, env=project.env, module=True, interpreter=interpreter)
+    path = python.interpreter(target, None)
+    argv = (path, "-c", _PROBE.format(module))
+    result = await run(argv, cwd=project.cwd, env=project.env, timeout_s=_PROBE_S)
+    if result.status == 0:
+        return chosen
+    if chosen.reason != "--runner":
+        unittest = choice.by_name("unittest")
+        evidence = unittest.recognise(project)
+        if evidence is not None:
+            return RunnerChoice(unittest, f"{evidence.reason}; {module} is not installed")
+    raise NotFound(
+        f"{module} runs the tests here ({chosen.reason}), and {path} does not have it.",
+        next=f"{shlex.quote(path)} -m pip install {module}",
+    )
+
+
+def _require_tests(runner: Runner, project: Project, session: Session) -> None:
+    """Raise NotFound if the runner found no test, with the nearest name."""
+    summary = runner.summary(printed(session))
+    if summary is None or not summary.nothing:
+        return
+    wanted = project.matching or " ".join(project.selectors)
+    if not wanted:
+        raise NotFound(f"{runner.name} found no tests in {project.cwd}.", next="dbg test PATH")
+    known = sorted(set(runner.names(project)))
+    near = nearest(wanted.rpartition("::")[2], known)
+    also = f" Tests with names like it: {', '.join(near[:3])}." if near else ""
+    raise NotFound(
+        f"{runner.name} found no test for {wanted!r}.{also}",
+        next=f"dbg test {quoted(near[0])}" if near else "dbg test",
+    )
+
+
+async def _every(
+    ctx: Context, session: Session, report: StopReport, timeout: float | None
+) -> RunnerReport:
+    """Run on to the end; return what ended the run, with every failure on the way."""
+    failures: list[Failure] = []
+    here = report
+    ctx.found = session
+    while here.test is not None and here.test.failures and len(failures) < _MOST_FAILURES:
+        failures += here.test.failures
+        here = await execution.continue_(replace(ctx, found=session), timeout=timeout)
+    if here.test is None:
+        raise UserError(
+            f"the run of tests was interrupted: {here.state}.", code="interrupted", next="dbg await"
+        )
+    return replace(here.test, failures=tuple(failures), output=Output())

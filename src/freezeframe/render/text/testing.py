@@ -1,0 +1,167 @@
+"""Failing tests, and the results of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freezeframe.model.answers import RunnerReport
+from freezeframe.model.testing import Failure, FailureFrame
+from freezeframe.render.budget import Capped, Fixed, Listing, Section
+from freezeframe.render.formatting import clip, file_line, number, one_line, plural, seconds
+from freezeframe.render.styled_lines import Line, Tone, View
+
+from ._registry import headline, next_step, renders, via, wrapped_in
+from .one_value import assigned
+from .output import output_sections
+
+# Ranks: sections with a lower rank shrink last.
+_CAUSE, _FRAMES, _OUTPUT, _REST = 1, 2, 5, 6
+#: lines of a message that are shown, and the bytes of one
+_MESSAGE_LINES = 8
+_MESSAGE = 300
+#: bytes of one value, and of the line of values of one frame
+_VALUE, _VALUES = 100, 300
+_WORDS = {
+    "passed": "passed",
+    "failed": "failed",
+    "errors": "with errors",
+    "skipped": "skipped",
+    "xfailed": "failed as expected",
+    "xpassed": "passed unexpectedly",
+}
+_PARTS = {
+    "setup": "error in the setup of ",
+    "teardown": "error in the teardown of ",
+    "collect": "error while loading ",
+}
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number(count)} {_WORDS[name]}" for name, count in counts.items())
+
+
+@renders(RunnerReport)
+def runner_sections(report: RunnerReport, view: View) -> list[Section]:
+    sections: list[Section] = []
+    if report.state == "stopped":
+        for failure in report.failures:
+            sections += _failure(failure, view)
+    else:
+        sections += _ended(report, view)
+    for note in report.notes:
+        sections.append(Capped(wrapped_in(_CAUSE, f"note: {note}", Tone.BAD), 400))
+    share = view.limit // 8 if report.failures else view.limit // 3
+    sections += output_sections(report.output, _OUTPUT, share)
+    return [*sections, *next_step(report.next, _REST + 1), *via(report.via, _REST)]
+
+
+def _failure(failure: Failure, view: View) -> list[Section]:
+    test = failure.test
+    if test is None:
+        first = "failed"
+    else:
+        first = f"{_PARTS.get(test.part, 'failed: ')}{clip(test.id, 110, tail=True)}"
+    sections: list[Section] = [headline(first + _position(failure), Tone.BAD)]
+    sections += _message(failure)
+    frames = failure.frames
+
+    def item(index: int, width: int) -> list[Line]:
+        lines = _frame(frames[index], width, view)
+        if index == 0 and failure.hidden:
+            lines.append(Line(f"  … {plural(failure.hidden, 'frame')} (dbg backtrace)", Tone.QUIET))
+        return lines
+
+    sections.append(Listing(_FRAMES, len(frames), item, widths=(200, 120), from_end=True))
+    if failure.raised_in is not None:
+        sections.append(Fixed(_FRAMES, (Line(f"  raised in {one_line(failure.raised_in)}"),)))
+    return sections
+
+
+def _position(failure: Failure) -> str:
+    """Return `(test 3 of 14; 2 passed, 0.4 s)`, as far as it is known."""
+    test = failure.test
+    if test is None:
+        return ""
+    facts = []
+    if test.position is not None and test.total is not None and test.total > 1:
+        facts.append(f"test {number(test.position)} of {number(test.total)}")
+    rest = {name: n for name, n in test.counts.known.items() if name in ("passed", "failed")}
+    if rest.get("failed") == 1:
+        del rest["failed"]
+    words = [_counted(rest)] if rest else []
+    if test.duration_s is not None and test.duration_s >= 0.05:
+        words.append(seconds(test.duration_s))
+    facts += [", ".join(words)] if words else []
+    return f"  ({'; '.join(facts)})" if facts else ""
+
+
+def _message(failure: Failure) -> list[Section]:
+    lines = [line.rstrip() for line in failure.message.splitlines() if line.strip()]
+    text = f"{failure.type}: {lines[0]}" if lines and failure.type else "".join(lines[:1])
+    text = text or failure.type
+    sections: list[Section] = [Capped(wrapped_in(_CAUSE, text, Tone.BAD), _MESSAGE)]
+    rest = lines[1:]
+    for line in rest[:_MESSAGE_LINES]:
+        sections.append(
+            Capped(wrapped_in(_CAUSE, f"  {line.strip().lstrip('+ ')}", Tone.BAD), _MESSAGE)
+        )
+    if len(rest) > _MESSAGE_LINES:
+        more = plural(len(rest) - _MESSAGE_LINES, "line")
+        sections.append(Fixed(_CAUSE, (Line(f"  … {more} (dbg context)", Tone.QUIET),)))
+    for line in failure.details[:4]:
+        sections.append(Capped(wrapped_in(_CAUSE, f"  {line}", Tone.BAD), 240))
+    return sections
+
+
+def _frame(frame: FailureFrame, width: int, view: View) -> list[Line]:
+    where = f"  {file_line(frame.path, frame.line, view.cwd)} in {clip(frame.function, 60)}"
+    text = clip(frame.text, width) if frame.text else ""
+    lines = [Line(f"{where}: {text}" if text else where)]
+    lines += [Line(f"    {each}") for each in _values(frame, min(_VALUES, width * 2))]
+    if frame.more:
+        lines[-1] = Line(f"{lines[-1].text}  … {number(frame.more)} more (dbg locals)")
+    return lines
+
+
+def _values(frame: FailureFrame, width: int) -> list[str]:
+    """Return the values of a frame, as many on one line as fit."""
+    rows: list[str] = []
+    for value in frame.values:
+        text = assigned(value, min(width, _VALUE * 2), mark=False)
+        if rows and len(rows[-1]) + len(text) < _VALUE:
+            rows[-1] += f", {text}"
+        else:
+            rows.append(text)
+    return rows
+
+
+def _ended(report: RunnerReport, view: View) -> list[Section]:
+    counts = report.counts.known
+    took = f" ({seconds(report.duration_s)})" if report.duration_s is not None else ""
+    sections: list[Section] = []
+    for failure in report.failures:
+        sections += _failure(failure, view)
+    exit = report.exit
+    clean = exit is not None and not exit.code and not exit.signal
+    if counts and clean:
+        rest = {name: count for name, count in counts.items() if name != "passed"}
+        also = f"; {_counted(rest)}" if rest else ""
+        return [headline(f"passed: {plural(counts.get('passed', 0), 'test')}{also}{took}")]
+    if counts:
+        sections.insert(0, headline(f"done: {_counted(counts)}{took}", Tone.BAD))
+        if not report.failures:
+            sections += _names(report.failed)
+        return sections
+    code = "" if exit is None or exit.code is None else f" with code {exit.code}"
+    return [headline(f"{report.runner} ended{code} and ran no test", Tone.BAD), *sections]
+
+
+def _names(failed: Sequence[str]) -> list[Section]:
+    def item(index: int, width: int) -> list[Line]:
+        return [Line(f"  {clip(failed[index], width)}", Tone.BAD)]
+
+    def more(shown: int) -> str | None:
+        missing = len(failed) - shown
+        return f"  … {number(missing)} more (dbg output --all)" if missing else None
+
+    return [Capped(Listing(_FRAMES, len(failed), item, more), 900)] if failed else []

@@ -1,0 +1,54 @@
+"""Choose the test runner of a project."""
+
+from __future__ import annotations
+
+from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.fast_dataclass import dataclass
+
+from . import pytest, unittest
+from .runner import Evidence, Project, Runner
+
+#: of equally likely ones the first is chosen
+_RUNNERS = (
+    pytest.RUNNER,
+    unittest.DJANGO,
+    unittest.RUNNER,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerChoice:
+    runner: Runner
+    reason: str
+    #: other runners that the project shows as clearly
+    others: tuple[str, ...] = ()
+
+
+def by_name(name: str) -> Runner:
+    """Return a runner. Raises UsageError with the names of all."""
+    for each in _RUNNERS:
+        if each.name == name.lower():
+            return each
+    known = ", ".join(each.name for each in _RUNNERS)
+    raise UsageError(f"no runner is called {name!r}; known: {known}.", next="dbg test")
+
+
+def choose(project: Project, name: str | None = None) -> RunnerChoice:
+    """Return the runner of a project. Raises NotFound if nothing shows one."""
+    if name is not None:
+        return RunnerChoice(by_name(name), "--runner")
+    found: list[tuple[Runner, Evidence]] = []
+    for runner in _RUNNERS:
+        evidence = runner.recognise(project)
+        if evidence is not None:
+            found.append((runner, evidence))
+    if not found:
+        known = ", ".join(each.name for each in _RUNNERS)
+        raise NotFound(
+            f"nothing in {project.cwd} shows how its tests are run; runners: {known}.",
+            next="dbg test --runner NAME",
+        )
+    best = max(evidence.strength for _, evidence in found)
+    runner, evidence = next(each for each in found if each[1].strength == best)
+    others = tuple(each.name for each, its in found if each is not runner and its.strength == best)
+    return RunnerChoice(runner, evidence.reason, others)

@@ -1,0 +1,145 @@
+"""pytest."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from freezeframe.errors import NotFound
+
+from . import python_tests
+from .runner import (
+    Evidence,
+    Project,
+    Runner,
+    RunnerCommand,
+    RunSummary,
+    Strength,
+    counted,
+    last_match,
+)
+
+_CONFIGURATION = (
+    ("pytest.ini", ""),
+    (".pytest.ini", ""),
+    ("pyproject.toml", "[tool.pytest"),
+    ("tox.ini", "[pytest]"),
+    ("setup.cfg", "[tool:pytest]"),
+    ("conftest.py", ""),
+    ("tests/conftest.py", ""),
+    ("test/conftest.py", ""),
+)
+#: plugins that start workers, install a tracer of their own or end a stopped test; and the option
+#: against each, which only exists if the plugin is installed
+_IN_THE_WAY = (
+    (re.compile(r"(?<![\w-])(?:-n[\s=]*(?:\d+|auto|logical)|--numprocesses|--dist)\b"), "-n0"),
+    (re.compile(r"(?<![\w-])--cov\b"), "--no-cov"),
+    (re.compile(r"(?<![\w-])--timeout\b|^\s*timeout\s*=", re.MULTILINE), "--timeout=0"),
+)
+_PARAMETERS = re.compile(r"(?P<name>[^\[]+)(?P<parameters>\[.*\])", re.DOTALL)
+_NAME = re.compile(r"\w+(?:(?:\.|::)\w+)*")
+_SUMMARY = re.compile(
+    r"^=* ?(?P<counts>(?:no tests ran|(?:\d+ [a-z ]+?(?:, |(?= in |=*$)))+))"
+    r"(?: in (?P<s>[\d.]+)s.*?)?=*$",
+    re.MULTILINE,
+)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\](?= - |$))?)", re.MULTILINE)
+_WORDS = {
+    "passed": "passed",
+    "failed": "failed",
+    "errors": "errors?",
+    "skipped": "skipped",
+    "xfailed": "xfailed",
+    "xpassed": "xpassed",
+}
+
+
+def _recognise(project: Project) -> Evidence | None:
+    for selector in project.selectors:
+        if ".py::" in selector:
+            return Evidence(f"`{selector}` is a test for pytest", Strength.SELECTOR)
+    for name, section in _CONFIGURATION:
+        if project.exists(name) and section in project.text(name):
+            return Evidence(name)
+    for path in project.files(*python_tests.PATTERNS):
+        if re.search(r"^\s*(?:import|from) pytest\b", project.text(path), re.MULTILINE):
+            return Evidence(f"{path} imports pytest")
+    for path in project.files(*python_tests.PATTERNS):
+        if any(
+            len(test.names) == 1 and test.names[0].startswith("test")
+            for test in python_tests.tests_in(project, path)
+        ):
+            return Evidence(f"{path} has test functions")
+    return None
+
+
+def _command(project: Project) -> RunnerCommand:
+    settings = "\n".join(project.text(name) for name, _ in _CONFIGURATION if name[-3:] != ".py")
+    settings += project.env.get("PYTEST_ADDOPTS", "")
+    against = [option for pattern, option in _IN_THE_WAY if pattern.search(settings)]
+    words: list[str] = []
+    matching = [project.matching] if project.matching else []
+    for selector in project.selectors:
+        ids, expression = _selected(project, selector)
+        words += ids
+        matching += [expression] if expression else []
+    if matching:
+        words += ["-k", " or ".join(f"({each})" for each in matching)]
+    # `-s`: what a test prints is in the answer of its failure. The summary names what failed.
+    options = ("-s", "-q", "--tb=short", "-rfE", "--color=no", *against)
+    return RunnerCommand(("pytest", *options, *words), module=True)
+
+
+def _selected(project: Project, selector: str) -> tuple[list[str], str | None]:
+    """Return the node ids that a selector means, or an expression for names."""
+    file = selector.partition("::")[0]
+    if file.endswith(".py") and not os.path.isfile(project.path(file)):
+        near = list(project.files(re.escape(os.path.basename(file))))
+        raise NotFound(
+            f"there is no {file} in {project.cwd}.",
+            next=f"dbg test {selector.replace(file, near[0], 1)}" if near else "dbg test",
+        )
+    if ("::" in selector and file.endswith(".py")) or os.path.exists(project.path(selector)):
+        return [selector], None
+    line = python_tests.split_line(selector)
+    if line is not None and os.path.isfile(project.path(line[0])):
+        test = python_tests.at_line(project, *line)
+        if test is None:
+            raise NotFound(f"{selector} is in no test.", next=f"dbg test {line[0]}")
+        return [test.node_id], None
+    parameters = _PARAMETERS.fullmatch(selector)
+    name = parameters["name"] if parameters else selector
+    if _NAME.fullmatch(name):
+        ids = [test.node_id for test in python_tests.defined(project, name)]
+        if ids:
+            suffix = parameters["parameters"] if parameters else ""
+            return [each + suffix for each in ids], None
+    if parameters:
+        # pytest's expressions have no brackets.
+        return [], " and ".join(re.findall(r"\w+", selector))
+    return [], selector
+
+
+def _summary(output: str) -> RunSummary | None:
+    found = last_match(_SUMMARY, output)
+    if found is None:
+        return None
+    counts = counted(found["counts"], _WORDS)
+    return RunSummary(
+        counts,
+        duration_s=float(found["s"]) if found["s"] else None,
+        failed=tuple(dict.fromkeys(_FAILED.findall(output))),
+        nothing=not counts.known,
+    )
+
+
+RUNNER = Runner(
+    "pytest",
+    _recognise,
+    _command,
+    summary=_summary,
+    framework=re.compile(r"[\\/](?:_pytest|pytest|pluggy|unittest)[\\/]"),
+    noise=re.compile(r"[.FEsxXuR,-]*(?:\s+\[\s*\d+%\])?"),
+    module="pytest",
+    names=python_tests.names,
+)
