@@ -74,8 +74,8 @@ _COMPOUND = re.compile(f"_(?:{'|'.join(COMPOUNDS)})(?=_)")
 #: path under src/freezeframe → names that others have fixed, and why
 FIXED = {
     "daemon/state.py": {"place": "a field of sessions.json"},
-    "model/answers.py": {
-        "place": "a field of JSON answers",
+    "model/answers.py": {"place": "a field of JSON answers"},
+    "model/setup_answers.py": {
         "mended": "a field of JSON answers",
         "yours": "a field of JSON answers",
     },

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 from freezeframe.errors import FreezeframeError, NotStopped
-from freezeframe.model import answers, history, questions
+from freezeframe.model import answers, history, questions, setup_answers
 from freezeframe.model.answers import (
     Batch,
     BatchItem,
@@ -76,7 +76,7 @@ PARTS = {
 def test_every_kind_of_answer_has_a_renderer():
     kinds = {
         kind
-        for module in (answers, history, questions)
+        for module in (answers, setup_answers, history, questions)
         for name, kind in inspect.getmembers(module, inspect.isclass)
         if kind.__module__ == module.__name__ and name not in PARTS
     }

@@ -15,13 +15,13 @@ WIDTH = 100
 
 #: the most common commands, as typed
 COMMON = (
+    "test",
     "start",
     "break",
     "continue",
     "next",
     "step",
     "finish",
-    "until",
     "pause",
     "await",
     "print",
@@ -29,7 +29,6 @@ COMMON = (
     "backtrace",
     "output",
     "batch",
-    "status",
     "stop",
 )
 
@@ -49,8 +48,8 @@ def overview(ops: Registry = OPS) -> str:
         "for the next stop and shows it: location, source, variables, what changed, output.",
         "The session lives in the background between calls, until `dbg stop`.",
         "",
-        "begin   dbg start app.py -b app.py:42        run to a line; uncaught errors stop too",
-        "        dbg start -m pytest tests/test_a.py  run a module; its arguments follow its name",
+        "begin   dbg test tests/test_a.py            why a test fails: values, frames",
+        "        dbg start app.py -b app.py:42        run to a line; uncaught errors stop too",
         "",
     ]
     common = [(name, *ops.lookup([name])) for name in COMMON if ops.extends([name])]

@@ -395,10 +395,9 @@ class _Arguments:
         if full:
             raise self._left_over(text)
         param = self.positionals[self.filled]
-        if param.greedy:
-            self.several.setdefault(param.name, []).append(text)
-        elif param.many:
-            self.several.setdefault(param.name, []).append(_value(param, param.meta, text))
+        if param.greedy or param.many:
+            value = text if param.greedy else _value(param, param.meta, text)
+            self.several.setdefault(param.name, []).append(value)
         else:
             self.single[param.name] = _value(param, param.meta, text)
             self.filled += 1

@@ -114,17 +114,17 @@ async def run_tests(
     notes = (*command.notes, *_remarks(chosen, project, report))
     if all:
         left_s = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
-        return _told(await _every(ctx, session, report, left_s), report, chosen, notes)
+        return _answer_of(await _every(ctx, session, report, left_s), report, chosen, notes)
     if report.test.state == Phase.TERMINATED.value:
         _require_tests(chosen.runner, project, session)
-    return _told(report.test, report, chosen, notes)
+    return _answer_of(report.test, report, chosen, notes)
 
 
 def _directory(ctx: Context, cwd: str) -> str:
     return Project(ctx.caller.cwd, ctx.caller.env).path(cwd)
 
 
-def _told(
+def _answer_of(
     answer: RunnerReport, first: StopReport, chosen: RunnerChoice, notes: tuple[str, ...]
 ) -> RunnerReport:
     """Return the answer with how the tests were run."""
@@ -169,14 +169,14 @@ def _require_tests(runner: Runner, project: Project, session: Session) -> None:
     summary = runner.summary(printed(session))
     if summary is None or not summary.nothing:
         return
-    wanted = project.matching or " ".join(project.selectors)
-    if not wanted:
+    requested = project.matching or " ".join(project.selectors)
+    if not requested:
         raise NotFound(f"{runner.name} found no tests in {project.cwd}.", next="dbg test PATH")
     known = sorted(set(runner.names(project)))
-    near = nearest(wanted.rpartition("::")[2], known)
+    near = nearest(requested.rpartition("::")[2], known)
     also = f" Tests with names like it: {', '.join(near[:3])}." if near else ""
     raise NotFound(
-        f"{runner.name} found no test for {wanted!r}.{also}",
+        f"{runner.name} found no test for {requested!r}.{also}",
         next=f"dbg test {quoted(near[0])}" if near else "dbg test",
     )
 

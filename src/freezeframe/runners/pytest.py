@@ -44,7 +44,7 @@ _SUMMARY = re.compile(
     re.MULTILINE,
 )
 _FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\](?= - |$))?)", re.MULTILINE)
-_WORDS = {
+_RESULTS = {
     "passed": "passed",
     "failed": "failed",
     "errors": "errors?",
@@ -77,17 +77,17 @@ def _command(project: Project) -> RunnerCommand:
     settings = "\n".join(project.text(name) for name, _ in _CONFIGURATION if name[-3:] != ".py")
     settings += project.env.get("PYTEST_ADDOPTS", "")
     against = [option for pattern, option in _IN_THE_WAY if pattern.search(settings)]
-    words: list[str] = []
+    args: list[str] = []
     matching = [project.matching] if project.matching else []
     for selector in project.selectors:
         ids, expression = _selected(project, selector)
-        words += ids
+        args += ids
         matching += [expression] if expression else []
     if matching:
-        words += ["-k", " or ".join(f"({each})" for each in matching)]
+        args += ["-k", " or ".join(f"({each})" for each in matching)]
     # `-s`: what a test prints is in the answer of its failure. The summary names what failed.
     options = ("-s", "-q", "--tb=short", "-rfE", "--color=no", *against)
-    return RunnerCommand(("pytest", *options, *words), module=True)
+    return RunnerCommand(("pytest", *options, *args), module=True)
 
 
 def _selected(project: Project, selector: str) -> tuple[list[str], str | None]:
@@ -124,7 +124,7 @@ def _summary(output: str) -> RunSummary | None:
     found = last_match(_SUMMARY, output)
     if found is None:
         return None
-    counts = counted(found["counts"], _WORDS)
+    counts = counted(found["counts"], _RESULTS)
     return RunSummary(
         counts,
         duration_s=float(found["s"]) if found["s"] else None,

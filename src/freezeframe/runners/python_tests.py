@@ -62,14 +62,14 @@ def _tests(body: list[ast.stmt], path: str, above: tuple[str, ...]) -> Iterator[
 
 def defined(project: Project, name: str) -> list[PythonTest]:
     """Return the tests that a name like `test_b`, `Class.test_b` or `module.Class` may mean."""
-    wanted = tuple(re.split(r"::|\.", name))
-    word = re.compile(rf"(?:def|class)\s+{re.escape(wanted[-1])}\b")
+    parts = tuple(re.split(r"::|\.", name))
+    word = re.compile(rf"(?:def|class)\s+{re.escape(parts[-1])}\b")
     found = []
     for path in project.files(*PATTERNS):
         if word.search(project.text(path)):
             for test in tests_in(project, path):
                 full = tuple(test.dotted.split("."))
-                if full[-len(wanted) :] == wanted:
+                if full[-len(parts) :] == parts:
                     found.append(test)
     return found
 

@@ -75,12 +75,12 @@ class Project:
 
     def files(self, *patterns: str) -> Iterator[str]:
         """Yield files of the project below its directory, relative to it, by name patterns."""
-        wanted = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+        any_of = re.compile("|".join(f"(?:{each})" for each in patterns))
         left = _MOST_FILES
         for folder, folders, names in os.walk(self.cwd):
             folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
             for name in sorted(names):
-                if wanted.fullmatch(name):
+                if any_of.fullmatch(name):
                     yield os.path.relpath(os.path.join(folder, name), self.cwd)
                 left -= 1
             if left <= 0:
@@ -136,10 +136,10 @@ class Runner:
     names: Callable[[Project], Iterator[str]] = lambda project: iter(())
 
 
-def counted(output: str, words: Mapping[str, str]) -> ResultCounts:
-    """Return the counts of `3 passed, 1 failed`; *words* maps results to the runner's words."""
+def counted(output: str, names: Mapping[str, str]) -> ResultCounts:
+    """Return the counts of `3 passed, 1 failed`; *names* are the runner's own, by result."""
     found = {}
-    for name, word in words.items():
+    for name, word in names.items():
         matches = re.findall(rf"(?<![\w.])(\d+) {word}", output)
         found[name] = sum(map(int, matches)) if matches else None
     return ResultCounts(**found)

@@ -33,17 +33,17 @@ def _recognise(project: Project) -> Evidence | None:
 def _command(project: Project) -> RunnerCommand:
     options = ("-k", project.matching) if project.matching else ()
     if project.selectors:
-        words = [word for each in project.selectors for word in _dotted(project, each)]
-        return RunnerCommand(("unittest", *options, *words), module=True)
-    words = ["discover"]
+        args = [word for each in project.selectors for word in _dotted(project, each)]
+        return RunnerCommand(("unittest", *options, *args), module=True)
+    args = ["discover"]
     if project.exists("test*.py") is None:
         # unittest looks into packages only.
         for folder in ("tests", "test"):
             if project.exists(os.path.join(folder, "*.py")):
                 packaged = project.exists(os.path.join(folder, "__init__.py"))
-                words += ["-s", folder, *(("-t", ".") if packaged else ())]
+                args += ["-s", folder, *(("-t", ".") if packaged else ())]
                 break
-    return RunnerCommand(("unittest", *words, *options), module=True)
+    return RunnerCommand(("unittest", *args, *options), module=True)
 
 
 def _dotted(project: Project, selector: str) -> list[str]:
@@ -120,9 +120,9 @@ def _recognise_django(project: Project) -> Evidence | None:
 
 
 def _django_command(project: Project) -> RunnerCommand:
-    words = [word for each in project.selectors for word in _dotted(project, each)]
+    args = [word for each in project.selectors for word in _dotted(project, each)]
     options = ("-k", project.matching) if project.matching else ()
-    return RunnerCommand(("manage.py", "test", "--noinput", "--parallel=1", *options, *words))
+    return RunnerCommand(("manage.py", "test", "--noinput", "--parallel=1", *options, *args))
 
 
 DJANGO = Runner(

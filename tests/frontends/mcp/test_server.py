@@ -48,7 +48,7 @@ async def test_the_list_of_tools_costs_little(dbg):
         listed = await client.list_tools()
     whole = listed.model_dump_json(by_alias=True, exclude_none=True)
 
-    assert len(listed.tools) <= 17
+    assert len(listed.tools) <= 18
     assert len(whole.encode()) <= 2500 * BYTES_PER_TOKEN
 
 
@@ -134,7 +134,7 @@ async def test_a_wrong_argument_is_reported_with_its_path_and_a_next_step(dbg):
         assert "`command`" in error["message"]
         _, error = await refusal(client, "debug_stack", session="nobody")
         assert error["code"] == "no-session"
-        with pytest.raises(MCPError, match="there is no tool nothing; there are debug_start, "):
+        with pytest.raises(MCPError, match="there is no tool nothing; there are debug_test, "):
             await client.call_tool("nothing", {})
 
 

@@ -21,7 +21,7 @@ _MESSAGE_LINES = 8
 _MESSAGE = 300
 #: bytes of one value, and of the line of values of one frame
 _VALUE, _VALUES = 100, 300
-_WORDS = {
+_RESULTS = {
     "passed": "passed",
     "failed": "failed",
     "errors": "with errors",
@@ -37,7 +37,7 @@ _PARTS = {
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number(count)} {_WORDS[name]}" for name, count in counts.items())
+    return ", ".join(f"{number(count)} {_RESULTS[name]}" for name, count in counts.items())
 
 
 @renders(RunnerReport)
@@ -88,10 +88,10 @@ def _position(failure: Failure) -> str:
     rest = {name: n for name, n in test.counts.known.items() if name in ("passed", "failed")}
     if rest.get("failed") == 1:
         del rest["failed"]
-    words = [_counted(rest)] if rest else []
+    so_far = [_counted(rest)] if rest else []
     if test.duration_s is not None and test.duration_s >= 0.05:
-        words.append(seconds(test.duration_s))
-    facts += [", ".join(words)] if words else []
+        so_far.append(seconds(test.duration_s))
+    facts += [", ".join(so_far)] if so_far else []
     return f"  ({'; '.join(facts)})" if facts else ""
 
 
