@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freezeframe.model.questions import LinkKind
-from freezeframe.model.trace import TracedFrame, TracedStep, TracedValue
+from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedValue
 
 from .expressions import Expression, Form, Parameter, Statement, StatementKind
 from .queries import Computed, EvaluatedAt, Query
@@ -41,8 +41,38 @@ class Arguments:
             if isinstance(found, Parameter):
                 return self._default(query, frame, found, value)
             if found is not None:
-                return self._checked(moved, found)
+                return self._of_loop(moved, call, found, frame) or self._checked(moved, found)
         return self._by_value(moved, frame, name)
+
+    def _of_loop(
+        self,
+        moved: Query,
+        call: Expression,
+        found: tuple[Expression, tuple[str, ...]],
+        frame: TracedFrame,
+    ) -> Query | None:
+        """Return the element that the variable of a comprehension was in the call of *frame*."""
+        node, focus = found
+        outer = self._values.outer_execution(moved.at.execution)
+        for root in _roots(outer.statement):
+            for each in root.walk():
+                if each.form is not Form.COMPREHENSION or each.labels or len(each.operands) != 2:
+                    continue
+                if each.operands[0].position != call.position or node.text != each.targets[0].text:
+                    continue
+                frames = [
+                    inside.number
+                    for inside in self._values.calls_inside(outer)
+                    if inside.call_site == call.position
+                ]
+                if frame.number not in frames:
+                    return None
+                name = f"[{frames.index(frame.number)}]"
+                source = each.operands[1]
+                element = Expression(source.text, Form.ELEMENT, source.position, (source,), name)
+                at = replace(moved.at, execution=outer)
+                return replace(moved, node=element, at=at, focus=(*focus, *moved.focus))
+        return None
 
     def _checked(self, moved: Query, found: tuple[Expression, tuple[str, ...]]) -> Query | Computed:
         node, focus = found
@@ -54,7 +84,7 @@ class Arguments:
                 else value.text == moved.value.text
             )
             if not same:
-                return Computed(moved, end=f"{moved.at.target} is not what {node.text} was")
+                return Computed(moved, end=f"which value {node.text} had then was not recorded")
         return replace(moved, node=node, focus=(*focus, *moved.focus))
 
     def _call(self, frame: TracedFrame, execution: Execution) -> Expression | None:
@@ -65,18 +95,19 @@ class Arguments:
         own = frame.function.rpartition(".")[2]
         if frame.call_site is not None:
             call = source.call_at(frame.call_site)
-            if call is None:
+            if call is not None:
+                is_constructor = own in ("__init__", "__new__", "__call__")
+                return call if called_name(call) == own or is_constructor else None
+            if frame.kind is not FrameKind.GENERATOR:
                 return None
-            name = called_name(call)
-            is_constructor = own in ("__init__", "__new__")
-            return call if name == own or is_constructor or own == "__call__" else None
-        calls = [
-            call
+            # A generator's frame begins with the first round of the loop that reads it.
+        calls = {
+            call.position: call
             for root in _roots(execution.statement)
             for call in root.walk()
             if call.form is Form.CALL and called_name(call) == own
-        ]
-        return calls[0] if len(calls) == 1 else None
+        }
+        return next(iter(calls.values())) if len(calls) == 1 else None
 
     def _argument(
         self,

@@ -145,6 +145,8 @@ class Definitions:
                         return self._from_part(query, deep, f"{node.text}{query.focus[0]}")
                 return self._from_write(query, written, node.text)
         known = query.part or (query.value.text if query.value is not None else None)
+        if owner is None and node.operands[0].form is Form.NAME:
+            return Computed(query)  # a module, a class: nothing that the trace follows
         return replace(
             query,
             node=node.operands[0],
@@ -246,7 +248,11 @@ class Definitions:
     # --- calls
 
     def _call(self, query: Query) -> Query | Computed:
-        frame = self._values.called(query.at.execution, query.node)
+        if query.called is not None:
+            frame: TracedFrame | None = self._index.frames[query.called]
+            query = replace(query, called=None)
+        else:
+            frame = self._values.called(query.at.execution, query.node)
         if frame is None:
             name = query.node.operands[0].text
             note = f"{name}() was not traced"
@@ -310,11 +316,13 @@ class Definitions:
         unwrapped = self._unwrapped(query, source)
         if unwrapped is not None:
             return unwrapped
-        counted = rounds(self._values, execution, execution.statement)
+        name = query.node.name
+        if not name:
+            counted = rounds(self._values, execution, execution.statement)
+            name = f"[{counted.round - 1}]" if counted is not None else ""
         value = self._values.value(source, execution)
-        if counted is not None and value is not None and source.form in (Form.NAME, Form.PART):
+        if name and value is not None and source.form in (Form.NAME, Form.PART):
             parts = parts_of(self._values.text_at(value, execution.first)) or {}
-            name = f"[{counted.round - 1}]"
             if value.type in ("list", "tuple") or name in parts:
                 known = query.value.text if query.value is not None else None
                 if known is None or parts.get(name, known) == known or query.focus:
@@ -325,7 +333,7 @@ class Definitions:
                         focus=(name, *query.focus),
                         part=query.part or known,
                     )
-        yielded = self._yielded(query, source)
+        yielded = self._yielded(query)
         if yielded is not None:
             return yielded
         made = replace(query, node=source, value=None, focus=())
@@ -347,37 +355,39 @@ class Definitions:
         element = Expression(inner.text, Form.ELEMENT, inner.position, (inner,))
         return replace(query, node=element, focus=query.focus[1:])
 
-    def _yielded(self, query: Query, source: Expression) -> Query | None:
-        """Return the yield of a traced generator that gave the value of this round."""
-        if source.form is not Form.CALL:
-            return None
+    def _yielded(self, query: Query) -> Query | None:
+        """Return the yield of a traced generator that gave the value, if it can only be that one.
+
+        Between the steps of the loop's header and of its body the generator ran last.
+        """
         execution = query.at.execution
-        frames = [
-            frame
-            for frame in self._index.frames.values()
-            if frame.kind is FrameKind.GENERATOR
-            and frame.function.rpartition(".")[2] == called_name(source)
-        ]
-        before: list[TracedStep] = []
-        for frame in frames:
-            before += [
-                step
-                for step in self._index.steps_of(frame.number)
-                if step.yielded is not None and step.number <= self._index.end(execution.last)
-            ]
-        after = [step for step in before if step.number > execution.first]
-        found = max(after or before, key=lambda step: step.number, default=None)
-        if found is None:
+        end = self._values.next_step(execution)
+        thread = self._index.frames[execution.frame].thread
+        found: list[TracedStep] = []
+        for frame in self._index.frames.values():
+            if frame.kind is FrameKind.GENERATOR and frame.thread == thread:
+                found += [
+                    step
+                    for step in self._index.steps_of(frame.number)
+                    if step.yielded is not None and execution.first < step.number < end
+                ]
+        found.sort(key=lambda step: step.number)
+        if query.node.name:
+            index = int(query.node.name[1:-1])
+            same_frame = {step.frame for step in found}
+            found = found[index : index + 1] if len(same_frame) == 1 else []
+        if not found:
             return None
-        inner = self._values.execution(found)
+        step = found[-1]
+        inner = self._values.execution(step)
         statement = inner.statement
         if statement is None or statement.value is None or not statement.value.operands:
             return None
-        if not query.focus and not is_same(query.value, found.yielded):
+        if not query.focus and not is_same(query.value, step.yielded):
             return None
-        name = f"{self._index.frames[found.frame].function}()"
-        at = EvaluatedAt(inner, name, LinkKind.RETURN, None, found.yielded)
-        return replace(self._moved(query, at, found.yielded), node=statement.value.operands[0])
+        name = f"{self._index.frames[step.frame].function}()"
+        at = EvaluatedAt(inner, name, LinkKind.RETURN, None, step.yielded)
+        return replace(self._moved(query, at, step.yielded), node=statement.value.operands[0])
 
     def _entered(self, query: Query) -> Query | Computed:
         for frame in self._values.calls(query.at.execution):

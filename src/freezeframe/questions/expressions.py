@@ -33,11 +33,12 @@ class Form(StrEnum):
     DISPLAY = "display"
     #: a text put together of operands
     TEXT = "text"
-    #: `operands` are the element, then the iterated expressions; `targets` their variables
+    #: `operands` are the element, then the iterated expressions; `targets` their variables;
+    #: `labels` has `if` where a condition leaves elements out
     COMPREHENSION = "comprehension"
     #: `operands[0]` is passed on as it is: await, walrus, parentheses
     SAME = "same"
-    #: one of the elements of `operands[0]`: the variable of a loop
+    #: one of the elements of `operands[0]`: the variable of a loop; `name` says which, if known
     ELEMENT = "element"
     #: `operands[0]` with `name` as the part that is taken: unpacking
     ITEM = "item"

@@ -9,7 +9,7 @@ from freezeframe.model.trace import TracedValue
 
 from .expressions import Expression, Form
 from .queries import Query
-from .traced_values import RECEIVERS, TracedValues, called_name
+from .traced_values import RECEIVERS, SILENT_TYPES, TracedValues, called_name
 from .value_parts import elements_of, is_zero, parts_of, plain_text, truth
 
 #: functions of Python whose result is one of the elements, or all of them in another order
@@ -104,41 +104,65 @@ class Operands:
         return replace(query, node=node, value=self._value(node, query), focus=focus)
 
     def _element_made(self, query: Query) -> Query | None:
-        """Return the call of a comprehension that made the element which is followed."""
-        if not query.part:
-            return None
-        element = query.node.operands[0]
-        if element.form is not Form.CALL:
-            return None
-        frames = [
-            frame
-            for frame in self._values.calls_inside(query.at.execution)
-            if frame.call_site == element.position
-            and frame.returned is not None
-            and frame.returned.text == query.part
-        ]
-        if len(query.focus) == 1 and frames:
-            return replace(query, node=element, value=frames[0].returned, focus=())
+        """Return the call, or the element, that a followed element of a comprehension is."""
+        node = query.node
+        element, source = node.operands[0], node.operands[1]
+        index = _index(query.focus[0])
+        exact = index is not None and not node.labels and len(node.operands) == 2
+        if node.name in ("dict", "set"):
+            exact = False
+        if element.form is Form.CALL:
+            frames = [
+                frame
+                for frame in self._values.calls_inside(query.at.execution)
+                if frame.call_site == element.position
+            ]
+            if not exact or index is None or index >= len(frames):
+                alike = [f for f in frames if f.returned and f.returned.text == query.part]
+                frames, index = alike, 0 if len(alike) == 1 else None
+            if index is None:
+                return None
+            made = frames[index]
+            return replace(
+                query,
+                node=element,
+                value=made.returned,
+                focus=query.focus[1:],
+                called=made.number,
+            )
+        if exact and element.form is Form.NAME and element.text == node.targets[0].text:
+            inner = Expression(
+                source.text, Form.ELEMENT, source.position, (source,), query.focus[0]
+            )
+            return replace(query, node=inner, value=None, focus=query.focus[1:])
         return None
 
     # --- operands of what was computed
 
-    def _every(self, node: Expression, query: Query) -> Iterator[Query]:
+    def _every(
+        self, node: Expression, query: Query, bound: frozenset[str] = frozenset()
+    ) -> Iterator[Query]:
+        """Yield what an expression reads: variables, fields, elements, results of calls."""
         operands = node.operands
+        if node.targets:
+            bound |= {each.name for target in node.targets for each in target.walk()}
         if node.form is Form.CALL:
             function, *arguments = operands
             owner = function.operands[:1] if function.form is Form.PART else ()
             operands = (*owner, *arguments)
         for operand in operands:
-            if operand.form in (Form.CONSTANT, Form.DEFINITION):
-                continue
-            if node.form is Form.CALL or operand.form in (Form.NAME, Form.PART, Form.CALL):
-                if operand.form in (Form.NAME, Form.PART, Form.CALL):
-                    yield self._operand(query, operand)
-                else:
-                    yield from self._every(operand, query)
-            else:
-                yield from self._every(operand, query)
+            if operand.form in (Form.NAME, Form.PART) and operand.root.name not in bound:
+                made = self._operand(query, operand)
+                if made.value is None:
+                    # Names that were not recorded are functions, classes and modules.
+                    if operand.form is Form.PART and self._value(operand.root, query) is not None:
+                        yield made
+                elif made.value.type not in SILENT_TYPES:
+                    yield made
+            elif operand.form is Form.CALL and not bound:
+                yield self._operand(query, operand)
+            elif operand.form not in (Form.CONSTANT, Form.DEFINITION):
+                yield from self._every(operand, query, bound)
 
     def _operand(
         self, query: Query, node: Expression, weight: int | None = None, **changes: object
@@ -163,9 +187,31 @@ class Operands:
             return tuple(self._containing(query))
         if node.form is Form.OPERATION and node.name == "+" and query.focus:
             return tuple(self._summand(query))
+        if node.form is Form.COMPREHENSION and query.focus and not node.labels:
+            source = node.operands[1]
+            if _index(query.focus[0]) is not None and source.form in (Form.NAME, Form.PART):
+                return (self._operand(query, source, DECIDED, focus=query.focus[:1]),)
         if node.form is Form.CALL:
-            return tuple(self._selected(query))
+            return tuple(self._selected(query)) or tuple(self._stored(query))
         return ()
+
+    def _stored(self, query: Query) -> Iterator[Query]:
+        """Yield the argument that a field or element of the result was made of, if one can be."""
+        if not query.focus:
+            return
+        node = query.node
+        name = query.focus[0].removeprefix(".")
+        for label, argument in zip(node.labels, node.operands[1:], strict=True):
+            if label == name:
+                yield self._operand(query, argument, DECIDED, focus=query.focus[1:])
+                return
+        alike = [
+            each
+            for each in self._every(node, query)
+            if each.value is not None and each.value.text == query.part
+        ]
+        if len(alike) == 1:
+            yield replace(alike[0], weight=DECIDED)
 
     def _containing(self, query: Query) -> Iterator[Query]:
         for each in self._every(query.node, query):
@@ -224,6 +270,10 @@ class Operands:
             return (left.text == "None") == (node.name == "is")
         value = self._value(node, query)
         return truth(value.text) if value is not None else None
+
+
+def _index(part: str) -> int | None:
+    return int(part[1:-1]) if part[1:-1].isdigit() else None
 
 
 def _matches(one: TracedValue, other: TracedValue | None) -> bool:

@@ -140,6 +140,8 @@ class _Chain:
         query = found.query
         if found.end is not None:
             self._ends.append(found.end)
+        if query.node.form is Form.DEFINITION and query.parent is not None:
+            return  # an import or a class: what is read from it says enough
         at = query.at
         key = (at.execution.frame, at.execution.first, at.target)
         if key in self._seen and not at.root:

@@ -34,6 +34,18 @@ def expression(node: ast.expr) -> Expression:
     return convert(node) if convert is not None else _other(node)
 
 
+def parsed(text: str) -> Expression | None:
+    """Return *text* as an expression; None if it is none."""
+    try:
+        return expression(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def is_expression(text: str) -> bool:
+    return parsed(text) is not None
+
+
 def _made(
     node: ast.expr,
     form: Form,
@@ -173,6 +185,7 @@ def _comprehension(
         Form.COMPREHENSION,
         [element, *(each.iter for each in node.generators)],
         names.get(type(node), "generator"),
+        ["if"] * any(each.ifs for each in node.generators),
         targets=[each.target for each in node.generators],
     )
 

@@ -17,7 +17,7 @@ from .expressions import (
     StatementKind,
     WrittenTarget,
 )
-from .python_expressions import expression, operator, position_of, text_of
+from .python_expressions import expression, operator, parsed, position_of, text_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Module)
@@ -102,10 +102,7 @@ class PythonSource:
         return expression(node) if node is not None else None
 
     def expression(self, text: str) -> Expression | None:
-        try:
-            return expression(ast.parse(text.strip(), mode="eval").body)
-        except (SyntaxError, ValueError, RecursionError):
-            return None
+        return parsed(text)
 
     # --- statements
 

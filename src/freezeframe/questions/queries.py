@@ -36,6 +36,8 @@ class Query:
     focus: tuple[str, ...] = ()
     #: the text of that part, if it is known
     part: str | None = None
+    #: the frame of the call, where its position does not say which one it is: in a comprehension
+    called: int | None = None
     #: the text inside of a string that is followed
     needle: str | None = None
     #: the link that read the value

@@ -118,10 +118,32 @@ class TraceIndex:
         return None
 
     def part_write(self, owner: int, name: str, moment: int) -> StepWrite | None:
-        """Return the last write of a part of an object before *moment*, by any frame."""
+        """Return the last write of a part of an object before *moment*, by any frame.
+
+        None if the part is as it was when the object was first seen.
+        """
         found = self._parts.get((owner, name), [])
         index = bisect_left(found, moment, key=lambda each: each.end)
-        return found[index - 1] if index else None
+        if not index or self.is_first_sight(found[index - 1]):
+            return None
+        return found[index - 1]
+
+    def part_seen(self, owner: int, name: str, moment: int) -> TracedValue | None:
+        """Return the value that a part had at *moment*, if it was recorded."""
+        found = self._parts.get((owner, name), [])
+        index = bisect_left(found, moment, key=lambda each: each.end)
+        if index:
+            return found[index - 1].write.new
+        # An object that a statement made is recorded at its end, and was like that before.
+        later = found[0] if found else None
+        return later.write.new if later is not None and self.is_first_sight(later) else None
+
+    def is_first_sight(self, written: StepWrite) -> bool:
+        """Whether a part was not written, but recorded with its object when it was first seen."""
+        write = written.write
+        if write.by_step or write.old is not None or write.owner is None:
+            return False
+        return self._owners[write.owner][0].step.number == written.step.number
 
     def writes_of_parts(self, owner: int, moment: int) -> list[StepWrite]:
         """Return the writes of all parts of an object before *moment*, oldest first."""

@@ -12,11 +12,11 @@ from freezeframe.model.values import is_cut
 
 from .expressions import Expression, Form, SourceFile, Statement
 from .literals import operated
-from .trace_index import TraceIndex
+from .trace_index import NEVER, TraceIndex
 from .value_parts import parts_of, with_parts
 
 #: what has no value worth showing: its name says it
-_SILENT_TYPES = frozenset(
+SILENT_TYPES = frozenset(
     (
         "function",
         "module",
@@ -112,6 +112,19 @@ class TracedValues:
                     found += self.index.calls_of(step.number)
         return found
 
+    def outer_execution(self, execution: Execution) -> Execution:
+        """Return the execution of the statement around a comprehension; itself, if it is none."""
+        frame = self.index.frames[execution.frame]
+        if frame.kind is not FrameKind.COMPREHENSION or frame.caller not in self.index.steps:
+            return execution
+        return self.outer_execution(self.execution(self.index.steps[frame.caller]))
+
+    def next_step(self, execution: Execution) -> int:
+        """Return the step of the same frame after a statement; `NEVER` if there is none."""
+        steps = self.index.steps_of(execution.frame)
+        at = self.index.last_before(execution.frame, execution.last + 1) + 1
+        return steps[at].number if at < len(steps) else NEVER
+
     def called(self, execution: Execution, call: Expression) -> TracedFrame | None:
         """Return the frame of a call in a statement; None if it was not traced.
 
@@ -123,7 +136,9 @@ class TracedValues:
         exact = [each for each in frames if each.call_site == call.position]
         if exact:
             constructors = [each for each in exact if _own_name(each) == "__init__"]
-            return (constructors or exact)[-1]
+            found = constructors or exact
+            # Several frames at one position: the rounds of a comprehension, or a decorator's.
+            return found[0] if len(found) == 1 else None
         name = called_name(call)
         unknown = [each for each in frames if each.call_site is None and _own_name(each) == name]
         return unknown[0] if len(unknown) == 1 and name else None
@@ -156,7 +171,9 @@ class TracedValues:
             frame = self.called(execution, node)
             if frame is None:
                 return self._operated(called_name(node), node.operands[1:], execution)
-            return None if _own_name(frame) == "__init__" else frame.returned
+            if _own_name(frame) == "__init__" or frame.kind is FrameKind.GENERATOR:
+                return None
+            return frame.returned
         if form is Form.OPERATION:
             return self._operated(node.name, node.operands, execution)
         return None
@@ -195,9 +212,9 @@ class TracedValues:
         owner = self.value(node.operands[0], execution)
         part = self.part_name(node, execution, owner)
         if owner is not None and owner.object is not None and part:
-            written = self.index.part_write(owner.object, part, moment)
-            if written is not None:
-                return written.write.new
+            seen = self.index.part_seen(owner.object, part, moment)
+            if seen is not None:
+                return seen
         read = self.read(node, execution)
         if read is not None:
             return read.value
@@ -242,7 +259,7 @@ class TracedValues:
                 if path.text in found or path.text in skip or path.text in RECEIVERS:
                     continue
                 value = self.value(path, execution)
-                if value is None or value.type in _SILENT_TYPES or value.text == path.text:
+                if value is None or value.type in SILENT_TYPES or value.text == path.text:
                     continue
                 found[path.text] = shortened(self.text_at(value, execution.first))
             for call in node.walk() if node is not None else ():

@@ -15,6 +15,7 @@ from freezeframe.backends.backend import Backend, RawFrame, RawScope, RawValue, 
 from freezeframe.errors import DebuggerError, DebuggerLost, NotFound
 from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.stops import ExceptionInfo, Frame, StopReason, Thread
+from freezeframe.model.trace import Trace
 from freezeframe.model.values import Scope, ScopeKind, Value
 
 from .handles import Handles
@@ -102,6 +103,8 @@ class StopState:
     reported: bool = False
     #: code ran or a value was assigned since `view` was read: it may be out of date
     invalidated: bool = False
+    #: the trace of a second run of the program up to this stop, once a question needed one
+    second_run: Trace | None = None
     ready: asyncio.Future[None] = field(default_factory=asyncio.Future)
     _frames: list[RawFrame] = field(default_factory=list)
     _total: int | None = None

@@ -189,12 +189,14 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
             if name == "JUMP_BACKWARD_NO_INTERRUPT":
                 continue  # an await, which stays in its line
             target = after - 2 * argument if "BACKWARD" in name else after + 2 * argument
+            if name == "JUMP_BACKWARD" and offset <= target <= start:
+                continue  # an inlined comprehension, which stays in its line
             if name in ("JUMP_FORWARD", "JUMP_BACKWARD"):
                 if target <= start or not _stays(units, start, target, line):
                     end = target
                     break
                 skips.append((start, target))
-            elif name not in ("SEND", "FOR_ITER") and start < target:
+            elif name != "SEND" and start < target:
                 skips.append((start, target))
                 exits.add(target)
             else:

@@ -1,0 +1,256 @@
+"""A trace of a stopped program: its launch target is run a second time, up to the same stop.
+
+The second run is compared with the first one; what differs is said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from freezeframe.backends.backend import Core, Launch
+from freezeframe.backends.python.tracing.traced_run import run_traced
+from freezeframe.errors import NotFound, Unsupported
+from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.stops import Frame, StopReason
+from freezeframe.model.trace import (
+    Trace,
+    TracedFrame,
+    TracedStep,
+    TracedValue,
+    TraceLimits,
+    TraceRequest,
+    TraceUntil,
+)
+from freezeframe.model.values import is_cut
+from freezeframe.questions.trace_index import TraceIndex
+from freezeframe.session.session import Session
+from freezeframe.session.stop_state import StopState
+
+from ._context import Context
+
+#: seconds that the second run may take unless the caller's time limit is shorter
+_LIMIT_S = 30.0
+#: frames of a stop that are compared with those of the trace
+_COMPARED_FRAMES = 60
+_LANGUAGE = "Python"
+
+
+@dataclass(frozen=True, slots=True)
+class SecondRun:
+    """A trace, and the frame and step in it that a frame of the stop is."""
+
+    trace: Trace
+    frame: int
+    step: int
+    #: what the answer must say about the run
+    notes: tuple[str, ...] = ()
+
+
+async def traced_again(ctx: Context, session: Session, stop: StopState, frame: Frame) -> SecondRun:
+    """Return a trace of a second run up to *stop*, and the location of *frame* in it.
+
+    The program is run again unless a question about this stop has done so before. Raises
+    Unsupported if it cannot be run again, and NotFound if the second run never came to the stop.
+    """
+    target = require_traceable(ctx, session)
+    frames = await stop.frames(_COMPARED_FRAMES)
+    if stop.second_run is None:
+        until = _until(session, stop, frames, target)
+        roots = {ctx.workspace.root, target.cwd}
+        if not target.module:
+            roots.add(os.path.dirname(target.program))
+        limits = TraceLimits(seconds=_LIMIT_S)
+        request = TraceRequest(tuple(sorted(roots)), until, limits=limits)
+        if ctx.progress is not None:
+            await ctx.progress("running the program a second time, traced")
+        stop.second_run = await run_traced(target, request)
+    return await _located(stop, frame, frames, stop.second_run)
+
+
+def require_traceable(ctx: Context, session: Session) -> Launch:
+    """Return the launch target of a session. Raises Unsupported if it cannot be traced."""
+    target = session.root.target
+    if isinstance(target, Core):
+        raise Unsupported(
+            "a core file holds one moment, so nothing can say what happened before it.",
+            next="dbg backtrace --locals",
+        )
+    if not isinstance(target, Launch):
+        raise Unsupported(
+            "this program was attached to, so it cannot be run again from its beginning; "
+            "`why` works for programs that were started here.",
+            next="dbg start PROGRAM",
+        )
+    if session.parent is not None:
+        raise Unsupported(
+            "this is a child process; `why` follows the program that was started.",
+            next="dbg backtrace --locals",
+        )
+    choice = next((each for kept, each in ctx.workspace.launches.values() if kept is target), None)
+    launched = ctx.workspace.launches.get(session.root.name)
+    debugger = choice or (launched[1] if launched else None)
+    if debugger is None or _LANGUAGE not in debugger.debugger.languages:
+        tool = session.backend.tool if session.backend is not None else "this debugger"
+        raise Unsupported(
+            f"`why` needs a trace, and programs under {tool} are not traced; it works for Python.",
+            next="dbg backtrace --locals",
+        )
+    return target
+
+
+def _until(
+    session: Session, stop: StopState, frames: Sequence[Frame], target: Launch
+) -> TraceUntil:
+    """Return where the second run ends: as near to the stop as is known."""
+    if stop.event.reason is StopReason.EXCEPTION:
+        return TraceUntil(failure=target.module)
+    entries = session.breakpoints.entries
+    hit = [entries[number] for number in stop.event.breakpoints if number in entries]
+    plain = [each for each in hit if each.condition is None and each.hit_count is None]
+    first = frames[0] if frames else None
+    if plain and first is not None and first.path is not None:
+        return TraceUntil(first.path, first.line, plain[0].hits)
+    return TraceUntil()
+
+
+# --- finding the stop in the trace ----------------------------------------------------------------
+
+
+async def _located(
+    stop: StopState, frame: Frame, frames: Sequence[Frame], trace: Trace
+) -> SecondRun:
+    index = TraceIndex(trace)
+    candidates = [step for step in _candidates(stop, frames, trace) if _fits(index, step, frames)]
+    if not candidates:
+        raise NotFound(_missed(stop, frames, trace), next="dbg backtrace --locals")
+    view = await stop.read_frame(frame.index, expand=False)
+    first = {value.name: value.text for scope in view.scopes for value in scope.values}
+    ranked = []
+    for order, step in enumerate(candidates):
+        found = _frame_of(index, step, frame)
+        if found is not None:
+            different = _differences(index, *found, first)
+            ranked.append((len(different), order, found, different))
+    if not ranked:
+        raise NotFound(
+            f"{frame.function} is not code of the workspace, so it was not traced.",
+            next="dbg frame 0",
+        )
+    _, _, (number, at), different = min(ranked, key=lambda each: each[:2])
+    notes = ["the program ran a second time to record this"]
+    exception = _exception(stop)
+    if exception is not None and trace.outcome.exception not in (None, exception):
+        different = (f"it raised {trace.outcome.exception}", *different)
+    if different:
+        what = "; ".join(different[:3])
+        notes.append(
+            f"the second run differed ({what}): this chain may not be the one of this stop"
+        )
+    notes += trace.remarks
+    if trace.dropped.steps:
+        notes.append(
+            f"{trace.dropped.steps} steps in the middle were not kept ({trace.dropped.limit})"
+        )
+    before = stop.event.reason is not StopReason.EXCEPTION
+    return SecondRun(_cut(trace, at) if before else trace, number, at, tuple(notes))
+
+
+def _candidates(stop: StopState, frames: Sequence[Frame], trace: Trace) -> list[TracedStep]:
+    """Return the steps that may be the stop, the most likely one first."""
+    outcome = trace.outcome
+    known = trace.step(outcome.step) if outcome.step is not None else None
+    found = [known] if known is not None else []
+    user = [frame for frame in frames if not frame.library and frame.path is not None]
+    if user:
+        inner = user[0]
+        same = [
+            step
+            for step in trace.steps
+            if step.line == inner.line and _is_path(trace.frames[step.frame].path, inner.path)
+        ]
+        if stop.event.reason is StopReason.EXCEPTION:
+            same = [step for step in same if step.raised is not None]
+        found += reversed(same)
+    return found
+
+
+def _fits(index: TraceIndex, step: TracedStep, frames: Sequence[Frame]) -> bool:
+    """Whether the callers of a step are those of the stop."""
+    traced = [(frame.path, at.line) for frame, at in _stack(index, step)]
+    user = [(each.path, each.line) for each in frames if not each.library and each.path]
+    for (path, line), (own_path, own_line) in zip(traced, user, strict=False):
+        if line != own_line or not _is_path(path, own_path):
+            return False
+    return True
+
+
+def _stack(index: TraceIndex, step: TracedStep) -> list[tuple[TracedFrame, TracedStep]]:
+    """Return the traced frames around a step, innermost first, each with its current step."""
+    found: list[tuple[TracedFrame, TracedStep]] = []
+    at: TracedStep | None = step
+    while at is not None and len(found) < _COMPARED_FRAMES:
+        frame = index.frames[at.frame]
+        found.append((frame, at))
+        at = index.steps.get(frame.caller) if frame.caller is not None else None
+    return found
+
+
+def _frame_of(index: TraceIndex, step: TracedStep, frame: Frame) -> tuple[int, int] | None:
+    for traced, at in _stack(index, step):
+        if at.line == frame.line and _is_path(traced.path, frame.path):
+            return traced.number, at.number
+    return None
+
+
+def _is_path(traced: str, path: str | None) -> bool:
+    return path is not None and (
+        traced == path or os.path.realpath(traced) == os.path.realpath(path)
+    )
+
+
+def _differences(
+    index: TraceIndex, frame: int, step: int, first: dict[str, str]
+) -> tuple[str, ...]:
+    """Return the variables whose plain values are not those of the first run."""
+    found = []
+    for name, text in first.items():
+        second = index.value_of_variable(frame, name, step)
+        if second is None or not _is_comparable(second) or is_cut(text):
+            continue
+        if second.text != text:
+            found.append(f"{name} was {text}, then {second.text}")
+    return tuple(found)
+
+
+def _is_comparable(value: TracedValue) -> bool:
+    return value.type in ("int", "str", "bool", "NoneType", "float") and not is_cut(value.text)
+
+
+def _exception(stop: StopState) -> str | None:
+    found = stop.exception
+    if found is None or stop.event.reason is not StopReason.EXCEPTION:
+        return None
+    name = found.type.rpartition(".")[2]
+    return f"{name}: {found.message}" if found.message else name
+
+
+def _missed(stop: StopState, frames: Sequence[Frame], trace: Trace) -> str:
+    how = {
+        "timeout": f"it did not end within {_LIMIT_S:g} s",
+        "killed": "it was killed",
+        "raised": f"it raised {trace.outcome.exception}",
+    }.get(trace.outcome.how, f"it exited with code {trace.outcome.exit_code}")
+    if frames and all(frame.library for frame in frames):
+        return "no frame of this stack is code of the workspace, so nothing of it was traced."
+    return f"the program was run a second time and never came to this stop: {how}."
+
+
+def _cut(trace: Trace, step: int) -> Trace:
+    """Return the trace up to a step that is not executed yet."""
+    steps = [each for each in trace.steps if each.number <= step]
+    if steps and steps[-1].number == step:
+        steps[-1] = replace(steps[-1], writes=(), raised=None)
+    kept = {each.frame for each in steps}
+    return replace(trace, steps=steps, frames={n: f for n, f in trace.frames.items() if n in kept})

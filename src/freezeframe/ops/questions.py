@@ -1,0 +1,92 @@
+"""Questions about a run: where a value came from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from freezeframe.errors import UsageError
+from freezeframe.model.questions import Explanation
+from freezeframe.model.stops import Frame
+from freezeframe.questions.provenance import DEFAULT_DEPTH, explain
+from freezeframe.questions.python_expressions import is_expression
+from freezeframe.session.session import Session
+from freezeframe.session.stop_state import StopState
+
+from ._common_args import InFrame
+from ._context import Context
+from ._frames import frame_at
+from ._registry import Arg, Effect, Needs, op
+from ._retrace import traced_again
+from ._suggestions import quoted
+
+#: links of `--all`
+_MOST_LINKS = 200
+
+
+@op(
+    "why",
+    aliases=("origin",),
+    group="questions",
+    effect=Effect.WRITES,
+    needs=Needs.STOPPED,
+    example="why total",
+    examples=("why 'cart.items[2].price'", "why total --depth 20"),
+)
+async def why(
+    ctx: Context,
+    expression: Annotated[
+        str, Arg("the value, in the program's language", meta="EXPR", greedy=True, code=True)
+    ],
+    *,
+    depth: Annotated[
+        int | None, Arg("statements to show (default: 7)", short="-d", meta="N")
+    ] = None,
+    all: Annotated[bool, Arg("every statement that was found")] = False,
+    frame: InFrame = None,
+) -> Explanation:
+    """Show where a value came from: the chain of statements that made it, newest first.
+
+    Each has its location, the values that it read, and the branch that led to it. The program is
+    run a second time, traced, up to the same stop; the stopped program stays as it is. Works for
+    Python programs that were started here.
+    """
+    if depth is not None and depth < 1:
+        raise UsageError(f"--depth takes 1 or more, not {depth}.", next="dbg why EXPR --depth 20")
+    if not is_expression(expression):
+        raise UsageError(f"{expression!r} is not an expression.", next="dbg why NAME")
+    stop = await ctx.session.require_stopped()
+    shown = await frame_at(stop, frame)
+    links = _MOST_LINKS if all else depth or DEFAULT_DEPTH
+    answer = await explained(ctx, ctx.session, stop, shown, expression, depth=links)
+    if answer.left_out and not all:
+        answer = replace(answer, next=(f"why {quoted(expression)} --depth {links * 3}",))
+    return answer
+
+
+async def explained(
+    ctx: Context,
+    session: Session,
+    stop: StopState,
+    frame: Frame,
+    expression: str,
+    *,
+    depth: int = DEFAULT_DEPTH,
+    expected: str | None = None,
+) -> Explanation:
+    """Return where the value of *expression* in a frame of a stop came from.
+
+    *expected* is the text of the value that it was compared with, if it was. Raises Unsupported if
+    the program cannot be run again.
+    """
+    second = await traced_again(ctx, session, stop, frame)
+    found = explain(
+        second.trace,
+        second.frame,
+        second.step,
+        expression,
+        session.sources,
+        depth=depth,
+        expected=expected,
+    )
+    return replace(found, notes=second.notes)
