@@ -81,7 +81,9 @@ def test_pytest_gets_expressions_and_options_against_what_is_in_the_way(tmp_path
     argv = pytest_runner.RUNNER.command(here).argv
     assert argv[-2:] == ("-k", "(total) or (cart and not slow)")
     assert {"-n0", "--no-cov", "--timeout=0"} <= set(argv)
-    assert "-n0" not in pytest_runner.RUNNER.command(project(tmp_path / "x", {"a": ""})).argv
+    others = "[testenv]\ncommands = pytest -n auto\n[pytest]\naddopts = -q\n[x]\ny = --cov=shop\n"
+    argv = pytest_runner.RUNNER.command(project(tmp_path / "x", {"tox.ini": others})).argv
+    assert not {"-n0", "--no-cov", "--timeout=0"} & set(argv)
     with pytest.raises(NotFound, match="is in no test"):
         pytest_runner.RUNNER.command(project(tmp_path, {"test_a.py": "x = 1\n"}, "test_a.py:1"))
 

@@ -29,6 +29,11 @@ _CONFIGURATION = (
     ("tests/conftest.py", ""),
     ("test/conftest.py", ""),
 )
+#: pytest's own sections: other programs have theirs in the same files
+_SETTINGS = re.compile(
+    r"^\[(?:pytest|tool:pytest|tool\.pytest(?:\.ini_options)?)\]\s*\n(?P<text>.*?)(?=^\[|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 #: plugins that start workers, install a tracer of their own or end a stopped test; and the option
 #: against each, which only exists if the plugin is installed
 _IN_THE_WAY = (
@@ -74,8 +79,9 @@ def _recognise(project: Project) -> Evidence | None:
 
 
 def _command(project: Project) -> RunnerCommand:
-    settings = "\n".join(project.text(name) for name, _ in _CONFIGURATION if name[-3:] != ".py")
-    settings += project.env.get("PYTEST_ADDOPTS", "")
+    settings = project.env.get("PYTEST_ADDOPTS", "")
+    for name, _ in _CONFIGURATION:
+        settings += "".join(f"\n{each['text']}" for each in _SETTINGS.finditer(project.text(name)))
     against = [option for pattern, option in _IN_THE_WAY if pattern.search(settings)]
     args: list[str] = []
     matching = [project.matching] if project.matching else []
