@@ -49,8 +49,37 @@ class LaunchRequest:
     runner: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedLaunch:
+    """A program that is ready to start: it was built, and its debugger was chosen."""
+
+    target: Launch
+    choice: selection.DebuggerChoice
+    name: str
+    #: the file that a bare line number is a line of; empty for a module
+    source: str
+    remarks: tuple[str, ...] = ()
+
+
 async def launch(ctx: Context, request: LaunchRequest) -> StopReport:
     """Start a program, building it first if it must be, and report its first stop."""
+    ready = await prepare_launch(ctx, request)
+    path, source = ready.target.program, ready.source
+    await enter_breakpoints(ctx, request.breakpoints, path, ready.name, source=source)
+    return await begin(
+        ctx,
+        ready.name,
+        ready.target,
+        ready.choice,
+        wait=request.wait,
+        timeout=request.timeout,
+        remarks=ready.remarks,
+        record=request.record,
+    )
+
+
+async def prepare_launch(ctx: Context, request: LaunchRequest) -> PreparedLaunch:
+    """Find the program and its debugger, and build it if it must be. Nothing is started."""
     program, args, cwd, module = request.program, request.args, request.cwd, request.module
     if request.classpath is not None:
         ctx = _launch_args.with_classes(ctx, request.classpath)
@@ -111,17 +140,7 @@ async def launch(ctx: Context, request: LaunchRequest) -> StopReport:
     )
     source = recipe.source if recipe is not None else "" if resolved.module else path
     name = request.name or ctx.session_name or resolved.name
-    await enter_breakpoints(ctx, request.breakpoints, path, name, source=source)
-    return await begin(
-        ctx,
-        name,
-        target,
-        choice,
-        wait=request.wait,
-        timeout=request.timeout,
-        remarks=remarks,
-        record=request.record,
-    )
+    return PreparedLaunch(target, choice, name, source, remarks)
 
 
 def _as_written(path: str, arguments: tuple[str, ...], cwd: str) -> str | None:

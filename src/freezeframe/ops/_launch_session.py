@@ -44,7 +44,7 @@ async def begin(
         raise UsageError(
             f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
         )
-    notes = [*remarks, *choice.remarks, *await _prepared(ctx, target, choice)]
+    notes = [*remarks, *choice.remarks, *await prepare_debugger(ctx, target, choice)]
     notes += follow_edits(ctx, name)
     # Check again after each wait: another command may have taken the name meanwhile.
     while (earlier := ctx.workspace.sessions.get(name)) is not None:
@@ -156,7 +156,9 @@ async def start_again(ctx: Context, *, wait: bool, timeout: float | None) -> Sto
     return await begin(ctx, name, target, choice, wait=wait, timeout=timeout, remarks=notes)
 
 
-async def _prepared(ctx: Context, target: Target, choice: selection.DebuggerChoice) -> list[str]:
+async def prepare_debugger(
+    ctx: Context, target: Target, choice: selection.DebuggerChoice
+) -> list[str]:
     """Prepare what a debugger needs once on a machine, outside the time limit of the start.
 
     If the caller's time limit ends first, an error says so; the preparation continues.

@@ -79,8 +79,7 @@ class Session:
         self.name = name
         self.config = config
         self.sources = sources
-        #: why this debugger was selected
-        self.reason = reason
+        self.reason = reason  # why this debugger was selected
         self.parent = parent
         self.children: list[Session] = []
         self.breakpoints = breakpoints
@@ -92,8 +91,7 @@ class Session:
         self.target: Target | None = None
         self.backend: Backend | None = None
         self.pid: int | None = None
-        #: of a child: its own command line, where its debugger reports it
-        self.command: tuple[str, ...] = ()
+        self.command: tuple[str, ...] = ()  # of a child, where its debugger reports it
         self.exit: Exit | None = None
         self.stop_number = 0
         #: None while the program runs
@@ -131,6 +129,8 @@ class Session:
         self.last_reported: Session | None = None
         #: the last command that resumed the program, as typed
         self.last_command = ""
+        #: of a root: stops are captured without variables; a driver that steps reads its own
+        self.captures_frames_only = False
         #: of a root: its stops and those of its children are recorded
         self.recorded: bool = parent is None or parent.recorded
 

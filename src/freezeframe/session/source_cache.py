@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from freezeframe import files
 from freezeframe.model import late_regex
@@ -111,7 +112,7 @@ _CONTROL = late_regex.compile(
 )
 
 
-def enclosing_block(lines: list[str], line: int) -> tuple[int, int]:
+def enclosing_block(lines: Sequence[str], line: int) -> tuple[int, int]:
     """Return the first and last line of the function around *line*, found by indentation.
 
     Return the whole file if nothing that looks like a function encloses the line.
@@ -127,16 +128,16 @@ def enclosing_block(lines: list[str], line: int) -> tuple[int, int]:
     while first > 1 and indent(first) is None:
         first -= 1
     depth = indent(first) or 0
-    header = _is_header(lines[first - 1])
+    header = _is_header(lines, first)
     while not header:
         first -= 1
         if first < 1:
             return 1, len(lines)
         here = indent(first)
-        if here is None or here >= depth:
+        if here is None or here >= depth or lines[first - 1].strip() == "{":
             continue
         depth = here
-        header = _is_header(lines[first - 1])
+        header = _is_header(lines, first)
     depth = indent(first) or 0
     last = first
     for number in range(first + 1, len(lines) + 1):
@@ -146,7 +147,7 @@ def enclosing_block(lines: list[str], line: int) -> tuple[int, int]:
         if here <= depth:
             # A closing bracket at the header's depth ends the block and belongs to it.
             closes = lines[number - 1].strip()[0] in "})" or lines[number - 1].strip() == "end"
-            if not closes:
+            if not closes and not (number == first + 1 and lines[number - 1].strip() == "{"):
                 break
             last = number
             if not lines[number - 1].rstrip().endswith(("{", ":")):
@@ -157,5 +158,51 @@ def enclosing_block(lines: list[str], line: int) -> tuple[int, int]:
     return first, last
 
 
-def _is_header(text: str) -> bool:
-    return "(" in text and _CONTROL.match(text) is None and text.rstrip().endswith(("{", ":", "("))
+def function_block(lines: Sequence[str], line: int, function: str) -> range:
+    """Return the lines of *function*, which is stopped at *line*; empty where they are not found.
+
+    The line may itself begin a block that belongs to another function: `rows.map((row) => {`.
+    """
+    name = late_regex.compile(r"\w+").findall(function) or [""]
+    at = line
+    if 0 < line <= len(lines) and name[-1] not in lines[line - 1].partition("(")[0]:
+        depth = _indent(lines[line - 1])
+        while at > 1 and (not lines[at - 1].strip() or _indent(lines[at - 1]) >= depth):
+            at -= 1
+    first, last = enclosing_block(lines, at)
+    found = range(first, last + 1)
+    return found if line in found and (first, last) != (1, len(lines)) else range(0)
+
+
+def _indent(text: str) -> int:
+    text = text.expandtabs(4)
+    return len(text) - len(text.lstrip())
+
+
+def body_line(lines: Sequence[str], block: range) -> int:
+    """Return the first line of code in a function's *block*, after its head."""
+    depth = 0
+    line = block.start
+    while line < block.stop - 1:
+        text = lines[line - 1]
+        depth += text.count("(") - text.count(")")
+        line += 1
+        if depth <= 0:
+            break
+    while line < block.stop - 1 and _NO_CODE.match(lines[line - 1]):
+        line += 1
+    return line
+
+
+#: a comment, an opening bracket, an empty line
+_NO_CODE = late_regex.compile(r"\s*(?://.*|#.*|\*.*|/\*.*|\{|\"\"\".*\"\"\")?$")
+
+
+def _is_header(lines: Sequence[str], number: int) -> bool:
+    text = lines[number - 1]
+    if text.lstrip().startswith("def ") and "=" not in text:
+        return True  # also Ruby's, which ends without a mark
+    if "(" not in text or _CONTROL.match(text) is not None:
+        return False
+    following = lines[number].strip() if number < len(lines) else ""
+    return text.rstrip().endswith(("{", ":", "(")) or following == "{"

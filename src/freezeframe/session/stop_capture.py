@@ -46,8 +46,8 @@ async def _read_stop(session: Session, stop: StopState) -> None:
     await _keep_hit_breakpoints(stop)
     _count_hits(session, stop)
     await _remove_temporary_breakpoints(session, stop)
-    if frames:
-        await _read_selected_frame(session, stop, frames)
+    if frames and not session.root.captures_frames_only:
+        await read_selected_frame(session, stop, frames)
 
 
 async def _read_thread(session: Session, stop: StopState) -> list[Frame]:
@@ -84,7 +84,7 @@ def _count_hits(session: Session, stop: StopState) -> None:
         )
 
 
-async def _read_selected_frame(session: Session, stop: StopState, frames: list[Frame]) -> None:
+async def read_selected_frame(session: Session, stop: StopState, frames: list[Frame]) -> None:
     """Select the frame to show, read it, and note what makes it misleading."""
     reason = stop.event.reason
     stop.selected = await stop.choose_frame(frames)

@@ -196,5 +196,14 @@ def _members(value: Value) -> str:
     return ", ".join(f"{child.name}={child.text}" for child in value.children)
 
 
+def full_text(value: Value) -> str:
+    """Return a value's text; of a value whose text does not show its children, with them."""
+    if not value.opaque or not value.children:
+        return value.text
+    children = ", ".join(f"{child.name}={full_text(child)}" for child in value.children)
+    pointer = f"{value.text} " if value.text.startswith("0x") else ""
+    return f"{pointer}{value.type or ''}({children})"
+
+
 def by_name(values: Iterable[Value]) -> dict[str, Value]:
     return {value.name: value for value in values}

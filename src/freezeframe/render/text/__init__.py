@@ -24,6 +24,7 @@ from . import (
     source,
     stops,
     testing,
+    tracing,
     values,
 )
 from ._registry import RENDERERS
@@ -46,6 +47,7 @@ _TOPICS = (
     source,
     stops,
     testing,
+    tracing,
     values,
 )
 
