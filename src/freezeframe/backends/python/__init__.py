@@ -6,6 +6,7 @@ object_fields_agent    classes, fields and elements, read without running their 
 native_agent           contents of values implemented in C: buffers, ctypes, tables
 value_structure_agent  how values are composed of their parts
 value_text_agent       texts of values, and their children
+pages_agent            some children of a value, which the user asked for
 assignments_agent      which variables a statement assigns to
 function_names_agent   which functions a name matches
 loaded_code_agent      lines of the code that the program has loaded from a file
@@ -36,6 +37,7 @@ NATIVE_AGENT = Path(__file__).with_name("native_agent.py")
 SHAPES_AGENT = Path(__file__).with_name("value_structure_agent.py")
 ASSIGNING_AGENT = Path(__file__).with_name("assignments_agent.py")
 TEXT_AGENT = Path(__file__).with_name("value_text_agent.py")
+PAGES_AGENT = Path(__file__).with_name("pages_agent.py")
 #: the module that finds functions by name
 NAMES_AGENT = Path(__file__).with_name("function_names_agent.py")
 #: the module that returns lines of loaded code
@@ -74,6 +76,12 @@ def failing_test(facts: Mapping[str, Any] | None) -> FailingTest | None:
 def assignment(target: str, value: str) -> str:
     """Return a plain assignment as a statement; `assignments_agent.py` recognizes it by its end."""
     return f"{target} = {value}\n# set"
+
+
+def page(expression: str, start: int, end: int) -> str:
+    """Return the expression for some children of *expression*'s value."""
+    pages = "__import__('sys').modules['_freezeframe_pages']"
+    return f"{pages}.page({expression!r}, ({expression}), {start}, {end})"
 
 
 def interpreter(target: Launch | Attach, configured: str | None) -> str:

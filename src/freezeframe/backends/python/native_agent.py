@@ -246,7 +246,7 @@ def _is_readable(kind: Any) -> bool:
     return issubclass(kind, (module.Structure, module.Union, module._Pointer))
 
 
-# --- numpy and pandas ---------------------------------------------------------------------------
+# --- numpy, pandas and polars -------------------------------------------------------------------
 
 
 def is_masked(kind: type) -> bool:
@@ -259,7 +259,12 @@ def is_masked(kind: type) -> bool:
 def is_table(kind: type) -> bool:
     if _objects.name_of(kind) not in ("DataFrame", "Series"):
         return False
-    return str(_objects.module_of(kind)).partition(".")[0] == "pandas"
+    return str(_objects.module_of(kind)).partition(".")[0] in ("pandas", "polars")
+
+
+def has_positions(kind: type) -> bool:
+    """Return whether an element of a column is written `column[0]`, by its position."""
+    return str(_objects.module_of(kind)).startswith("polars.")
 
 
 def _plain(value: Any) -> Any:
@@ -287,6 +292,9 @@ def _columns(value: Any) -> list[tuple[Any, Any]] | None:
     """Return name and values of each column; None if the table is stored in another way."""
     numpy: Any = sys.modules.get("numpy")
     try:
+        if has_positions(type(value)):
+            columns = _objects.own_dict(value)["_df"].get_columns()
+            return [(each.name(), _first(each)) for each in columns]
         manager = _objects.own_dict(value)["_mgr"]
         names = _array(manager.axes[0], numpy)
         found: dict[int, Any] = {}
@@ -307,11 +315,19 @@ def _columns(value: Any) -> list[tuple[Any, Any]] | None:
 def _rows(value: Any) -> list[tuple[Any, Any]] | None:
     """Return the first values of a series, by position."""
     try:
+        if has_positions(type(value)):
+            return list(enumerate(_first(_objects.own_dict(value)["_s"])))
         (block,) = _objects.own_dict(value)["_mgr"].blocks
         contents = _array(block.values, sys.modules.get("numpy"))
         return None if contents is None else list(enumerate(contents[:_COMPARED_ROWS].tolist()))
     except Exception:
         return None
+
+
+def _first(column: Any) -> list[Any]:
+    """Return the first values of a column of polars, in its own representation."""
+    found: list[Any] = column.slice(0, _COMPARED_ROWS).to_list()
+    return found
 
 
 def _kept(column: Any) -> Any:

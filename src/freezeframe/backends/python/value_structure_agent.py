@@ -253,19 +253,29 @@ def _secret(value: Any, inner: Any, limit: int) -> str:
 
 
 def _table(value: Any, inner: Any, limit: int) -> str | None:
-    """Return a pandas table by its size and columns; None if its structure is unknown."""
+    """Return a table of pandas or polars by its size and columns; None if its structure is
+    unknown."""
     try:
         attributes = _objects.own_dict(value)
+        if "_s" in attributes:
+            column = attributes["_s"]
+            return f"Series({column.len():,} elements, name={column.name()!r})"
+        if "_df" in attributes:
+            return _size(attributes["_df"].height(), attributes["_df"].columns())
         manager = attributes["_mgr"]
         read = _objects.find(type(manager), "axes")
         axes = dict(_objects.fields(manager)).get("axes") or read.__get__(manager)
         if len(axes) == 1:
             return f"Series({len(axes[0]):,} elements, name={attributes.get('_name')!r})"
-        columns = ", ".join(str(each) for each in axes[0][:20])
-        more = ", …" if len(axes[0]) > 20 else ""
-        return f"DataFrame({len(axes[1]):,} rows × {len(axes[0]):,} columns: {columns}{more})"
+        return _size(len(axes[1]), axes[0])
     except Exception:
         return None
+
+
+def _size(rows: int, columns: Any) -> str:
+    names = ", ".join(str(each) for each in columns[:20])
+    more = ", …" if len(columns) > 20 else ""
+    return f"DataFrame({rows:,} rows × {len(columns):,} columns: {names}{more})"
 
 
 def _in_c(value: Any, kind: type) -> list[tuple[str, Any]]:
@@ -296,7 +306,8 @@ def fields_text(value: Any, inner: Any, limit: int) -> str:
     name = _objects.name_of(kind)
     if name in ("SecretStr", "SecretBytes", "Secret") and "pydantic" in _objects.module_of(kind):
         return _secret(value, inner, limit)
-    if name in ("DataFrame", "Series") and _objects.module_of(kind).startswith("pandas"):
+    library = _objects.module_of(kind).partition(".")[0]
+    if name in ("DataFrame", "Series") and library in ("pandas", "polars"):
         shown = _table(value, inner, limit)
         if shown is not None:
             return shown

@@ -224,6 +224,9 @@ class PromptBackend(PromptLifecycle):
     ) -> Sequence[RawValue]:
         return await self._variables.children(ref, start, count)
 
+    def slice_expression(self, expression: str, start: int, end: int) -> str | None:
+        return self._command_set.slice(expression, start, end)
+
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False
     ) -> RawValue:

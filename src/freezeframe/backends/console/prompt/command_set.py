@@ -376,6 +376,10 @@ class CommandSet(ReverseCommands):
     ) -> ConsoleQuery[Sequence[RawValue]] | None:
         return None
 
+    def slice(self, expression: str, start: int, end: int) -> str | None:
+        """Return an expression for some children of a value; None if the language has none."""
+        return None
+
     def evaluate(self, expression: str, at: FrameRef) -> ConsoleQuery[RawValue]:
         raise NotImplementedError
 

@@ -208,6 +208,9 @@ class Pdb(CommandSet):
         arguments_json = json.dumps([at.thread, at.level, expression, start, count])
         return ConsoleQuery(f"ff_children {arguments_json}", _values)
 
+    def slice(self, expression: str, start: int, end: int) -> str | None:
+        return python.page(expression, start, end)
+
     def evaluate(self, expression: str, at: FrameRef) -> ConsoleQuery[RawValue]:
         return ConsoleQuery(
             _evaluation(expression, at, "show"), lambda text: agent_messages.value(_answer(text))

@@ -14,6 +14,7 @@ from typing import Any
 _looking: Any = sys.modules["_freezeframe_looking"]
 _objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
+_pages: Any = sys.modules["_freezeframe_pages"]
 _assigning: Any = sys.modules["_freezeframe_assigning"]
 
 _MAX_CHILDREN = 2_000
@@ -144,6 +145,8 @@ def scope(debugger: Any, arg: str) -> str:
         # A name with `@` is part of an assertion that pytest has rewritten.
         if (name.startswith("__") and name.endswith("__")) or name == ".0" or name[:1] == "@":
             continue
+        if name == "__pdb_convenience_variables":
+            continue
         debugger.shown_values[thread, level, name] = value
         values.append(describe_value(debugger, name, value, name))
     return json.dumps({"values": values, "arguments": arguments})
@@ -154,7 +157,13 @@ def children(debugger: Any, arg: str) -> str:
     value = _value(debugger, thread, level, expression)
     end = start + min(_MAX_CHILDREN if count is None else count, _MAX_CHILDREN)
     values = []
-    for name, each, path in _text.children(value, start, end) or []:
+    if type(value) is _pages.Page:
+        expression = value.expression
+        with debugger.running_code():
+            found = _pages.turned(value)
+    else:
+        found = _text.children(value, start, end)
+    for name, each, path in found or []:
         whole = f"{expression}{path}" if path else f"{expression} … {name}"
         debugger.shown_values[thread, level, whole] = each
         one = describe_value(debugger, name, each, whole)
@@ -213,21 +222,25 @@ def describe_value(
     Runs no code of the program but, with *may_run_code*, a `__repr__`: for an expression that the
     user evaluates.
     """
-    failed = False
+    failed, page = False, None
+    if type(value) is _pages.Page:
+        page, value = value, value.value
     kind = type(value)
     try:
         with debugger.running_code():
-            text = _text.text_of(value, limit, may_run_code=may_run_code)
+            shown = value if page is None else page.shown()
+            text = _text.text_of(shown, limit, may_run_code=may_run_code)
+            count = _text.count(value) if page is None else _pages.length(value)
     except _text.Failed as why:
-        text, failed = str(why), True
+        text, count, failed = str(why), None, True
     definition = issubclass(kind, _DEFINITIONS)
     return {
         "name": name,
         "text": text,
         "type": _objects.name_of(kind),
         "expression": expression,
-        "count": _text.count(value),
-        "ref": int(bool(_text.children(value, 0, 1))),
+        "count": count,
+        "ref": int(bool(_text.children(value, 0, 1)) if page is None else not page.is_text()),
         "failed": failed,
         "definition": definition and _objects.named(value).rpartition(".")[2] == name,
     }

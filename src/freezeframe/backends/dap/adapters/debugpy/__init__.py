@@ -278,7 +278,7 @@ ADAPTER = Adapter(
         returned_prefixes=(values.RETURNED,),
     ),
     expressions=Expressions(
-        slice=conditions.page,
+        slice=python.page,
         brief_error=values.brief_error,
         assignment=python.assignment,
     ),

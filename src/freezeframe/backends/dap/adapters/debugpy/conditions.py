@@ -24,6 +24,7 @@ from freezeframe.backends.python import (
     NAMES_AGENT,
     NATIVE_AGENT,
     OBJECTS_AGENT,
+    PAGES_AGENT,
     SHAPES_AGENT,
     SIGNALS_AGENT,
     STACKS_AGENT,
@@ -34,7 +35,6 @@ from freezeframe.backends.python import (
 
 _AGENT = "__import__('sys').modules['_freezeframe']"
 _PATCHES = "__import__('sys').modules['_freezeframe_patches']"
-_VALUES = "__import__('sys').modules['_freezeframe_values']"
 #: module → file, in the order of their dependencies: those that every process gets, and those that
 #: are compiled once a process stops
 _AT_ONCE = (
@@ -54,6 +54,7 @@ _LATER = (
     ("_freezeframe_native", str(NATIVE_AGENT)),
     ("_freezeframe_shapes", str(SHAPES_AGENT)),
     ("_freezeframe_text", str(TEXT_AGENT)),
+    ("_freezeframe_pages", str(PAGES_AGENT)),
     ("_freezeframe_assigning", str(ASSIGNING_AGENT)),
     ("_freezeframe_hooks", "user_hooks_agent.py"),
     ("_freezeframe_trees", "value_trees_agent.py"),
@@ -252,11 +253,6 @@ def snapshot(stacks: bool) -> str:
 def is_edited(path: str) -> str:
     """Return the expression for whether a file was edited after it was loaded."""
     return f"__import__('sys').modules['_freezeframe_loaded'].is_edited({path!r})"
-
-
-def page(expression: str, start: int, end: int) -> str:
-    """Return the expression for some children of *expression*'s value."""
-    return f"{_VALUES}.page({expression!r}, ({expression}), {start}, {end})"
 
 
 @cache

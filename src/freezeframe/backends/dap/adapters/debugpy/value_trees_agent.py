@@ -179,7 +179,9 @@ def _leaf(value: Any, kind: type) -> Leaf:
 def _path_of(kind: type, name: str) -> Callable[[Any], str]:
     """Return how paths to parts of a native object are written: columns, rows, elements, fields."""
     if _native.is_table(kind):
-        return _entry if name == "DataFrame" else _row
+        if name == "DataFrame":
+            return _entry
+        return index if _native.has_positions(kind) else _row
     return index if _native.is_array(kind) else attribute
 
 

@@ -20,10 +20,8 @@ everything else is shown by its structure.
 
 from __future__ import annotations
 
-import itertools
 import sys
 import types
-from collections import deque
 from typing import Any
 
 #: characters of a variable's text, and of an evaluated expression's
@@ -34,36 +32,14 @@ _MAX_CHILDREN = 2_000
 _RETURNED = "__pydevd_ret_val_dict"
 _HIDDEN = frozenset({_RETURNED, "_pydev_stop_at_break", "__builtins__", ".0"})
 _DEFINITIONS = (type, types.FunctionType, types.BuiltinFunctionType)
-_STRINGS = (str, bytes, bytearray)
-_BUILTIN = (list, tuple, dict, set, frozenset, deque, range, types.MappingProxyType)
 _objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
+_pages: Any = sys.modules["_freezeframe_pages"]
 _changes: Any = sys.modules["_freezeframe_changes"]
 
 
 #: frames that an expression was evaluated in since the program stopped
 _evaluated: list[Any] = []
-
-
-class Page:
-    """Some children of a value, under the real names; *expression* yields the value."""
-
-    def __init__(self, expression: str, value: Any, start: int, end: int) -> None:
-        self.expression, self.value, self.start, self.end = expression, value, start, end
-
-
-def page(expression: str, value: Any, start: int, end: int) -> Page:
-    """Return the page of *value* from *start* to *end*.
-
-    Raises TypeError for a value without elements, and for an iterator: reading its items would use
-    them up.
-    """
-    kind = type(value)
-    if hasattr(kind, "__next__"):
-        raise TypeError(f"to look into a {kind.__name__} would use it up")
-    if not hasattr(kind, "__len__") and not hasattr(kind, "__iter__") and not _text.fields(value):
-        raise TypeError(f"{kind.__name__} has no elements")
-    return Page(expression, value, start, end)
 
 
 def install(debugger: Any) -> None:
@@ -84,8 +60,8 @@ def install(debugger: Any) -> None:
         # Never pydevd's resolver: to know a type it imports every library that it has a resolver
         # for.
         expression, found = self.evaluate_name, None
-        if type(self.value) is Page:
-            expression, found = self.value.expression, _turned(self.value)
+        if type(self.value) is _pages.Page:
+            expression, found = self.value.expression, _pages.turned(self.value)
         else:
             found = _text.children(self.value, 0, _MAX_CHILDREN)
         made = []
@@ -199,55 +175,16 @@ def _is_definition(name: str, value: Any) -> bool:
     return issubclass(kind, _DEFINITIONS) and _objects.named(value) == name
 
 
-def _turned(page: Page) -> list[tuple[str, Any, str | None]]:
-    """Return the children on a page. The user requested them, so the value's methods may run: it
-    may be an array, a table, a view."""
-    value, start, end = page.value, page.start, page.end
-    kind = type(value)
-    found = _text.children(value, start, end)
-    if issubclass(kind, _BUILTIN):
-        return list(found or ())
-    if hasattr(value, "iloc"):
-        return _rows(value, start, end)
-    if hasattr(value, "keys") and hasattr(value, "items"):
-        pairs = itertools.islice(value.items(), start, end)
-        return [(_text.show(key, 200), each, None) for key, each in pairs]
-    if hasattr(kind, "__getitem__") and hasattr(kind, "__len__"):
-        try:
-            last = min(end, len(value))
-            return [(str(i), value[i], f"[{i}]") for i in range(start, last)]
-        except (KeyError, IndexError, TypeError):
-            pass  # its keys are not numbers
-    if hasattr(kind, "__iter__"):
-        some = enumerate(itertools.islice(value, start, end), start)
-        return [(str(i), each, None) for i, each in some]
-    return list(found or ())
-
-
-def _rows(table: Any, start: int, end: int) -> list[tuple[str, Any, str | None]]:
-    """Return the rows of a table, or the elements of a column, by their labels."""
-    some = table.iloc[start:end]
-    columns = getattr(table, "columns", None)
-    found: list[tuple[str, Any, str | None]] = []
-    for at, label in enumerate(some.index):
-        row = some.iloc[at]
-        row_value = row if columns is None else dict(zip(columns, row))  # noqa: B905 - 3.8
-        found.append((_text.show(label, 200, may_run_code=True), row_value, f".iloc[{start + at}]"))
-    return found
-
-
 def _data(variable: Any, is_variable: bool) -> dict[str, Any]:
     """Return a DAP Variable."""
     value, name, expression = variable.value, variable.name, variable.evaluate_name
     limit = _SHORT if is_variable else _LONG
     facts: dict[str, Any] = {}
     shown, inside = value, None
-    if type(value) is Page:
-        one, value = value, value.value
-        expression, facts["count"] = one.expression, _length(value)
-        # A page of a string is a string; of anything else, its children.
-        is_string = issubclass(type(value), _STRINGS)
-        shown, inside = (value[one.start : one.end], []) if is_string else (value, [one])
+    if type(value) is _pages.Page:
+        page, value = value, value.value
+        expression, facts["count"] = page.expression, _pages.length(value)
+        shown, inside = page.shown(), [] if page.is_text() else [page]
     else:
         facts["count"] = _text.count(value)
     try:
@@ -274,14 +211,3 @@ def _data(variable: Any, is_variable: bool) -> dict[str, Any]:
     if expression is not None:
         answer["evaluateName"] = expression
     return answer
-
-
-def _length(value: Any) -> int | None:
-    known: int | None = _text.count(value)
-    if known is not None:
-        return known
-    try:
-        return len(value)
-    except Exception:
-        found = _text.children(value, 0, sys.maxsize)
-        return None if found is None else len(found)
