@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections import Counter
@@ -9,12 +10,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
+from freezeframe.backends.backend import Launch
+from freezeframe.backends.python.tracing.traced_run import run_traced
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.calls import CallReport, CallRow, CallSite, CallTable
 from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.locations import Location
-from freezeframe.model.stops import Frame, StopReason
+from freezeframe.model.stops import Exit, Frame, StopReason
+from freezeframe.model.trace import Outcome, TraceLimits, TraceRequest, TraceUntil
 from freezeframe.questions.call_report import call_report, call_row
+from freezeframe.questions.python_functions import function_at
 from freezeframe.questions.stepping import RecordedCall, StepLimits, frames_only, record_call
 from freezeframe.session.breakpoints import LogicalBreakpoint
 from freezeframe.session.phase import Phase
@@ -37,6 +42,7 @@ _SECONDS = 30.0
 _COUNT_S = 3.0
 #: Calls of a table.
 _MOST_CALLS = 50
+_PYTHON = "Python"
 #: The id of the breakpoint at a function's entry; those of `until` are near -1.
 _ENTRY_ID = -1000
 
@@ -166,6 +172,8 @@ async def _of_command(
     ctx: Context, command: tuple[str, ...], question: _Question
 ) -> CallReport | CallTable:
     ready = await prepare_launch(ctx, LaunchRequest(command[0], command[1:]))
+    if _PYTHON in ready.choice.debugger.languages and question.condition is None:
+        return await _traced_inside(ctx, ready.target, question)
     where = _at_entry(ctx, located(ctx, question.where, program=ready.target.program))
     entry = LogicalBreakpoint(0, where, condition=question.condition)
     async with second_session(ctx, ready.target, ready.choice, [entry]) as session:
@@ -190,6 +198,55 @@ def _is_recursive(report: CallReport) -> bool:
     """Whether a line of the call calls the same function, by its name."""
     name = re.split(r"\W", report.function)[-1]
     return any(re.search(rf"\b{name}\b", each.text) for each in report.lines)
+
+
+async def _traced_inside(
+    ctx: Context, target: Launch, question: _Question
+) -> CallReport | CallTable:
+    """Answer from a run that is traced inside the program: every call, at little cost."""
+    where = located(ctx, question.where, program=target.program)
+    roots = {ctx.workspace.root, target.cwd}
+    if not target.module:
+        roots.add(os.path.dirname(target.program))
+    name = where.function or function_at(ctx.hub.sources.lines(where.file or ""), where.line or 0)
+    if name is None:
+        raise NotFound(f"{question.where} is in no function.", next="dbg help trace")
+    limits = TraceLimits(seconds=question.seconds)
+    traced = await run_traced(
+        target, TraceRequest(tuple(sorted(roots)), TraceUntil(), (name,), limits)
+    )
+    path = where.file
+    found = [
+        frame
+        for frame in sorted(traced.frames.values(), key=lambda each: each.number)
+        if f".{frame.function}".endswith(f".{name}") and path in (None, frame.path)
+    ]
+    exit = Exit(traced.outcome.exit_code) if traced.outcome.exit_code is not None else None
+    more = bool(traced.dropped.steps) or traced.outcome.how == "timeout"
+    if len(found) < question.call:
+        raise _too_few_calls(question, len(found), traced.outcome)
+    sources = ctx.hub.sources
+    if question.calls:
+        rows = [call_row(traced, each, n, sources) for n, each in enumerate(found, 1)]
+        first = found[0]
+        return CallTable(first.function, first.path, first.first_line, tuple(rows), more, exit=exit)
+    report = call_report(traced, found[question.call - 1], sources)
+    notes = (*report.notes, *traced.remarks)
+    return replace(
+        report, number=question.call, calls=len(found), at_least=more, exit=exit, notes=notes
+    )
+
+
+def _too_few_calls(question: _Question, calls: int, outcome: Outcome) -> NotFound:
+    made = {0: "no call", 1: "only 1 call"}.get(calls, f"only {calls} calls")
+    how = {
+        "timeout": f"within {question.seconds:g} s",
+        "raised": f"before {outcome.exception}",
+    }.get(outcome.how, f"and exited with code {outcome.exit_code}")
+    return NotFound(
+        f"the program made {made} of {question.where} in the workspace's code {how}.",
+        next=f"dbg trace {question.where}" if calls else "dbg help trace",
+    )
 
 
 async def _count_calls(search: _Search, recording: RecordedCall) -> bool:

@@ -76,10 +76,13 @@ def call_report(trace: Trace, frame: TracedFrame, sources: SourceLines) -> CallR
         and not _is_same_function(each, frame)
     }
     steps = [step for step in trace.steps if step.frame == frame.number or step.frame in closures]
+    count = len(steps) + frame.dropped
     if len(steps) > 1 and block and steps[0].line == block.start and not steps[0].writes:
         del steps[0]  # the head of the function
     names = text.names(block)
     ended = frame.returned is not None or frame.raised is not None
+    paths = _Paths(frame)
+    steps = [paths.named(step) for step in steps]
     executed = _executed(steps, text, ended=ended or trace.outcome.how != "timeout")
     recursive = sum(1 for each in inside if _is_same_function(each, frame))
     return CallReport(
@@ -98,7 +101,7 @@ def call_report(trace: Trace, frame: TracedFrame, sources: SourceLines) -> CallR
         recursive=recursive,
         left_at=_left_at(steps, text, block),
         limit=trace.dropped.limit or None,
-        steps=len(steps) + frame.dropped,
+        steps=count,
     )
 
 
@@ -157,6 +160,39 @@ def _frames_inside(trace: Trace, frame: TracedFrame) -> list[TracedFrame]:
             inside.add(each.number)
             found.append(each)
     return found
+
+
+class _Paths:
+    """Names the parts of objects by the variables of a frame that lead to them."""
+
+    def __init__(self, frame: TracedFrame) -> None:
+        #: by object: the variable, the last one that was bound to it
+        self._names: dict[int, str] = {}
+        for name, value in frame.arguments:
+            self._bind(name, value)
+
+    def _bind(self, path: str, value: TracedValue | None) -> None:
+        if value is not None and value.object is not None:
+            known = self._names.get(value.object)
+            if known is None or len(path) <= len(known):
+                self._names[value.object] = path
+
+    def named(self, step: TracedStep) -> TracedStep:
+        """Return a step with what it changed, each by its path from a variable.
+
+        What was only seen for the first time, and parts that no variable leads to, are left out.
+        """
+        writes = []
+        for write in step.writes:
+            path = write.name
+            if write.owner is not None:
+                owner = self._names.get(write.owner)
+                path = f"{owner}{write.name}" if owner is not None else ""
+            if path:
+                self._bind(path, write.new)
+            if path and (write.by_step or write.old is not None):
+                writes.append(replace(write, name=path))
+        return replace(step, writes=tuple(writes))
 
 
 def _call_site(trace: Trace, frame: TracedFrame, sources: SourceLines) -> CallSite | None:
@@ -374,7 +410,7 @@ def _row(
     changes: dict[str, LineChange] = {}
     for _, each in found:
         for write in each.step.writes:
-            name = write.name if write.owner is None else f"…{write.name}"
+            name = write.name
             new = _shown(write.new) or ""
             known = changes.get(name)
             old = _shown(write.old)

@@ -17,6 +17,7 @@ from freezeframe.render.formatting import clip, file_line, number, plural
 from freezeframe.render.styled_lines import Line, Tone, View
 
 from ._registry import headline, next_step, renders, wrapped_in
+from .stops import exit_text
 
 #: Bytes of an answer unless another budget is given: 400 tokens.
 _SHARE = 400 * BYTES_PER_TOKEN
@@ -93,6 +94,8 @@ def _rest(
         where = file_line(answer.now.path or None, answer.now.line, view.cwd)
         text = f"the program is stopped at {where} in {clip(answer.now.function, 60)}"
         sections.append(wrapped_in(_RESULT, text))
+    if answer.exit is not None and (answer.exit.code or answer.exit.signal):
+        sections.append(wrapped_in(_REST, f"the program {exit_text(answer.exit)}"))
     return sections
 
 
