@@ -200,3 +200,46 @@ def test_finish_of_a_function_that_the_runtime_calls_ends_at_its_return(dbg, wri
     report = dbg.data("finish")
 
     assert (place(report), report["returned"]["text"]) == (p.at("product"), "42")
+
+
+_GENERATOR = """\
+const sleep = (ms, v) => new Promise((r) => setTimeout(r, ms, v));
+const twice = (n) => n * 2;
+async function* numbers(n) {
+  let a = 1; // @numbers
+  a += await sleep(5, n);
+  yield twice(a); // @first
+  a = 10; // @second
+  for (const each of [1]) {
+    yield each; // @yield
+  }
+}
+async function busy() {
+  for (let i = 0; i < 20; i++) await sleep(1);
+}
+async function main() {
+  for await (const each of numbers(2)) {
+    console.log(each);
+  }
+  console.log("end"); // @end
+}
+busy();
+main();
+numbers(3).next();
+"""
+
+
+def test_steps_in_an_async_generator_stay_in_it_until_it_is_left(dbg, write_program):
+    p = write_program("numbers.js", _GENERATOR)
+    dbg.data("start", p.name, "-b", p.at("numbers"))
+    dbg.data("breakpoint", "disable", "1")
+
+    assert [place(dbg.data("finish")) for _ in range(3)] == [
+        p.at(m) for m in ("first", "yield", "end")
+    ]
+
+    dbg.data("start", p.name, "-b", p.at("first"))
+    assert place(dbg.data("next")) == p.at("second")
+    dbg.data("start", p.name, "-b", p.at("yield"))
+    dbg.data("step")
+    assert place(dbg.data("step")) == p.at("end")

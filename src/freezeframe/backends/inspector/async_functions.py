@@ -1,7 +1,13 @@
-"""What a step must know of an async function: whether it awaits, and its loops that do not."""
+"""What a step must know of an async function: whether it awaits, its loops that do not, and where
+an async generator is left.
+
+V8 cannot step out of an async generator (V8 11 ends the program), and loses a step over its
+end, which awaits unseen: steps in one are made by steps into, and out of what they entered.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +19,26 @@ from .scripts import Script, Scripts, offset_of
 _MAX_SIZE = 3_000_000
 
 
+_ASYNC_GENERATOR = re.compile(r"\basync\s*(?:function\s*)?\*")
+#: words that leave a generator
+_YIELD, _RETURN = "yield", "return"
+
+
 @dataclass(frozen=True, slots=True)
 class AsyncFunction:
-    """A function that awaits."""
+    """A function that awaits, or an async generator."""
 
     script: Script
     #: begin and end of each loop without an await, outermost first
     loops: tuple[tuple[int, int], ...]
+    is_generator: bool = False
+    #: how the statement at the location of the frame leaves a generator: by `yield`, by `return`
+    left_by: str | None = None
+
+    @property
+    def returns(self) -> bool:
+        """Whether the statement at the location returns from an async generator."""
+        return self.left_by == _RETURN
 
     def loop_around(self, offset: int) -> tuple[int, int] | None:
         """Return the outermost loop without an await around an offset."""
@@ -27,7 +46,8 @@ class AsyncFunction:
 
 
 async def read(scripts: Scripts, call: dict[str, Any]) -> AsyncFunction | None:
-    """Return the async function of a frame; None for one that awaits nothing."""
+    """Return the async function of a frame; None for one that awaits nothing and is no
+    generator."""
     location = call["location"]
     script = scripts.get(str(location["scriptId"]))
     if script is None or script.internal:
@@ -41,7 +61,38 @@ async def read(scripts: Scripts, call: dict[str, Any]) -> AsyncFunction | None:
     if function is None or not function.is_async:
         return None
     loops = _loops(text, function)
+    if function.is_generator:
+        return AsyncFunction(script, loops or (), True, _left_by(text, function, offset))
     return None if loops is None else AsyncFunction(script, loops)
+
+
+async def read_generator(scripts: Scripts, call: dict[str, Any]) -> AsyncFunction | None:
+    """Return the async generator of a frame; None for any other function.
+
+    Quick in a script that has none, however big it is.
+    """
+    script = scripts.get(str(call["location"]["scriptId"]))
+    if script is None or script.internal:
+        return None
+    if _ASYNC_GENERATOR.search(await scripts.text_of(script)) is None:
+        return None
+    function = await read(scripts, call)
+    return function if function is not None and function.is_generator else None
+
+
+def _left_by(text: str, function: js_scanner.Function, offset: int) -> str | None:
+    if offset >= function.end - 1:
+        return _RETURN
+    read = js_scanner.read_text(text)
+    index = read.at(offset)
+    while index < len(read.tokens) and read.tokens[index].start < function.end:
+        word = read.word(index)
+        if word in (_YIELD, _RETURN) and read.tokens[index].kind == "name":
+            return word
+        if word in (";", "}") or "\n" in text[offset : read.tokens[index].start]:
+            return None
+        index = read.past(index) if word == "{" else index + 1
+    return None
 
 
 def _loops(text: str, function: js_scanner.Function) -> tuple[tuple[int, int], ...] | None:
@@ -57,17 +108,17 @@ def _loops(text: str, function: js_scanner.Function) -> tuple[tuple[int, int], .
         index
         for index in tokens
         if read.tokens[index].kind == "name"
-        and read.word(index) in ("await", "for", "while", "do")
+        and read.word(index) in ("await", _YIELD, "for", "while", "do")
         and read.word(index - 1) not in (".", "?.")
         and not any(each.start <= read.tokens[index].start < each.end for each in inner)
     ]
-    awaits = [read.tokens[each].start for each in keywords if read.word(each) == "await"]
+    awaits = [read.tokens[each].start for each in keywords if read.word(each) in ("await", _YIELD)]
     if not awaits:
         return None
     found = []
     for index in keywords:
         start = read.tokens[index].start
-        end = _loop_end(read, index) if read.word(index) != "await" else start
+        end = _loop_end(read, index) if start not in awaits else start
         if end > start and not any(start <= each < end for each in awaits):
             found.append((start, end))
     return tuple(found)

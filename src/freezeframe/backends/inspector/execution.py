@@ -17,6 +17,7 @@ from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import StopReason
 
 from . import return_values, script_load_breakpoints, step_out
+from .async_functions import read_generator
 from .exception_stops import ExceptionStops
 from .frames import find_return, has_entered, is_debugger
 from .frames import function_of as _function
@@ -102,9 +103,8 @@ class V8Execution:
             return
         call = stack.calls[0]
         step = Step(kind, stack.depth, isolate.scripts.position(call["location"]), _function(call))
-        method = _STEPS[kind]
-        if kind is StepKind.OUT:
-            method = await step_out.begin(isolate, stack, step)
+        method = await step_out.begin(isolate, stack, step)
+        if step.kind is StepKind.OUT:
             await isolate.watch_throws(return_values.MAX_THROWS)
         elif isolate.scan_limit:
             # A pause at an exception would end the step: V8's own prediction must be enough.
@@ -422,10 +422,11 @@ class V8Execution:
             if outcome is not StepKind.INTO:
                 return outcome
             step.kind = StepKind.INTO
-        if step.stepping_back and stack.depth > step.depth:
+        call = stack.calls[0]
+        over = step.stepping_back or (step.over_calls and step.holds(stack))
+        if over and stack.depth > step.depth and not await read_generator(isolate.scripts, call):
             await isolate.resume("Debugger.stepOut")
             return None
-        call = stack.calls[0]
         script = isolate.scripts.get(str(call["location"]["scriptId"]))
         position = isolate.scripts.position(call["location"])
         generated = script is not None and isolate.scripts.map_of(script) and not position.mapped

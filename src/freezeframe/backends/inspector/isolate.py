@@ -13,6 +13,7 @@ from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionFilter
 
 from . import assertions, uncaught_prediction
+from .async_functions import read_generator
 from .breakpoint_conditions import BINDING
 from .breakpoints import V8Breakpoints
 from .channel import InspectorChannel, InspectorRefused
@@ -336,6 +337,11 @@ class Isolate:
 
     async def resume(self, method: str = "Debugger.resume", **params: Any) -> None:
         """Resume the isolate; all frames and values become invalid."""
+        frames = self.stack.calls[:1] if self.stack is not None else []
+        if method == "Debugger.stepOut":
+            for call in frames:
+                if await read_generator(self.scripts, call):
+                    method = "Debugger.stepOver"  # V8 cannot step out of one
         self.release()
         try:
             await self.request(method, **params)

@@ -3,7 +3,8 @@
 A function that only the runtime calls has no caller to arrive in: the step ends where the function
 returns. V8's own step out of an async function ends at its first await, or in whatever runs next
 if nobody awaits it. Its step over stays in one call of the function, however many other calls run
-meanwhile: an async function is left by steps over until it returns.
+meanwhile: an async function is left by steps over until it returns. A step out of an async
+generator ends where it yields or returns.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import StopReason
 
 from . import return_values
-from .async_functions import AsyncFunction, read
+from .async_functions import AsyncFunction, read, read_generator
 from .frames import V8Stack, function_of
 from .isolate import Isolate
 from .scripts import SourcePosition, offset_of
 
 _OVER, _OUT, _RESUME = "Debugger.stepOver", "Debugger.stepOut", "Debugger.resume"
+_INTO = "Debugger.stepInto"
 #: breakpoints that are set to leave a loop
 _MAX_LOOP_EXITS = 200
 
@@ -43,6 +45,8 @@ class Step:
     detours: int = 0
     #: the step was interrupted inside a call, and is stepping out of it
     stepping_back: bool = False
+    #: it goes on by steps into: calls that it meets are stepped out of
+    over_calls: bool = False
     #: an exception is unwinding to its handler
     unwinding: bool = False
     #: of a step out: the async function that is to be left
@@ -57,8 +61,17 @@ class Step:
 
 
 async def begin(isolate: Isolate, stack: V8Stack, step: Step) -> str:
-    """Prepare a step out; return the method that begins it."""
+    """Prepare a step; return the method that begins it."""
     call = stack.calls[0]
+    generator = await read_generator(isolate.scripts, call)
+    if generator is not None:
+        step.over_calls = step.kind is not StepKind.INTO
+        if step.kind is StepKind.OUT and not generator.returns:
+            step.async_call = generator
+            return await _continue_in(isolate, stack, step, generator)
+        step.kind = StepKind.INTO
+    if step.kind is not StepKind.OUT:
+        return _OVER if step.kind is StepKind.OVER else _INTO
     function = await read(isolate.scripts, call)
     if stack.returning:
         # `return m;` is one location to V8: it will not stop there a second time.
@@ -77,7 +90,9 @@ def method(step: Step, stack: V8Stack) -> str:
     """Return how a step out goes on after a pause that has nothing to do with it."""
     if step.async_call is None or (stack.depth > step.depth and step.holds(stack)):
         return _OUT
-    return _OVER if step.holds(stack) else _RESUME  # V8's step over outlasts an await
+    if not step.holds(stack):
+        return _RESUME  # V8's step over outlasts an await
+    return _INTO if step.async_call.is_generator else _OVER
 
 
 async def paused(
@@ -85,6 +100,8 @@ async def paused(
 ) -> events.Stopped | Literal[StepKind.INTO] | None:
     """Return the end of the step, None if it continues, or INTO if it is to continue by such."""
     if step.async_call is not None:
+        if step.async_call.is_generator:
+            return await _in_generator(isolate, stack, step, step.async_call)
         if not await _is_left(isolate, stack, step, step.async_call):
             return None
         if step.async_call is not None:
@@ -165,6 +182,34 @@ async def _is_left(isolate: Isolate, stack: V8Stack, step: Step, function: Async
     return True
 
 
+async def _in_generator(
+    isolate: Isolate, stack: V8Stack, step: Step, function: AsyncFunction
+) -> events.Stopped | Literal[StepKind.INTO] | None:
+    """Return the end of a step out of an async generator, as `paused` does."""
+    if step.holds(stack) and stack.depth > step.depth:
+        await isolate.resume(_RESUME if step.exits else _OUT)
+        return None
+    if function_of(stack.calls[0]) == step.function:
+        step.depth = stack.depth
+        if not await _leaves_generator(isolate, stack, step):
+            await isolate.resume(await _continue_in(isolate, stack, step, function))
+            return None
+    elif _is_internal(isolate, stack.calls[0]):
+        return StepKind.INTO
+    await forget_exits(isolate, step)
+    return events.Stopped(StopReason.STEP, isolate.id)
+
+
+async def _leaves_generator(isolate: Isolate, stack: V8Stack, step: Step) -> bool:
+    """Return whether an async generator is left at a pause, and not by what the step began at."""
+    call = stack.calls[0]
+    now = await read_generator(isolate.scripts, call)
+    at = isolate.scripts.position(call["location"])
+    began = step.position
+    begun = (at.path, at.line) == (began.path, began.line) and at.column > began.column
+    return now is not None and now.left_by is not None and not begun
+
+
 async def _continue_in(
     isolate: Isolate, stack: V8Stack, step: Step, function: AsyncFunction
 ) -> str:
@@ -176,15 +221,16 @@ async def _continue_in(
     text = await isolate.scripts.text_of(function.script)
     offset = offset_of(text, int(location["lineNumber"]), int(location.get("columnNumber") or 0))
     loop = function.loop_around(offset)
+    over = _INTO if function.is_generator else _OVER
     if loop is None:
-        return _OVER
+        return over
     # A loop that awaits nothing is run through at full speed.
     exits = await return_values.locations(isolate, stack.calls[0])
     for each in exits:
         at = offset_of(text, int(each["lineNumber"]), int(each.get("columnNumber") or 0))
         if not loop[0] <= at < loop[1] and len(step.exits) < _MAX_LOOP_EXITS:
             step.exits |= await return_values.stop_at(isolate, each)
-    return _RESUME if step.exits else _OVER
+    return _RESUME if step.exits else over
 
 
 def _has_user_caller(isolate: Isolate, stack: V8Stack) -> bool:

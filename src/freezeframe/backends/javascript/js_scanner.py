@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -59,6 +59,7 @@ class Function:
     body: int
     end: int
     is_async: bool = False
+    is_generator: bool = False
 
 
 class JsText:
@@ -244,16 +245,14 @@ class _Finder:
         return f"{holder}.{name}" if holder and name else name
 
     def _function(self, index: int) -> Function | None:
-        at = index + 1
-        if self._word(at) == "*":
-            at += 1
+        around = (self._word(index - 1), self._word(index + 1))
+        at = index + 2 if around[1] == "*" else index + 1
         name = ""
         if self._word(at) != "(":
             name = self._word(at)
             at += 1
-        is_async = self._word(index - 1) == "async"
-        assigned = self._assigned(index - 2 if is_async else index - 1)
-        return self._with_body(at, assigned or name, is_async)
+        assigned = self._assigned(index - 2 if around[0] == "async" else index - 1)
+        return self._with_body(at, assigned or name, around)
 
     def _method(self, index: int) -> Function | None:
         around = self._around[index]
@@ -267,26 +266,27 @@ class _Finder:
         at = index - 1
         name = "" if before.text == "]" else self._plain(at)
         at = self._text.partner.get(at, at) if before.text == "]" else at
-        is_async = False
+        last = at
         while self._word(at - 1) in ("async", "static", "get", "set", "*"):
             at -= 1
-            is_async = is_async or self._word(at) == "async"
+        modifiers = [self._word(each) for each in range(at, last)]
         if self._word(at - 1) not in ("{", "}", ";", ",") and not self._new_line(at):
             return None
-        return self._with_body(index, self._qualified(name, index), is_async)
+        return self._with_body(index, self._qualified(name, index), modifiers)
 
     def _new_line(self, index: int) -> bool:
         """Return whether a field of a class ended before, which may be without a semicolon."""
         return self._word(index - 1) not in (".", "=", "new", "?", ":", "&&", "||", "(", "=>")
 
-    def _with_body(self, at: int, name: str, is_async: bool) -> Function | None:
+    def _with_body(self, at: int, name: str, modifiers: Sequence[str]) -> Function | None:
         closing = self._text.partner.get(at)
         if self._word(at) != "(" or closing is None or self._word(closing + 1) != "{":
             return None
         end = self._text.partner.get(closing + 1)
         body = self._text.tokens[closing + 1]
         stop = self._text.tokens[end].end if end is not None else body.end
-        return Function(name, self._text.tokens[at].start, body.end, stop, is_async)
+        start = self._text.tokens[at].start
+        return Function(name, start, body.end, stop, "async" in modifiers, "*" in modifiers)
 
     def _arrow(self, index: int) -> Function | None:
         first = index - 1
