@@ -8,6 +8,7 @@ is shown by its fields, and a subclass of a builtin container by the builtin's m
 from __future__ import annotations
 
 import _io
+import _thread
 import enum
 import sys
 import types
@@ -27,6 +28,8 @@ _MAX_DEPTH = 8
 _MAX_BITS = 4_000
 #: types whose __repr__ had to be interrupted: it is not called again
 _hanging: list[type] = []
+#: threads that the debugger has sent a SIGINT, because they were blocked in C
+interrupted: set[int] = set()
 
 elements, items_of, fields = _objects.elements, _objects.items_of, _objects.fields
 shown_fields, count, length = _objects.shown_fields, _objects.count, _objects.length
@@ -98,7 +101,7 @@ def _own_repr(value: Any, kind: type) -> str:
         # The agent's way to end a whole request must not be caught here.
         if type(error).__name__ == "UnstuckAtAll":
             raise
-        if type(error).__name__ == "Unstuck":
+        if type(error).__name__ == "Unstuck" or _is_signal_of_debugger(error):
             _hanging.append(kind)
             raise Failed("__repr__ took too long and was interrupted") from None
         if type(error) is TypeError and "__repr__ returned non-string" in str(error):
@@ -106,6 +109,14 @@ def _own_repr(value: Any, kind: type) -> str:
             raise Failed(f"__repr__ returned a {made}") from None
         raise Failed(f"__repr__ raised {_message_of(error)}") from None
     raise Failed("__repr__ returned no text")
+
+
+def _is_signal_of_debugger(error: BaseException) -> bool:
+    ident = _thread.get_ident()
+    if type(error) is not KeyboardInterrupt or ident not in interrupted:
+        return False
+    interrupted.discard(ident)
+    return True
 
 
 def _message_of(error: BaseException) -> str:

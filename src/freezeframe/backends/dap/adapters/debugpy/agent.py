@@ -383,8 +383,8 @@ def unstick(patience_s: float = 1.0) -> int:
     """Interrupt every stopped thread that is busy answering a request; return how many were.
 
     Call it without a frame, while the request hangs. It throws again until the request is answered,
-    giving up each value that hangs, and returns after *patience_s* at the latest. A thread inside C
-    code (a sleep, a lock) is interrupted when that returns.
+    giving up each value that hangs, and returns after *patience_s* at the latest. A thread that is
+    inside C code for longer (a sleep, a lock) is not interrupted.
     """
     reached = set()
     pause = threading.Event()
@@ -398,6 +398,9 @@ def unstick(patience_s: float = 1.0) -> int:
                 _quietly(sys.modules["_freezeframe_blocked"].wake, ident)
             pause.wait(0.2)
         pause.wait(0.05)
+    else:
+        for ident in busy:
+            _quietly(sys.modules["_freezeframe_blocked"].withdraw, ident)
     return len(reached)
 
 

@@ -23,12 +23,34 @@ def wake(ident: int) -> bool:
     main = threading.main_thread()
     if ident != main.ident or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return False
-    import ctypes
-
-    # Only the signal's exception must be raised.
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), None)
+    withdraw(ident)  # only the signal's exception must be raised
+    text: Any = sys.modules.get("_freezeframe_text")
+    if text is not None:
+        text.interrupted.add(ident)
     signal.pthread_kill(ident, signal.SIGINT)
     return True
+
+
+class _Received(BaseException):
+    """Thrown to a thread that expects it."""
+
+
+def withdraw(ident: int) -> None:
+    """Take back an exception that was thrown to a thread and has not been raised there."""
+    import ctypes
+
+    throw = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    throw(ctypes.c_ulong(ident), None)
+    if sys.version_info >= (3, 13):
+        return
+    # The interpreter looks for an exception to raise, at every call, until one is raised in any
+    # thread; 3.11 never gets beyond the first instruction of a traced function meanwhile.
+    try:
+        throw(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_Received))
+        for _ in range(100):
+            pass
+    except _Received:
+        pass
 
 
 def where(busy: Any, is_hidden: Any) -> str:
