@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from freezeframe import files
 from freezeframe.backends.backend import RawValue
 from freezeframe.errors import DebuggerError
 from freezeframe.model.fast_dataclass import dataclass
@@ -31,6 +32,8 @@ _PATH = re.compile(
     r"""(?<![\w.'"$@])[@$]*[^\W\d]\w*(?:(?:\.|->|::)[^\W\d]\w*|\[(?:\d+|'[^']*'|"[^"]*")\])*(?!\w)(?P<call>\s*\()?"""
 )
 _PART = re.compile(r"""(?:\.|->|::)(?P<field>\w+)|\[(?P<key>\d+|'[^']*'|"[^"]*")\]""")
+#: bytes of a source file that are searched for the name of a test
+_LONGEST_SOURCE = 1_000_000
 #: variables that stand for everything: shown by the fields that a statement names
 _WHOLE = frozenset(("self", "this", "cls", "t", "tc"))
 _LOCAL = frozenset({ScopeKind.ARGUMENTS, ScopeKind.LOCALS})
@@ -54,7 +57,11 @@ async def describe(
     frames = await stop.frames(_FRAMES)
     if len(frames) == _FRAMES:
         frames = await stop.frames(_DEEP)
-    users = _between(frames, error.test or test)
+    test = error.test or test
+    users = _between(frames, test)
+    if test is None and users:
+        name = _name_at(runner, users[-1])
+        test = FailingTest(name) if name else None
     shown = users if len(users) <= _SHOWN_FRAMES else [*users[: _SHOWN_FRAMES - 1], users[-1]]
     described = []
     for frame in reversed(shown):
@@ -69,7 +76,7 @@ async def describe(
         for each in error.links
     )
     return Failure(
-        error.test or test,
+        test,
         error.type,
         error.message,
         tuple(described),
@@ -89,6 +96,17 @@ def _between(frames: Sequence[Frame], test: FailingTest | None) -> list[Frame]:
         if re.split(r"\W+", users[index].function.rstrip("()"))[-1] in names:
             return users[: index + 1]
     return users
+
+
+def _name_at(runner: Runner, frame: Frame) -> str | None:
+    """Return the name of the test whose function, or whose code, the outermost frame runs."""
+    if frame.path is None or frame.line is None:
+        return None
+    try:
+        text = files.read_head(frame.path, _LONGEST_SOURCE).decode("utf-8", "replace")
+    except OSError:
+        return None
+    return runner.name_at(frame.function, text, frame.line)
 
 
 def _raised_in(frames: Sequence[Frame], runner: Runner) -> str | None:

@@ -11,6 +11,7 @@ from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
 from ._failures import describe, is_failure
+from ._suggestions import quoted
 
 #: characters at the end of the output that are searched for the results
 _SEARCHED = 60_000
@@ -60,7 +61,7 @@ def at_end(session: Session, output: Output) -> RunnerReport | None:
         failed=summary.failed,
         exit=root.exit,
         output=output if unexplained else Output(),
-        next=(f"test {summary.failed[0]}",) if summary.failed else (),
+        next=(f"test {quoted(summary.failed[0])}",) if summary.failed else (),
     )
 
 

@@ -5,7 +5,21 @@ from __future__ import annotations
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.fast_dataclass import dataclass
 
-from . import pytest, unittest
+from . import (
+    cargo_test,
+    go_test,
+    jest,
+    junit,
+    mocha,
+    native,
+    node_test,
+    phpunit,
+    prove,
+    pytest,
+    ruby_tests,
+    unittest,
+    vitest,
+)
 from .runner import Evidence, Project, Runner
 
 #: of equally likely ones the first is chosen
@@ -13,6 +27,21 @@ _RUNNERS = (
     pytest.RUNNER,
     unittest.DJANGO,
     unittest.RUNNER,
+    vitest.RUNNER,
+    jest.RUNNER,
+    mocha.RUNNER,
+    node_test.RUNNER,
+    go_test.RUNNER,
+    cargo_test.RUNNER,
+    junit.MAVEN,
+    junit.GRADLE,
+    ruby_tests.RSPEC,
+    ruby_tests.MINITEST,
+    phpunit.RUNNER,
+    prove.RUNNER,
+    native.GTEST,
+    native.CATCH2,
+    native.DOCTEST,
 )
 
 

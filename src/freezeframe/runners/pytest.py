@@ -17,6 +17,7 @@ from .runner import (
     Strength,
     counted,
     last_match,
+    split_line,
 )
 
 _CONFIGURATION = (
@@ -107,7 +108,7 @@ def _selected(project: Project, selector: str) -> tuple[list[str], str | None]:
         )
     if ("::" in selector and file.endswith(".py")) or os.path.exists(project.path(selector)):
         return [selector], None
-    line = python_tests.split_line(selector)
+    line = split_line(selector)
     if line is not None and os.path.isfile(project.path(line[0])):
         test = python_tests.at_line(project, *line)
         if test is None:

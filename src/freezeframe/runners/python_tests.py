@@ -85,9 +85,3 @@ def names(project: Project) -> Iterator[str]:
     for path in project.files(*PATTERNS):
         for test in tests_in(project, path):
             yield test.names[-1]
-
-
-def split_line(selector: str) -> tuple[str, int] | None:
-    """Return the parts of `path:LINE`."""
-    file, colon, line = selector.rpartition(":")
-    return (file, int(line)) if colon and line.isdecimal() and not file.endswith(":") else None

@@ -73,6 +73,12 @@ class Project:
         except OSError:
             return ""
 
+    def relative(self, word: str) -> str:
+        return os.path.relpath(self.path(word), self.cwd)
+
+    def is_file(self, word: str) -> bool:
+        return os.path.isfile(self.path(word))
+
     def files(self, *patterns: str) -> Iterator[str]:
         """Yield files of the project below its directory, relative to it, by name patterns."""
         any_of = re.compile("|".join(f"(?:{each})" for each in patterns))
@@ -132,6 +138,8 @@ class Runner:
     noise: re.Pattern[str] | None = None
     #: the module of the program's interpreter that it is
     module: str | None = None
+    #: the test's name, by the function, the source text and the line of its outermost frame
+    name_at: Callable[[str, str, int], str | None] = lambda function, text, line: function
     #: names of tests, to suggest one for a selector that matched none
     names: Callable[[Project], Iterator[str]] = lambda project: iter(())
 
@@ -143,6 +151,12 @@ def counted(output: str, names: Mapping[str, str]) -> ResultCounts:
         matches = re.findall(rf"(?<![\w.])(\d+) {word}", output)
         found[name] = sum(map(int, matches)) if matches else None
     return ResultCounts(**found)
+
+
+def split_line(selector: str) -> tuple[str, int] | None:
+    """Return the parts of `path:LINE`."""
+    file, colon, line = selector.rpartition(":")
+    return (file, int(line)) if colon and line.isdecimal() and not file.endswith(":") else None
 
 
 def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

@@ -9,7 +9,16 @@ from freezeframe.errors import NotFound
 from freezeframe.model.testing import ResultCounts
 
 from . import python_tests
-from .runner import Evidence, Project, Runner, RunnerCommand, RunSummary, Strength, last_match
+from .runner import (
+    Evidence,
+    Project,
+    Runner,
+    RunnerCommand,
+    RunSummary,
+    Strength,
+    last_match,
+    split_line,
+)
 
 _RAN = re.compile(r"^Ran (?P<n>\d+) tests? in (?P<s>[\d.]+)s", re.MULTILINE)
 _RESULT = re.compile(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((?P<counts>[^)]*)\))?$", re.MULTILINE)
@@ -48,7 +57,7 @@ def _command(project: Project) -> RunnerCommand:
 
 def _dotted(project: Project, selector: str) -> list[str]:
     """Return the names that unittest has for what a selector means."""
-    line = python_tests.split_line(selector)
+    line = split_line(selector)
     if line is not None and os.path.isfile(project.path(line[0])):
         test = python_tests.at_line(project, *line)
         if test is None:
