@@ -81,7 +81,10 @@ def test_a_failing_pytest_test_is_described_in_one_call_and_continue_goes_to_the
         "  test_price.py:12 in test_never_negative: assert min(prices) >= 0",
         "    prices = [-5, 3], n = 12",
     ]
-    assert tokens(first.out) < 200
+    assert lines[5] == "min(prices) = -5 came from"
+    assert lines[6].startswith("  price.py:4 in price  p = p - cfg['discount']  0 → -5")
+    assert "next: dbg why 'min(prices)' or dbg continue\n" in first.out
+    assert tokens(first.out) < 600
     # The frames are alive.
     assert dbg("print", "prices[0] + n").out.startswith("prices[0] + n = 7")
 

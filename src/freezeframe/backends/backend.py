@@ -65,6 +65,8 @@ class Launch:
     runs_command: bool = False
     #: the name of the test runner that the program is, if it was started to run tests
     runner: str | None = None
+    #: of `args`, what the user gave for that runner, besides the selection
+    runner_args: tuple[str, ...] = ()
 
     @property
     def enters_program(self) -> bool:

@@ -59,7 +59,9 @@ _GO_BUILD_INFO = b"\xff Go buildinf:"
 #: Where package managers of compiled languages keep sources of dependencies.
 _DEPENDENCIES = late_regex.compile(
     r"/\.cargo/(?:registry|git)/|/rustlib/src/|/_deps/|/go/pkg/mod/|/vcpkg(?:_installed)?/|/\.conan2?/"
-    r"|/(?:googletest|gtest|gmock|catch2)[-\d.v]*(?:-src)?/",
+    r"|/(?:googletest|gmock|catch2)[-\d.v]*(?:-src)?/"
+    # A folder of the user's own may have this name, but not what is in the library's.
+    r"|/gtest[-\d.v]*(?:-src)?/(?:include|src|internal|gtest|googletest|googlemock)\b",
     re.IGNORECASE,
 )
 

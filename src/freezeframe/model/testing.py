@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .fast_dataclass import dataclass
+from .questions import Explanation
 from .values import Value
 
 
@@ -81,3 +82,5 @@ class Failure:
     raised_in: str | None = None
     #: causes, notes, the exceptions of a group
     details: tuple[str, ...] = ()
+    #: where the wrong value came from, if that could be found out
+    origin: Explanation | None = None

@@ -35,7 +35,9 @@ _PART = re.compile(r"""(?:\.|->|::)(?P<field>\w+)|\[(?P<key>\d+|'[^']*'|"[^"]*")
 #: bytes of a source file that are searched for the name of a test
 _LONGEST_SOURCE = 1_000_000
 #: variables that stand for everything: shown by the fields that a statement names
-_WHOLE = frozenset(("self", "this", "cls", "t", "tc"))
+_WHOLE = frozenset(("self", "this", "cls", "t", "tc", "$this", "$self"))
+#: variables of the macro `assert_eq!`
+_MACRO = frozenset(("left_val", "right_val", "kind"))
 _LOCAL = frozenset({ScopeKind.ARGUMENTS, ScopeKind.LOCALS})
 
 
@@ -59,9 +61,8 @@ async def describe(
         frames = await stop.frames(_DEEP)
     test = error.test or test
     users = _between(frames, test)
-    if test is None and users:
-        name = _name_at(runner, users[-1])
-        test = FailingTest(name) if name else None
+    if test is None:
+        test, users = _found(runner, users)
     shown = users if len(users) <= _SHOWN_FRAMES else [*users[: _SHOWN_FRAMES - 1], users[-1]]
     described = []
     for frame in reversed(shown):
@@ -96,6 +97,18 @@ def _between(frames: Sequence[Frame], test: FailingTest | None) -> list[Frame]:
         if re.split(r"\W+", users[index].function.rstrip("()"))[-1] in names:
             return users[: index + 1]
     return users
+
+
+def _found(runner: Runner, users: list[Frame]) -> tuple[FailingTest | None, list[Frame]]:
+    """Return the test that the nearest frame of a test names, and the frames up to it."""
+    for index, frame in enumerate(users):
+        name = _name_at(runner, frame)
+        if name:
+            return FailingTest(name), users[: index + 1]
+    users = [each for each in users if not each.suspended]
+    if not users:
+        return None, users
+    return FailingTest(f"{os.path.basename(users[-1].path or '')}:{users[-1].line}"), users
 
 
 def _name_at(runner: Runner, frame: Frame) -> str | None:
@@ -186,7 +199,7 @@ async def _values(
                 value = await stop.expand(raws[path.root] if part is None else part)
                 shown[name] = replace(value, name=name, changed=False)
                 whole.add(path.root)
-        left = [name for name in raws if name not in whole and name not in _WHOLE]
+        left = [name for name in raws if name not in whole | _WHOLE | _MACRO]
         for name in left[:others]:
             shown[name] = await stop.expand(raws[name])
         return tuple(shown.values()), max(0, len(left) - others) if others else 0

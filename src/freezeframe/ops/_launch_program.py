@@ -47,6 +47,8 @@ class LaunchRequest:
     record: bool | None = None
     #: the name of the test runner that the program is
     runner: str | None = None
+    #: of `args`, what the user gave for that runner
+    runner_args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ async def prepare_launch(ctx: Context, request: LaunchRequest) -> PreparedLaunch
         recipe=recipe,
         runs_command=resolved.runs_command,
         runner=request.runner,
+        runner_args=request.runner_args,
     )
     source = recipe.source if recipe is not None else "" if resolved.module else path
     name = request.name or ctx.session_name or resolved.name

@@ -48,13 +48,20 @@ class SecondRun:
     notes: tuple[str, ...] = ()
 
 
-async def traced_again(ctx: Context, session: Session, stop: StopState, frame: Frame) -> SecondRun:
+async def traced_again(
+    ctx: Context,
+    session: Session,
+    stop: StopState,
+    frame: Frame,
+    target: Launch | None = None,
+) -> SecondRun:
     """Return a trace of a second run up to *stop*, and the location of *frame* in it.
 
+    *target* is what to run, if it is not all that the session's program ran: one test of many.
     The program is run again unless a question about this stop has done so before. Raises
     Unsupported if it cannot be run again, and NotFound if the second run never came to the stop.
     """
-    target = require_traceable(ctx, session)
+    target = target or require_traceable(ctx, session)
     frames = await stop.frames(_COMPARED_FRAMES)
     if stop.second_run is None:
         until = _until(session, stop, frames, target)

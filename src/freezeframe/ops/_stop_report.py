@@ -88,7 +88,8 @@ async def stop_report(
         selected=selected,
         threads=len(session.threads) or None,
         displays=displays,
-        test=await at_stop(session, stop, output),
+        # `context` shows the stop itself.
+        test=None if in_turn else await at_stop(session, stop, output),
     )
 
 

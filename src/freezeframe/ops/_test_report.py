@@ -61,8 +61,15 @@ def at_end(session: Session, output: Output) -> RunnerReport | None:
         failed=summary.failed,
         exit=root.exit,
         output=output if unexplained else Output(),
-        next=(f"test {quoted(summary.failed[0])}",) if summary.failed else (),
+        next=_again(runner, summary),
     )
+
+
+def _again(runner: Runner, summary: RunSummary) -> tuple[str, ...]:
+    """Return the command that runs the first failed test alone."""
+    if not summary.failed or not runner.is_selectable:
+        return ()
+    return (f"test {quoted(summary.failed[0])}",)
 
 
 def printed(session: Session) -> str:

@@ -25,6 +25,7 @@ from ._context import Context
 from ._locations import located
 from ._registry import Arg, Effect, Needs, op
 from ._stop_report import running_report, stop_report, trail_of
+from ._test_origin import with_origin
 
 _Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
 
@@ -162,7 +163,8 @@ async def continue_(
         ticket = await _resume(session, lambda: session.resume(only=thread))
         count -= 1
         if count == 0 or not wait:
-            return await _answer(ctx, session, ticket, clock, tuple(trail), wait=wait)
+            report = await _answer(ctx, session, ticket, clock, tuple(trail), wait=wait)
+            return await with_origin(ctx, report)
         got = await wait_for_stop(session, ticket, clock.left_s)
         if got is None:
             return await _report_running(ctx, session, ticket, clock, tuple(trail))

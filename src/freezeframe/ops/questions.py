@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
+from freezeframe.backends.backend import Launch
 from freezeframe.errors import UsageError
 from freezeframe.model.questions import Explanation
 from freezeframe.model.stops import Frame
@@ -73,13 +74,14 @@ async def explained(
     *,
     depth: int = DEFAULT_DEPTH,
     expected: str | None = None,
+    target: Launch | None = None,
 ) -> Explanation:
     """Return where the value of *expression* in a frame of a stop came from.
 
-    *expected* is the text of the value that it was compared with, if it was. Raises Unsupported if
-    the program cannot be run again.
+    *expected* is the text of the value that it was compared with, if it was; *target* what to run
+    again, if not the whole program. Raises Unsupported if the program cannot be run again.
     """
-    second = await traced_again(ctx, session, stop, frame)
+    second = await traced_again(ctx, session, stop, frame, target)
     found = explain(
         second.trace,
         second.frame,

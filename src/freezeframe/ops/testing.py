@@ -26,6 +26,7 @@ from ._context import Context
 from ._launch_program import LaunchRequest, launch
 from ._registry import Arg, Effect, op
 from ._suggestions import nearest, quoted
+from ._test_origin import with_origin
 from ._test_report import printed
 
 #: failures that `--all` describes
@@ -105,11 +106,13 @@ async def run_tests(
             timeout=timeout,
             record=record,
             runner=chosen.runner.name,
+            runner_args=args,
         ),
     )
     if report.test is None:
         # A breakpoint, or the program still runs.
         return report
+    first = report.test
     session = ctx.hub.find(report.session, ctx.workspace)
     notes = (*command.notes, *_remarks(chosen, project, report))
     if all:
@@ -117,7 +120,8 @@ async def run_tests(
         return _answer_of(await _every(ctx, session, report, left_s), report, chosen, notes)
     if report.test.state == Phase.TERMINATED.value:
         _require_tests(chosen.runner, project, session)
-    return _answer_of(report.test, report, chosen, notes)
+    report = await with_origin(ctx, report)
+    return _answer_of(report.test or first, report, chosen, notes)
 
 
 def _directory(ctx: Context, cwd: str) -> str:
@@ -187,10 +191,9 @@ async def _every(
     """Run on to the end; return what ended the run, with every failure on the way."""
     failures: list[Failure] = []
     here = report
-    ctx.found = session
     while here.test is not None and here.test.failures and len(failures) < _MOST_FAILURES:
         failures += here.test.failures
-        here = await execution.continue_(replace(ctx, found=session), timeout=timeout)
+        here = await execution.answer_to(ctx, session, session.resume, timeout)
     if here.test is None:
         raise UserError(
             f"the run of tests was interrupted: {here.state}.", code="interrupted", next="dbg await"

@@ -102,14 +102,20 @@ def _current(output: str) -> FailingTest | None:
 
 
 def _name_at(function: str, text: str, line: int) -> str | None:
-    name = re.sub(r"::\{(?:\{closure\}\}|closure[^}]*\}).*", "", function)
-    return re.sub(r"<.*|\(.*", "", name) or None
+    name = re.sub(r"::\{(?:\{closure\}\}|closure[^}]*\}).*|<.*|\(.*", "", function)
+    return name if name.rpartition("::")[2] in _FUNCTION.findall(text) else None
 
 
 def _names(project: Project) -> Iterator[str]:
     for path in project.files(r".*\.rs"):
         yield from _FUNCTION.findall(project.text(path))
 
+
+#: results, and the stack that a panic prints
+_NOISE = re.compile(
+    r"|running \d+ tests?|test \S+ \.\.\. .*|thread '.*' (?:\(\d+\) )?panicked at .*"
+    r"|stack backtrace:|\d+: .*|at .*:\d+:\d+|note: .*"
+)
 
 RUNNER = Runner(
     "cargo test",
@@ -118,7 +124,7 @@ RUNNER = Runner(
     summary=_summary,
     current=_current,
     framework=re.compile(r"\b(?:core|std|alloc)::|rust_begin_unwind|__rust|panicking"),
-    noise=re.compile(r"|running \d+ tests?|test \S+ \.\.\. .*"),
+    noise=_NOISE,
     name_at=_name_at,
     names=_names,
 )

@@ -7,14 +7,24 @@ import re
 from collections.abc import Iterator
 
 from freezeframe.errors import NotFound
-from freezeframe.model.testing import ResultCounts
+from freezeframe.model.testing import FailingTest, ResultCounts
 
-from .runner import Evidence, Project, Runner, RunnerCommand, RunSummary, Strength, split_line
+from .runner import (
+    Evidence,
+    Project,
+    Runner,
+    RunnerCommand,
+    RunSummary,
+    Strength,
+    last_match,
+    split_line,
+)
 
 _FUNCTION = re.compile(r"^func (?P<name>(?:Test|Fuzz|Example|Benchmark)\w*)\(", re.M)
 #: a method of a suite of testify
 _METHOD = re.compile(r"^func \([^)]*\) (?P<name>Test\w*)\(", re.M)
 _FAILED = re.compile(r"^\s*--- FAIL: (\S+) \(", re.M)
+_RUNNING = re.compile(r"^=== (?:RUN|CONT|NAME) +(?P<name>\S+)", re.M)
 _ENDED = re.compile(r"^(?:PASS|FAIL|ok .*)$", re.M)
 _FILES = (r".*_test\.go",)
 
@@ -46,7 +56,7 @@ def _command(project: Project) -> RunnerCommand:
             names.append(_exactly(selector))
             package = package or _package_of(project, selector.partition("/")[0])
     options = ("-run", "|".join(names)) if names else ()
-    return RunnerCommand(("go", "test", *options, package or _default(project)))
+    return RunnerCommand(("go", "test", "-v", *options, package or _default(project)))
 
 
 def _exactly(name: str) -> str:
@@ -84,10 +94,23 @@ def _summary(output: str) -> RunSummary | None:
     if not _ENDED.search(output):
         return None
     failed = tuple(dict.fromkeys(_FAILED.findall(output)))
-    top = [each for each in failed if "/" not in each]
-    return RunSummary(
-        ResultCounts(failed=len(top)), failed=failed, nothing="no tests to run" in output
+    counts = _counts(output)
+    return RunSummary(counts, failed=failed, nothing=not counts.known)
+
+
+def _counts(output: str) -> ResultCounts:
+    """Return the results of the tests, without subtests, that have ended."""
+    results = re.findall(r"^--- (PASS|FAIL|SKIP): ", output, re.M)
+    return ResultCounts(
+        passed=results.count("PASS"), failed=results.count("FAIL"), skipped=results.count("SKIP")
     )
+
+
+def _current(output: str) -> FailingTest | None:
+    running = last_match(_RUNNING, output)
+    if running is None:
+        return None
+    return FailingTest(running["name"], counts=_counts(output))
 
 
 def _name_at(function: str, text: str, line: int) -> str | None:
@@ -105,7 +128,9 @@ RUNNER = Runner(
     _recognise,
     _command,
     summary=_summary,
+    current=_current,
     framework=re.compile(r"\btesting\.|/testify/|/testing/"),
+    noise=re.compile(r"===.*|\s*--- (?:PASS|FAIL|SKIP).*|\S+_test\.go:\d+: .*|"),
     name_at=_name_at,
     names=_names,
 )

@@ -96,6 +96,8 @@ def _summary(output: str) -> RunSummary | None:
 
 def _name_at(function: str, text: str, line: int) -> str | None:
     owner, _, method = re.sub(r"\(.*", "", function).rpartition(".")
+    if all(each["name"] != method for each in _METHOD.finditer(text)):
+        return None
     return f"{owner.rpartition('.')[2]}#{method}" if owner else method
 
 

@@ -157,6 +157,7 @@ GTEST = Runner(
     _gtest,
     summary=_gtest_summary,
     current=_gtest_current,
+    is_selectable=False,
     framework=re.compile(r"testing::|/gtest/"),
     noise=re.compile(
         r"\[[ =-]+\].*|\[ RUN .*|\[       OK .*|Running main\(\).*|Note: Google Test.*|"
@@ -203,6 +204,7 @@ CATCH2 = Runner(
     lambda project: _recognise(project, "catch2"),
     _catch,
     summary=_catch_summary,
+    is_selectable=False,
     framework=re.compile(r"Catch::|/catch2?/"),
     name_at=_case_at,
     names=_case_names,
@@ -230,6 +232,7 @@ DOCTEST = Runner(
     lambda project: _recognise(project, "doctest"),
     _doctest,
     summary=_doctest_summary,
+    is_selectable=False,
     framework=re.compile(r"doctest::"),
     name_at=_case_at,
     names=_case_names,

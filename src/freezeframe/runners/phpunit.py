@@ -72,7 +72,8 @@ def _summary(output: str) -> RunSummary | None:
 
 
 def _name_at(function: str, text: str, line: int) -> str | None:
-    return function.replace("->", "::") or None
+    name = function.replace("->", "::")
+    return name if re.search(r"::test", name) else None
 
 
 def _names(project: Project) -> Iterator[str]:

@@ -58,5 +58,5 @@ RUNNER = Runner(
     current=lambda output: found if (found := _current(output)) and "not ok" in output else None,
     framework=re.compile(r"/Test2?/|Test::"),
     noise=re.compile(r"\s*(?:not )?ok \d+.*|1\.\.\d+|"),
-    name_at=lambda function, text, line: None,
+    is_selectable=False,
 )

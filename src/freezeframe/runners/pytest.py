@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 
 from freezeframe.errors import NotFound
+from freezeframe.model.testing import FailingTest
 
 from . import python_tests
 from .runner import (
@@ -140,6 +142,18 @@ def _summary(output: str) -> RunSummary | None:
     )
 
 
+def _alone(
+    project: Project, args: tuple[str, ...], test: FailingTest, path: str | None
+) -> tuple[str, ...]:
+    # Ids begin at pytest's root, which is not always the directory of the run.
+    file, _, name = test.id.partition("::")
+    if path is not None and os.path.basename(path) == os.path.basename(file):
+        file = path
+    name = re.sub(r"(?<=\w) \(.*\)$", "", name)
+    selector = f"{file}::{name}" if name else file
+    return _command(replace(project, selectors=(selector,))).argv[1:]
+
+
 RUNNER = Runner(
     "pytest",
     _recognise,
@@ -148,5 +162,6 @@ RUNNER = Runner(
     framework=re.compile(r"[\\/](?:_pytest|pytest|pluggy|unittest)[\\/]"),
     noise=re.compile(r"[.FEsxXuR,-]*(?:\s+\[\s*\d+%\])?"),
     module="pytest",
+    alone=_alone,
     names=python_tests.names,
 )

@@ -79,7 +79,7 @@ RSPEC = Runner(
     _rspec,
     summary=_rspec_summary,
     framework=re.compile(r"/rspec|RSpec"),
-    noise=re.compile(r"[.F*]*"),
+    noise=re.compile(r"[.F*]*|Run options:.*"),
     name_at=_spec_at,
     names=_spec_names,
 )
@@ -137,7 +137,8 @@ def _minitest_summary(output: str) -> RunSummary | None:
 
 
 def _method_at(function: str, text: str, line: int) -> str | None:
-    return re.sub(r"^(?:block.*? in |<.*?>)", "", function) or None
+    name = re.sub(r"^(?:(?:block|rescue|ensure).*? in |<.*?>)", "", function)
+    return name if re.search(r"(?:^|#)test_", name) else None
 
 
 def _names(project: Project) -> Iterator[str]:

@@ -134,12 +134,19 @@ class Runner:
     current: Callable[[str], FailingTest | None] = lambda output: None
     #: paths or functions of the test framework, whose frames raise every failure
     framework: re.Pattern[str] | None = None
+    #: the arguments that run one test alone, from those of the run, the test, and its file
+    alone: Callable[[Project, tuple[str, ...], FailingTest, str | None], tuple[str, ...]] | None = (
+        None
+    )
     #: whole lines of its output that say nothing at a stop: progress
     noise: re.Pattern[str] | None = None
     #: the module of the program's interpreter that it is
     module: str | None = None
-    #: the test's name, by the function, the source text and the line of its outermost frame
-    name_at: Callable[[str, str, int], str | None] = lambda function, text, line: function
+    #: the test whose code a frame runs, by the frame's function, source text and line; None if
+    #: the frame is in no test
+    name_at: Callable[[str, str, int], str | None] = lambda function, text, line: None
+    #: whether the names of tests are selectors
+    is_selectable: bool = True
     #: names of tests, to suggest one for a selector that matched none
     names: Callable[[Project], Iterator[str]] = lambda project: iter(())
 

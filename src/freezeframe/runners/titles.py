@@ -42,7 +42,7 @@ def path_at(text: str, line: int, pattern: re.Pattern[str]) -> tuple[str, ...]:
     """Return the titles around a line, outermost first; empty if the line is in no test."""
     before = [each for each in titles(text, pattern) if each.line <= line]
     own = next((each for each in reversed(before) if not each.is_group), None)
-    if own is None:
+    if own is None or not _is_inside(text.splitlines(), own, line):
         return ()
     path, column = [own.text], own.column
     for each in reversed(before[: before.index(own)]):
@@ -50,6 +50,12 @@ def path_at(text: str, line: int, pattern: re.Pattern[str]) -> tuple[str, ...]:
             path.append(each.text)
             column = each.column
     return tuple(reversed(path))
+
+
+def _is_inside(lines: Sequence[str], title: Title, line: int) -> bool:
+    """Whether a line is in the code of a test: what follows the code is not indented further."""
+    between = (each for each in lines[title.line : line] if each.strip())
+    return all(len(each) - len(each.lstrip()) > title.column for each in between)
 
 
 def selected(project: Project, pattern: re.Pattern[str], files: Sequence[str]) -> Selected:

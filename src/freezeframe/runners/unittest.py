@@ -6,7 +6,7 @@ import os
 import re
 
 from freezeframe.errors import NotFound
-from freezeframe.model.testing import ResultCounts
+from freezeframe.model.testing import FailingTest, ResultCounts
 
 from . import python_tests
 from .runner import (
@@ -104,6 +104,17 @@ def _summary(output: str) -> RunSummary | None:
     )
 
 
+def _alone(
+    project: Project, args: tuple[str, ...], test: FailingTest, path: str | None
+) -> tuple[str, ...]:
+    """Return the arguments of the run, with a pattern that only the test matches."""
+    kept: list[str] = []
+    for at, word in enumerate(args):
+        if word != "-k" and args[at - 1 : at] != ("-k",):
+            kept.append(word)
+    return (*kept, "-k", test.id.partition(" ")[0])
+
+
 _FRAMEWORK = re.compile(r"[\\/]unittest[\\/]|[\\/]django[\\/]test[\\/]")
 #: progress, and what Django says about its database
 _NOISE = re.compile(
@@ -118,6 +129,7 @@ RUNNER = Runner(
     summary=_summary,
     framework=_FRAMEWORK,
     noise=_NOISE,
+    alone=_alone,
     names=python_tests.names,
 )
 
@@ -141,5 +153,6 @@ DJANGO = Runner(
     summary=_summary,
     framework=_FRAMEWORK,
     noise=_NOISE,
+    alone=_alone,
     names=python_tests.names,
 )

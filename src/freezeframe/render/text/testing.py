@@ -13,9 +13,10 @@ from freezeframe.render.styled_lines import Line, Tone, View
 from ._registry import headline, next_step, renders, via, wrapped_in
 from .one_value import assigned
 from .output import output_sections
+from .questions import explanation_sections
 
 # Ranks: sections with a lower rank shrink last.
-_CAUSE, _FRAMES, _OUTPUT, _REST = 1, 2, 5, 6
+_CAUSE, _FRAMES, _ORIGIN, _OUTPUT, _REST = 1, 2, 3, 5, 6
 #: lines of a message that are shown, and the bytes of one
 _MESSAGE_LINES = 8
 _MESSAGE = 300
@@ -74,6 +75,11 @@ def _failure(failure: Failure, view: View) -> list[Section]:
     sections.append(Listing(_FRAMES, len(frames), item, widths=(200, 120), from_end=True))
     if failure.raised_in is not None:
         sections.append(Fixed(_FRAMES, (Line(f"  raised in {one_line(failure.raised_in)}"),)))
+    if failure.origin is not None and failure.origin.links:
+        sections += explanation_sections(failure.origin, _ORIGIN, view)
+        for note in failure.origin.notes:
+            if "differed" in note:
+                sections.append(wrapped_in(_ORIGIN, f"note: {note}", Tone.BAD))
     return sections
 
 
@@ -147,6 +153,8 @@ def _ended(report: RunnerReport, view: View) -> list[Section]:
         rest = {name: count for name, count in counts.items() if name != "passed"}
         also = f"; {_counted(rest)}" if rest else ""
         return [headline(f"passed: {plural(counts.get('passed', 0), 'test')}{also}{took}")]
+    if clean and not sections:
+        return [headline(f"passed{took}; {report.runner} reports no counts")]
     if counts:
         sections.insert(0, headline(f"done: {_counted(counts)}{took}", Tone.BAD))
         if not report.failures:

@@ -1,0 +1,200 @@
+"""Which expression of a failing Python statement holds the wrong value."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from freezeframe.model.fast_dataclass import dataclass
+
+#: variables that are called so hold what is right
+_RIGHT = re.compile(r"(?:^|_)(?:expect\w*|exp|want\w*|correct|desired|reference|ref|target)(?:_|$)")
+_ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
+_NONE = re.compile(r"'NoneType' object")
+#: assertions with one subject; others compare their first two arguments
+_ONE = re.compile(r"assert_?(?:true|false|is_?none|is_?not_?none|_)$", re.IGNORECASE)
+#: nodes of literals
+_LITERALS = (
+    *(ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp),
+    *(ast.expr_context, ast.unaryop),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FailingExpression:
+    """The expression to explain."""
+
+    text: str
+    #: the expression that it was compared with for equality
+    compared: str | None = None
+
+
+def failing_expression(source: str, line: int, type: str, message: str) -> FailingExpression | None:
+    """Return the expression behind the failure of the statement at *line*; None if unclear."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    found = _statement(tree, line)
+    if found is None:
+        return None
+    statement, above = found
+    if isinstance(statement, ast.Assert):
+        return _of_condition(statement.test)
+    call = _assertion(statement)
+    if call is not None:
+        return _of_assertion(call)
+    if isinstance(statement, ast.Raise):
+        return _of_raise(statement, above)
+    return _of_error(statement, type.rpartition(".")[2], message)
+
+
+def _statement(tree: ast.Module, line: int) -> tuple[ast.stmt, list[ast.stmt]] | None:
+    """Return the innermost statement at a line, and the statements around it, outermost first."""
+    path: list[ast.stmt] = []
+    body: ast.AST = tree
+    while True:
+        inner = next((each for each in _statements(body) if _covers(each, line)), None)
+        if inner is None:
+            return (path[-1], path[:-1]) if path else None
+        path.append(inner)
+        body = inner
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, ast.ExceptHandler | ast.match_case):
+            yield from _statements(child)
+
+
+def _covers(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _plain(node: ast.expr) -> bool:
+    """Whether an expression is a literal: nothing made its value."""
+    return all(isinstance(each, _LITERALS) for each in ast.walk(node))
+
+
+def _is_right(node: ast.expr) -> bool:
+    """Whether an expression holds the value that is right, by its form or its name."""
+    if _plain(node):
+        return True
+    name = (
+        node.id
+        if isinstance(node, ast.Name)
+        else node.attr
+        if isinstance(node, ast.Attribute)
+        else ""
+    )
+    return bool(_RIGHT.search(name))
+
+
+def _of_pair(left: ast.expr, right: ast.expr, *, equality: bool) -> FailingExpression:
+    wrong, other = (right, left) if _is_right(left) and not _is_right(right) else (left, right)
+    return FailingExpression(ast.unparse(wrong), ast.unparse(other) if equality else None)
+
+
+def _of_condition(test: ast.expr) -> FailingExpression | None:
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        equality = isinstance(test.ops[0], ast.Eq | ast.Is)
+        return _of_pair(test.left, test.comparators[0], equality=equality)
+    if isinstance(test, ast.Call) and getattr(test.func, "id", "") in ("isinstance", "len", "bool"):
+        return FailingExpression(ast.unparse(test.args[0])) if test.args else None
+    if isinstance(test, ast.Call) and getattr(test.func, "id", "") in ("all", "any"):
+        return FailingExpression(ast.unparse(test))
+    return None if _plain(test) else FailingExpression(ast.unparse(test))
+
+
+def _assertion(statement: ast.stmt) -> ast.Call | None:
+    """Return the call of an assertion: `self.assertEqual(a, b)`, `assert_frame_equal(a, b)`."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return None
+    name = _called(statement.value)
+    return statement.value if name.lower().startswith("assert") else None
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _of_assertion(call: ast.Call) -> FailingExpression | None:
+    name, arguments = (
+        _called(call),
+        [each for each in call.args if not isinstance(each, ast.Starred)],
+    )
+    if not arguments or "raises" in name.lower():
+        return None
+    if _ONE.search(name) or len(arguments) == 1:
+        return _of_condition(arguments[0])
+    return _of_pair(arguments[0], arguments[1], equality="equal" in name.lower())
+
+
+def _variables(node: ast.AST) -> list[ast.expr]:
+    """Return the variables that an expression reads, functions that it calls left out."""
+    called = {each.func for each in ast.walk(node) if isinstance(each, ast.Call)}
+    return [each for each in ast.walk(node) if isinstance(each, ast.Name) and each not in called]
+
+
+def _of_raise(statement: ast.Raise, above: list[ast.stmt]) -> FailingExpression | None:
+    """Return what decided that the exception is raised: the condition around it."""
+    for outer in reversed(above):
+        if isinstance(outer, ast.If | ast.While):
+            found = _of_condition(outer.test)
+            if found is not None:
+                return FailingExpression(found.text)
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+            break
+    names = _variables(statement.exc) if statement.exc is not None else []
+    return FailingExpression(ast.unparse(names[0])) if names else None
+
+
+def _of_error(statement: ast.stmt, type: str, message: str) -> FailingExpression | None:
+    """Return the operand that made an operation fail."""
+    nodes = [each for each in ast.walk(_header(statement)) if isinstance(each, ast.expr)]
+    attribute = _ATTRIBUTE.search(message)
+    if attribute is not None:
+        owners = [
+            each.value
+            for each in nodes
+            if isinstance(each, ast.Attribute) and each.attr == attribute[1]
+        ]
+        return FailingExpression(ast.unparse(owners[0])) if len(owners) == 1 else None
+    if type in ("KeyError", "IndexError"):
+        subscripts = [each for each in nodes if isinstance(each, ast.Subscript)]
+        if len(subscripts) == 1:
+            key = subscripts[0].slice
+            return FailingExpression(ast.unparse(subscripts[0].value if _plain(key) else key))
+        return None
+    if type == "ZeroDivisionError":
+        divided = [
+            each.right
+            for each in nodes
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div | ast.FloorDiv | ast.Mod)
+        ]
+        return FailingExpression(ast.unparse(divided[0])) if len(divided) == 1 else None
+    if _NONE.search(message) and "subscriptable" in message:
+        owners = [each.value for each in nodes if isinstance(each, ast.Subscript)]
+        return FailingExpression(ast.unparse(owners[0])) if len(owners) == 1 else None
+    calls = [each for each in nodes if isinstance(each, ast.Call)]
+    if len(calls) == 1:
+        made = [each for each in calls[0].args if not _plain(each)]
+        if len(made) == 1 and not isinstance(made[0], ast.Starred):
+            return FailingExpression(ast.unparse(made[0]))
+    return None
+
+
+def _header(statement: ast.stmt) -> ast.AST:
+    """Return what a statement itself evaluates: of a block, its condition or iterable."""
+    for field in ("test", "iter", "subject"):
+        inner = getattr(statement, field, None)
+        if isinstance(inner, ast.AST):
+            return inner
+    if isinstance(statement, ast.With | ast.AsyncWith):
+        return ast.Tuple([each.context_expr for each in statement.items], ast.Load())
+    return statement
