@@ -466,7 +466,7 @@ def test_a_debugger_s_name_stands_in_its_own_file_only():
     wrong = []
     for file in sources():
         # In commands a runtime's name is what a user types.
-        if file in GENERATED or "commands" in file.parts:
+        if file in GENERATED or not {"commands", "runners"}.isdisjoint(file.parts):
             continue
         for line, text in strings_of(file):
             for name, owner in names.items():
@@ -489,7 +489,7 @@ def test_the_inspector_room_keeps_its_names_to_itself():
         f"{file.relative_to(ROOT)}:{line} has {text!r}"
         for file in sources()
         # In commands it is what a user types: the runtime's own name.
-        if {"inspector", "adapters", "debuggers", "commands"}.isdisjoint(file.parts)
+        if {"inspector", "adapters", "debuggers", "commands", "runners"}.isdisjoint(file.parts)
         for line, text in strings_of(file)
         if text in known()
     ]

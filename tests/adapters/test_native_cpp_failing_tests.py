@@ -34,7 +34,7 @@ def test_a_failing_assertion_stops_with_its_words_and_only_that(dbg, write_progr
     report = dbg.data("start", "./cart_test")
     told = report["stop"]["exception"]
     assert (shown(report), texts(report)["got"]) == (p.at("expect"), "4")
-    assert (told["type"], told["message"].split("\\n")[0]) == (
+    assert (told["type"], told["message"].split("\n")[0]) == (
         *("failure", "Expected equality of these values:"),
     )
     assert told["message"].endswith("a word")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 
 from freezeframe import files
 from freezeframe.model import late_regex
@@ -75,6 +76,12 @@ def has_result_arguments(function: str) -> bool:
 def is_failure(kind: int) -> bool:
     """Whether a kind of result, as a register holds it, is a failure."""
     return kind & 0xFFFFFFFF in _FAILURES
+
+
+def unescaped(text: str) -> str:
+    """Return a message that a debugger wrote as a string of C."""
+    escapes = {"n": "\n", "t": "\t"}
+    return re.sub(r"\\(.)", lambda found: escapes.get(found[1], found[1]), text)
 
 
 def registers(architecture: str) -> tuple[str, ...]:

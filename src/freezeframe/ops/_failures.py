@@ -36,8 +36,8 @@ _PART = re.compile(r"""(?:\.|->|::)(?P<field>\w+)|\[(?P<key>\d+|'[^']*'|"[^"]*")
 _LONGEST_SOURCE = 1_000_000
 #: variables that stand for everything: shown by the fields that a statement names
 _WHOLE = frozenset(("self", "this", "cls", "t", "tc", "$this", "$self"))
-#: variables of the macro `assert_eq!`
-_MACRO = frozenset(("left_val", "right_val", "kind"))
+#: variables of the macros `assert_eq!` and `EXPECT_EQ`
+_MACRO = frozenset(("left_val", "right_val", "kind", "gtest_ar", "gtest_ar_"))
 _LOCAL = frozenset({ScopeKind.ARGUMENTS, ScopeKind.LOCALS})
 
 

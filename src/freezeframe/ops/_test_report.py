@@ -37,7 +37,7 @@ async def at_stop(session: Session, stop: StopState, output: Output) -> RunnerRe
         runner.name,
         Phase.STOPPED.value,
         failures=(failure,),
-        output=_without_noise(output, runner),
+        output=_without_noise(output, runner, failure.message),
         next=("continue", "backtrace --locals"),
     )
 
@@ -78,15 +78,18 @@ def printed(session: Session) -> str:
     return "".join(chunk.text for chunk in found.chunks)
 
 
-def _without_noise(output: Output, runner: Runner) -> Output:
-    """Return the output without the lines in which the runner shows its progress."""
+def _without_noise(output: Output, runner: Runner, message: str) -> Output:
+    """Return the output without what the runner says of its progress and of the failure."""
     noise = runner.noise
-    if noise is None:
-        return output
+    known = {line.strip() for line in message.splitlines()}
     chunks = []
     for chunk in output.chunks:
         lines = chunk.text.splitlines(keepends=True)
-        kept = "".join(each for each in lines if not noise.fullmatch(each.strip()))
+        kept = "".join(
+            each
+            for each in lines
+            if each.strip() not in known and not (noise and noise.fullmatch(each.strip()))
+        )
         if kept.strip():
             chunks.append(Chunk(chunk.stream, kept))
     return Output(tuple(chunks), output.dropped, output.start, output.end, output.skipped)

@@ -31,6 +31,7 @@ from ._test_report import printed
 
 #: failures that `--all` describes
 _MOST_FAILURES = 20
+_ROUTINE = ("built before: ", "replaced: ")
 _PROBE = "import importlib.util, sys; sys.exit(importlib.util.find_spec({!r}) is None)"
 _PROBE_S = 10.0
 
@@ -141,7 +142,8 @@ def _remarks(chosen: RunnerChoice, project: Project, report: StopReport) -> Iter
     if chosen.others:
         others = " or ".join(f"`--runner {name}`" for name in chosen.others)
         yield f"run with {chosen.runner.name}, as {chosen.reason} says; {others} is possible"
-    yield from report.notes
+    # What every second run of tests would say is not said.
+    yield from (note for note in report.notes if not note.startswith(_ROUTINE))
 
 
 async def _available(

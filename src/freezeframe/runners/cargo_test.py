@@ -113,7 +113,7 @@ def _names(project: Project) -> Iterator[str]:
 
 #: results, and the stack that a panic prints
 _NOISE = re.compile(
-    r"|running \d+ tests?|test \S+ \.\.\. .*|thread '.*' (?:\(\d+\) )?panicked at .*"
+    r"|running \d+ tests?|test \S+ \.\.\.(?: .*)?|FAILED|ok|thread '.*' (?:\(\d+\) )?panicked at .*"
     r"|stack backtrace:|\d+: .*|at .*:\d+:\d+|note: .*"
 )
 

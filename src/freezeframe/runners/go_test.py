@@ -129,7 +129,7 @@ RUNNER = Runner(
     _command,
     summary=_summary,
     current=_current,
-    framework=re.compile(r"\btesting\.|/testify/|/testing/"),
+    framework=re.compile(r"\b(?:testing|runtime)\.|/testify/|/testing/"),
     noise=re.compile(r"===.*|\s*--- (?:PASS|FAIL|SKIP).*|\S+_test\.go:\d+: .*|"),
     name_at=_name_at,
     names=_names,

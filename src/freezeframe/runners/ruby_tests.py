@@ -13,7 +13,7 @@ from . import titles
 from .runner import Evidence, Project, Runner, RunnerCommand, RunSummary, Strength, split_line
 
 _TITLE = re.compile(
-    r"""^\s*(?:RSpec\.)?(?:it|specify|example|(?P<group>describe|context))[ (]+"""
+    r"""^[ \t]*(?:RSpec\.)?(?:it|specify|example|(?P<group>describe|context))[ (]+"""
     r"""(?P<quote>["'])(?P<title>.*?)(?P=quote)""",
     re.M,
 )
@@ -50,6 +50,8 @@ def _rspec(project: Project) -> RunnerCommand:
         else:
             args += ["-e", selector]
             args += [each for each in project.files(*_SPECS) if selector in project.text(each)]
+    if not project.selectors and not os.path.isdir(project.path("spec")):
+        args += project.files(*_SPECS)
     return RunnerCommand((*_bundled(project, "rspec"), "--no-color", *args))
 
 

@@ -32,9 +32,9 @@ class Selected:
 def titles(text: str, pattern: re.Pattern[str]) -> Iterator[Title]:
     """Yield the titles of a source; *pattern* has the groups `group` (or None) and `title`."""
     for found in pattern.finditer(text):
-        begin = text.rfind("\n", 0, found.start()) + 1
-        line = text.count("\n", 0, found.start("title")) + 1
-        indent = len(text[begin : found.start()]) - len(text[begin : found.start()].lstrip())
+        at = found.start("quote")
+        begin, line = text.rfind("\n", 0, at) + 1, text.count("\n", 0, at) + 1
+        indent = len(text[begin:at]) - len(text[begin:at].lstrip())
         yield Title(found["title"], line, indent, bool(found["group"]))
 
 

@@ -22,6 +22,8 @@ _MESSAGE_LINES = 8
 _MESSAGE = 300
 #: bytes of one value, and of the line of values of one frame
 _VALUE, _VALUES = 100, 300
+#: the type of failures that are no exceptions
+_UNNAMED = "failure"
 _RESULTS = {
     "passed": "passed",
     "failed": "failed",
@@ -103,7 +105,8 @@ def _position(failure: Failure) -> str:
 
 def _message(failure: Failure) -> list[Section]:
     lines = [line.rstrip() for line in failure.message.splitlines() if line.strip()]
-    text = f"{failure.type}: {lines[0]}" if lines and failure.type else "".join(lines[:1])
+    named = failure.type not in ("", _UNNAMED)
+    text = f"{failure.type}: {lines[0]}" if lines and named else "".join(lines[:1])
     text = text or failure.type
     sections: list[Section] = [Capped(wrapped_in(_CAUSE, text, Tone.BAD), _MESSAGE)]
     rest = lines[1:]

@@ -35,5 +35,5 @@ def examine(argument: Callable[[str, int], str], machine: str | None = None) -> 
     if kind is not None and not native_tests.is_failure(int(kind[0])):
         return ExceptionDetails(info, known=True)
     answer = (yield AdapterQuery(f"*(char**){argument(about, native_tests.TEXT)}")) or ""
-    text = answer.partition('"')[2].removesuffix('"').replace('\\"', '"').replace("\\n", "\n")
-    return ExceptionDetails(ExceptionInfo(native_tests.NAME, text))
+    text = answer.partition('"')[2].removesuffix('"')
+    return ExceptionDetails(ExceptionInfo(native_tests.NAME, native_tests.unescaped(text)))

@@ -109,7 +109,7 @@ async def _answer(
 def _string(text: str) -> str | None:
     """Return the string that gdb prints after a pointer's address."""
     match = re.fullmatch(r'0x[0-9a-f]+ (?:<[^"]*> )?"(.*)"', text, re.DOTALL)
-    return match[1].replace('\\"', '"') if match else None
+    return native_tests.unescaped(match[1]) if match else None
 
 
 async def sanitized(channel: MiChannel, thread: int | None, printed: str) -> ExceptionInfo:
