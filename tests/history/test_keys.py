@@ -106,6 +106,9 @@ _PEM = "-----BEGIN RSA PRIVATE KEY-----\\nMIIEow\\n-----END RSA PRIVATE KEY-----
         ),
         ("'a bearer of news'", "'a bearer of news'"),
         ("'Basic understanding'", "'Basic understanding'"),
+        ("['--password', 's3', '-v']", "['--password', '<not recorded>', '-v']"),
+        ("'curl --api-token=ab1 x'", "'curl --api-token=<not recorded> x'"),
+        ("['--password', '--user', 'bo']", "['--password', '--user', 'bo']"),
     ],
 )
 def test_a_secret_is_known_by_its_shape(text, kept):
@@ -120,7 +123,9 @@ def test_secrets_of_a_command_line_are_left_out():
     )
 
 
-@pytest.mark.parametrize("unit", ["a", "eyJ", "a://", "a=", "-----BEGIN PRIVATE KEY-----", "'a': "])
+@pytest.mark.parametrize(
+    "unit", ["a", "eyJ", "a://", "a=", "-----BEGIN PRIVATE KEY-----", "'a': ", "--a=", "--a', '"]
+)
 def test_no_text_makes_the_search_for_secrets_slow(unit):
     began = time.process_time()
     SECRETS.redact(unit * (100_000 // len(unit)) + "=")

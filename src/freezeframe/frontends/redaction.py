@@ -49,7 +49,10 @@ def redact(answer: Any, secrets: Secrets) -> Any:
     changes = {}
     for name in names:
         before = getattr(answer, name)
-        after = _text(before, secrets) if name in quoting else redact(before, secrets)
+        if name == "command" and isinstance(before, tuple):
+            after = _arguments(before, secrets)
+        else:
+            after = _text(before, secrets) if name in quoting else redact(before, secrets)
         if after is not before:
             changes[name] = after
     return replace(answer, **changes) if changes else answer
@@ -58,6 +61,11 @@ def redact(answer: Any, secrets: Secrets) -> Any:
 @functools.cache
 def _fields(kind: type) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
+
+
+def _arguments(command: tuple[str, ...], secrets: Secrets) -> tuple[str, ...]:
+    shown = secrets.redact_arguments(command)
+    return command if shown == command else shown
 
 
 def _text(found: Any, secrets: Secrets) -> Any:

@@ -149,7 +149,7 @@ def add_stop(connection: sqlite3.Connection, run: RunRow, stop: StopRow, secrets
             codec.scopes_bytes(stop.scopes, secrets),
             clean(codec.encode(facts)) if facts else None,
             stop.cursor,
-            clean(secrets.redact(stop.command)),
+            clean(" ".join(secrets.redact_arguments(stop.command.split(" ")))),
         ),
     )
 

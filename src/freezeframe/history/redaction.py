@@ -73,6 +73,12 @@ _QUOTED = late_regex.compile(r"""[bru&]*(?P<quote>['"`])(?P<inner>[\s\S]*)(?P=qu
 _ENVIRONMENT = (late_regex.compile(r"""['"]PATH['"]"""), late_regex.compile(r"""['"]HOME['"]"""))
 _OPTION = late_regex.compile(r"--?(?P<name>[A-Za-z][\w-]{0,79})(?:=(?P<value>.*))?", re.DOTALL)
 
+#: `--password=x`, or `'--password', 'x'` in the text of a list of arguments
+_OPTION_INSIDE = late_regex.compile(
+    r"""(?<![\w-])(?P<keep>--(?P<name>[A-Za-z][\w-]{0,79})(?:=|['"],\s{0,3}[bru]?['"]))"""
+    r"""(?P<value>[^\s'",;)}\]-][^\s'",;)}\]]{0,4095})"""
+)
+
 _NAME_PARTS = late_regex.compile(r"[\w-]+")
 
 _MAX_CACHED = 10_000
@@ -121,6 +127,8 @@ class Secrets:
                 text = _URL.sub(self._value, text)
             text = _HEADER.sub(self._value, text)
             text = _PAIR.sub(self._pair, text)
+        if "--" in text:
+            text = _OPTION_INSIDE.sub(self._option, text)
         return self.redact_shapes(text)
 
     def redact_shapes(self, text: str) -> str:
@@ -161,6 +169,10 @@ class Secrets:
     def _names_secret(self, name: str) -> bool:
         bare = name.replace("-", "_").lower()
         return self.hides(bare) or (self._names is not None and bool(_AMBIGUOUS.fullmatch(bare)))
+
+    def _option(self, found: re.Match[str]) -> str:
+        is_secret = self._names_secret(found["name"]) and found["value"] not in self.placeholder
+        return self._value(found) if is_secret else found[0]
 
     def _value(self, found: re.Match[str]) -> str:
         return f"{found['keep']}{self.placeholder}"
