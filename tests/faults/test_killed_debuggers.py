@@ -75,14 +75,20 @@ def test_a_program_that_kills_its_parent_the_debugger_is_told_as_lost_not_as_exi
         assert f"ended: the debugger was lost: {reason}" in dbg("continue").out
 
 
-def test_a_debugger_that_stands_still_is_waited_for_no_longer_than_was_asked_for(dbg, endless):
-    dbg("start", endless, "--adapter", "lldb-dap", "-b", "endless.c:4")
-    [adapter] = adapters(dbg)
+@pytest.mark.parametrize(("debugger", "binary"), [("lldb-dap", "lldb-dap"), ("gdb-mi", "gdb")])
+def test_a_debugger_that_stands_still_is_waited_for_no_longer_than_was_asked_for(
+    dbg, endless, debugger, binary
+):
+    dbg("start", endless, "--adapter", debugger, "-b", "endless.c:4")
+    [adapter] = adapters(dbg, binary)
     os.kill(adapter, signal.SIGSTOP)
     began = time.monotonic()
     told = dbg("continue", "--timeout", "1")
     assert time.monotonic() - began < 10, told
-    assert "lldb-dap did not answer within 1 s." in told.err
+    assert f"{debugger} did not answer within 1 s." in told.err
+    # Whether the program still is where it was, nobody knows.
+    told = dbg("print", "n")
+    assert f"{debugger} has not answered `continue --timeout 1` yet." in told.err
     os.kill(adapter, signal.SIGCONT)
     # What was requested then is not lost.
     waits.wait_until(lambda: "running" in dbg("status").out, "it goes on")

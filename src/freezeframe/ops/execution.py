@@ -485,7 +485,7 @@ async def await_(
     session = ctx.session
     clock = _Clock(ctx.config.timeouts.await_s if timeout is None else timeout)
     stop = session.current_stop
-    if session.phase is Phase.STOPPED and stop is not None:
+    if session.phase is Phase.STOPPED and stop is not None and not stop.resume_unanswered:
         stop = await session.require_stopped()
         return await stop_report(ctx, session, stop)
     return await _answer(ctx, session, seen_stops(session), clock)

@@ -9,6 +9,7 @@ from freezeframe.backends.capabilities import ReverseExecution
 from freezeframe.errors import Unsupported, UsageError
 from freezeframe.model.answers import StepTrail, StopReport
 from freezeframe.model.stops import StopReason
+from freezeframe.session.resume_requests import send_resume
 from freezeframe.session.stop_wait import seen_stops, wait_for_stop
 
 from ._common_args import Timeout
@@ -38,7 +39,7 @@ async def _back(
                     f"{stop.backend.tool} does not support reverse execution.", next="dbg replay"
                 )
             session.step_out_origin = None
-            await session.send_resume(stop.backend.step_back(stop.thread.id, kind), stop)
+            await send_resume(session, stop.backend.step_back(stop.thread.id, kind), stop)
         got = await wait_for_stop(session, ticket, limit_s)
         if got is None:
             return running_report(ctx, session, limit_s, trail=tuple(trail))

@@ -9,6 +9,7 @@ from freezeframe.backends.backend import Feature
 from freezeframe.backends.capabilities import ForcedReturns, FrameRestarts
 from freezeframe.errors import UsageError
 from freezeframe.model.answers import StopReport
+from freezeframe.session.resume_requests import send_resume
 from freezeframe.session.stop_state import StopState
 
 from ._common_args import Timeout
@@ -96,6 +97,6 @@ async def _unwound(
         async def request() -> None:
             await act(stop)
 
-        await session.send_resume(request(), stop)
+        await send_resume(session, request(), stop)
 
     return await answer_to(ctx, session, resume, timeout)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from freezeframe.backends.backend import Attach, Backend, Core, Feature, Launch, Target
-from freezeframe.errors import FreezeframeError, NotRunning, NotStopped, Unsupported
+from freezeframe.errors import (
+    DebuggerTimeout,
+    FreezeframeError,
+    NotRunning,
+    NotStopped,
+    Unsupported,
+)
 
 from .phase import Phase
 
@@ -20,6 +26,14 @@ def not_stopped(session: Session) -> FreezeframeError:
     if session.live:
         return starting()
     return ended(session)
+
+
+def unanswered(session: Session) -> FreezeframeError:
+    """Return the error while the debugger has not answered the command that resumes."""
+    tool = session.backend.tool.name if session.backend is not None else "the debugger"
+    return DebuggerTimeout(
+        f"{tool} has not answered `{session.last_command}` yet.", next="dbg await"
+    )
 
 
 def already_running() -> FreezeframeError:

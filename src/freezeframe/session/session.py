@@ -1,6 +1,6 @@
 """One debug session: a backend with its phase, breakpoints, stops, output and children.
 
-Every backend event passes through `_on_event`, in order, and is recorded and broadcast there.
+Every backend event passes through `on_event`, in order, and is recorded and broadcast there.
 Commands that talk to the debugger take turns (`exclusive`). Waiting for a stop does not hold the
 lock, so status, pause, output and stop always get through.
 """
@@ -39,6 +39,7 @@ from .handles import Handles
 from .liveness import Liveness
 from .output import OutputRing
 from .phase import Phase, PhaseEvent, advance
+from .resume_requests import send_resume
 from .source_cache import Sources
 from .stop_capture import capture_stop
 from .stop_state import FrameView, StopState
@@ -117,7 +118,7 @@ class Session:
         #: how often `end` was called: `start` compares it to detect an end in the meantime
         self._ends = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self.liveness = Liveness(self, self._on_event)
+        self.liveness = Liveness(self, self.on_event)
         self.thread_names: dict[int, str] = {}
         #: ids of live threads, as far as the debugger reports them
         self.threads: set[int] = set()
@@ -202,6 +203,8 @@ class Session:
                     raise errors.already_running()
                 raise errors.not_stopped(self)
             await asyncio.shield(stop.ready)
+            if stop.resume_unanswered:
+                raise errors.unanswered(self)
             if to_resume and isinstance(self.target, Core):
                 raise errors.core_file()
             if stop is self.current_stop:
@@ -242,7 +245,7 @@ class Session:
 
         def sink(event: events.Event) -> None:
             if generation == self._generation:
-                self._on_event(event)
+                self.on_event(event)
 
         try:
             bound = await backend.start(target, configuration, sink)
@@ -250,7 +253,7 @@ class Session:
             await dispose_backend(backend)
             if self.live and generation == self._generation:
                 reason = error.message if isinstance(error, FreezeframeError) else str(error)
-                self._on_event(
+                self.on_event(
                     events.ExitedEvent(Exit(how="lost", reason=reason or type(error).__name__))
                 )
             if ends != self._ends and isinstance(error, FreezeframeError):
@@ -302,7 +305,7 @@ class Session:
             except DebuggerError as error:
                 log.info("%s: terminate: %s", self.name, error)
             if self.live and generation == self._generation:
-                self._on_event(events.ExitedEvent(Exit(how="killed")))
+                self.on_event(events.ExitedEvent(Exit(how="killed")))
         if backend is not None:
             await dispose_backend(backend)
 
@@ -314,7 +317,7 @@ class Session:
         backend = self.require(Feature.DETACH)
         await backend.detach()
         if self.live:
-            self._on_event(events.ExitedEvent(Exit(how="detached")))
+            self.on_event(events.ExitedEvent(Exit(how="detached")))
 
     async def dispose(self) -> None:
         """End the session for good and cancel its tasks. Never raises."""
@@ -324,7 +327,7 @@ class Session:
 
     # --- events
 
-    def _on_event(self, event: events.Event) -> None:
+    def on_event(self, event: events.Event) -> None:
         if self.phase is Phase.TERMINATED:
             late_child = isinstance(event, events.ChildStarted) and self._ended_by_itself
             if not late_child and not isinstance(event, events.OutputEvent):
@@ -469,19 +472,13 @@ class Session:
         stop = await self.require_stopped()
         backend = self.require_backend()
         self.step_out_origin = None
-        await self.send_resume(backend.resume(stop.thread.id, only=only), stop)
+        await send_resume(self, backend.resume(stop.thread.id, only=only), stop)
 
     async def step(self, kind: StepKind, *, instruction: bool = False) -> None:
         stop = await self.require_stopped()
         backend = self.require_backend()
         self.step_out_origin = stop if kind is StepKind.OUT else None
-        await self.send_resume(backend.step(kind, stop.thread.id, instruction=instruction), stop)
-
-    async def send_resume(self, request: Coroutine[Any, Any, None], stop: StopState) -> None:
-        """Send a resuming request. The debugger may or may not report `continued` for it."""
-        await request
-        if self.current_stop is stop and self.phase is Phase.STOPPED:
-            self._on_event(events.Continued())
+        await send_resume(self, backend.step(kind, stop.thread.id, instruction=instruction), stop)
 
     async def select(self, index: int) -> FrameView:
         """Select a frame and read its variables."""

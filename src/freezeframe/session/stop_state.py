@@ -99,6 +99,8 @@ class StopState:
     notes: tuple[str, ...] = ()
     #: when the stop event arrived, to order the stops of several sessions
     event_order: float = 0.0
+    #: a request to resume from here was sent, and the debugger has not answered it
+    resume_unanswered: bool = False
     #: this stop was reported to a caller
     reported: bool = False
     #: code ran or a value was assigned since `view` was read: it may be out of date
