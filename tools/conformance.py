@@ -66,7 +66,8 @@ async def _judged(folder: Path, env: dict[str, str]) -> int:
         await _listening(port)
         url = f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}/mcp"
         bad = [words for words in RUNS if not await _suite(url, words, env)]
-        bad += [words for words in _questions(port) if not await _inspector(words, folder, env)]
+        asked = _questions(port, env["FREEZEFRAME_HOME"])
+        bad += [words for words in asked if not await _inspector(words, folder, env)]
     finally:
         server.terminate()
         await server.wait()
@@ -88,7 +89,7 @@ async def _suite(url: str, words: list[str], env: dict[str, str]) -> bool:
     return suite.returncode == 0
 
 
-def _questions(port: int) -> list[list[str]]:
+def _questions(port: int, home: str) -> list[list[str]]:
     """Return the requests to the inspector, over both transports."""
     program = HERE.parent / "examples" / "ledger.py"
     http = [f"http://127.0.0.1:{port}/mcp", "--header", f"Authorization: Bearer {TOKEN}"]
@@ -104,7 +105,9 @@ def _questions(port: int) -> list[list[str]]:
         [*called, "debug_variables"],
         [*called, "debug_stop"],
     ]
-    return [[*way, *each] for way in ([*DBG, "mcp"], http) for each in asked]
+    # The inspector hands its own environment on only as far as it was told.
+    stdio = [*DBG, "mcp", "-e", f"FREEZEFRAME_HOME={home}"]
+    return [[*way, *each] for way in (stdio, http) for each in asked]
 
 
 async def _inspector(words: list[str], folder: Path, env: dict[str, str]) -> bool:

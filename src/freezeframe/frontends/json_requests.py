@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,8 @@ from freezeframe.errors import UsageError
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.ops import _json_schema
 from freezeframe.ops._context import Caller, Context
-from freezeframe.ops._registry import OPS
+from freezeframe.ops._registry import OPS, OpSpec
+from freezeframe.ops._suggestions import quoted
 
 from .parser import Globals, Parsed, parse
 from .tokenizer import split
@@ -100,8 +102,30 @@ def _read_command(request: dict[str, object]) -> tuple[Parsed, str]:
     if not isinstance(arguments, dict):
         raise UsageError("`args` must be an object.", next=f"dbg help {command}")
     spec = OPS.by_id(command)
-    typed = " ".join([spec.name, *(f"{k}={v}" for k, v in arguments.items())])
-    return Parsed(spec, _json_schema.from_jsonable(spec, arguments), Globals()), typed
+    given = _json_schema.from_jsonable(spec, arguments)
+    return Parsed(spec, given, Globals()), command_line(spec, given)
+
+
+def command_line(spec: OpSpec, given: Mapping[str, Any]) -> str:
+    """Return the command line that runs an operation with these arguments."""
+    options: list[str] = []
+    last: list[str] = []
+    plain: list[str] = []
+    rest: list[str] = []
+    for param in spec.params:
+        value = given.get(param.name, param.default)
+        if value == param.default or value is None:
+            continue
+        texts = [str(getattr(each, "value", each)) for each in (value if param.many else (value,))]
+        if param.positional or param.rest:
+            (rest if param.rest else plain).extend(texts)
+        elif param.is_flag:
+            # After such a flag and the next word no word is an option of ours.
+            (last if param.ends_options else options).append(param.long)
+        else:
+            options += [word for text in texts for word in (param.short or param.long, text)]
+    words = [*options, *last, *plain, *(["--", *rest] if rest else [])]
+    return f"{spec.name} {quoted(*words)}".rstrip()
 
 
 def apply_deadline(ctx: Context, arguments: dict[str, Any]) -> dict[str, Any]:

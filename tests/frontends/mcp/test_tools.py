@@ -13,9 +13,12 @@ from jsonschema import Draft202012Validator
 
 from freezeframe.errors import UsageError
 from freezeframe.frontends import cli_ops
+from freezeframe.frontends.json_requests import command_line
 from freezeframe.frontends.mcp.tool_texts import for_agents, message_for_agents
 from freezeframe.frontends.mcp.tools import find_tool, tools
 from freezeframe.frontends.mcp.truncate import BYTES_PER_TOKEN, DATA_PER_TEXT, fit
+from freezeframe.frontends.parser import parse
+from freezeframe.frontends.tokenizer import split
 from freezeframe.model.locations import Location
 from freezeframe.ops._json_schema import from_jsonable
 from freezeframe.ops._registry import OPS
@@ -117,6 +120,8 @@ NATURAL = [
     ("breakpoint_add", {"file": "a.py"}, "breakpoint_add", {"where": "a.py"}),
     ("attach_sim", {"pid": 12}, "attach", {"pid": 12, "simulator": "booted"}),
     ("attach", {"host": "127.0.0.1", "port": 5678}, "attach", {"where": "127.0.0.1:5678"}),
+    ("start", {"command": ["py", "a", "x y"]}, "start", {"program": "py", "args": ("a", "x y")}),
+    ("start", {"file": "a", "breakpoints": "a:3, b:4"}, "start", {"breakpoints": ("a:3", "b:4")}),
 ]
 
 
@@ -128,6 +133,9 @@ def test_arguments_are_understood_as_models_write_them(tool, given, operation, a
     assert asked["command"] == operation
     spelled = {name: str(v) if isinstance(v, Location) else v for name, v in read.items()}
     assert spelled == {**spelled, **arguments}
+    # A next step is made of the command line that does the same.
+    line = command_line(OPS.by_id(operation), read)
+    assert parse(split(line)).kwargs == {**parse(split(line)).kwargs, **read}
 
 
 @pytest.mark.parametrize(
@@ -188,6 +196,8 @@ def test_a_command_line_is_handed_on_as_it_is():
 
     assert asked == {"session": "x", "line": "dbg break 'a b.py:3' -c 'n > 1'"}
     assert tool.request({"command": "bt all", "raw": True})["command"] == "raw"
+    assert tool.request({"command": ["print", "a + b"]})["line"] == "print 'a + b'"
+    assert tool.request({"command": "print", "args": ["a + b"]})["line"] == "print 'a + b'"
 
 
 _json = st.recursive(

@@ -48,6 +48,8 @@ _NAME_ALIASES: dict[str, tuple[str, ...]] = {
 _CHOICES = ("kind", "mode", "scope", "type", "action", "direction", "step", "granularity")
 _FILES = ("file", "path", "source", "filename")
 _LINES = ("line", "line_number", "lineno")
+#: several locations in one text: `app.py:3, app.py:7`
+_LOCATIONS = re.compile(r"[^\s,]+:\d+(?:\s*,\s*[^\s,]+:\d+)+\s*")
 
 
 #: a time with its unit
@@ -100,7 +102,11 @@ def named(arguments: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     location = "where" if "where" in known else "which" if "which" in known else None
     if {"program", "args", "module"} <= known:
         _program(args)
-    if isinstance(breakpoints := args.get("breakpoints"), list):
+    if isinstance(breakpoints := args.get("breakpoints"), str) and _LOCATIONS.fullmatch(
+        breakpoints
+    ):
+        breakpoints = args["breakpoints"] = re.split(r"\s*,\s*", breakpoints.strip())
+    if isinstance(breakpoints, list):
         args["breakpoints"] = [_breakpoint_location(each) for each in breakpoints]
     if "where" in known and "host" in args and "port" in args and "port" not in known:
         args["where"] = f"{args.pop('host')}:{args.pop('port')}"
@@ -124,6 +130,8 @@ def named(arguments: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
 
 def _program(args: dict[str, Any]) -> None:
     """Split a program given as a list, and accept a module's name as the program."""
+    if "program" not in args and isinstance(args.get("command"), list):
+        args["program"] = args.pop("command")
     program, module = args.get("program"), args.get("module")
     if program is None and isinstance(module, str) and module.lower() not in ("true", "false"):
         args.update(program=module, module=True)
