@@ -18,6 +18,7 @@ from typing import Any
 import debugpy
 import pytest
 
+import fake_adapter
 from adapters import _matrix as rows
 from adapters._matrix import Debugger
 from harness import intruder, programs, users, waits
@@ -30,6 +31,16 @@ pytestmark = pytest.mark.skipif(not users.is_root(), reason="only root can be tw
 #: by how they are reached: a port of this machine, or not
 PORTS = (*rows.GO, *rows.JAVA, rows.PHP[0])
 OTHERS = (rows.NATIVE[0], rows.CODELLDB[0], *rows.RUBY)
+
+
+#: an adapter that serves whoever connects first
+SERVE = """
+import socket, subprocess, sys
+port, script = sys.argv[1:]
+server = socket.create_server(("127.0.0.1", int(port)))
+first, _ = server.accept()
+subprocess.run([sys.executable, "fake_adapter.py", script], stdin=first, stdout=first)
+"""
 
 
 @contextmanager
@@ -143,6 +154,37 @@ def test_another_user_gets_nothing_from_a_go_program_that_is_attached_to(dbg, pr
     program = row.install("endless", project)
     # delve has no port: it calls one of the daemon's.
     assert attached_to(dbg, project, program, row.command(program))["tried"]
+
+
+def test_another_user_gets_nothing_from_a_ruby_program_that_is_attached_to(dbg, project):
+    [row] = rows.RUBY[:1]
+    row.prepare(dbg)
+    dbg.env["HOME"] = str(project)
+    program = programs.install("endless.rb", project)
+    # Its socket is in a folder of the owner's.
+    told = attached_to(dbg, project, program, ["ruby", "-r", "debug/open_nonstop", program.name])
+    assert not [each for each in told["tried"] if "127.0.0.1" in each]
+
+
+def test_an_adapter_with_a_port_is_not_shared_with_another_user(dbg, project):
+    """Whoever is there first has it: the owner, or nobody goes on with it."""
+    script = {"stops": [{"reason": "entry", "line": 1}]}
+    command = [users.interpreter(), str(project / "serve.py"), "{port}", json.dumps(script)]
+    (project / "fake_adapter.py").write_text(Path(fake_adapter.__file__).read_text())
+    (project / "serve.py").write_text(SERVE)
+    (project / "oak.tree").write_text("root\n")
+    dbg.configure(
+        f"[adapters.tree]\npatterns = ['*.tree']\ncommand = {json.dumps(command)}\n"
+        "transport = 'listen'\n"
+    )
+    users.give(project, users.OWNER)
+    with another_user("DAP", "silent") as told:
+        answer = dbg("start", "oak.tree")
+        dbg("stop")
+    assert told["tried"]
+    if "another user has connected" not in answer.err:
+        assert "stopped: entry" in answer.out, answer
+        assert told["got"] == []
 
 
 def attached_to(

@@ -77,6 +77,10 @@ async def _connect_or_exit(
             raise adapter.start.read_failure(str(resources.io.stderr_tail)) or LaunchFailed(
                 f"{adapter.name} ended with {how} before it could debug.{output}", next="dbg doctor"
             )
+        if arriving in done:
+            error = arriving.exception()
+            assert error is not None
+            raise error  # such as: another user listens there
         raise DebuggerTimeout(
             f"{adapter.name} did not connect within {limit_s:g} s.{output}", next="dbg doctor"
         )
