@@ -124,8 +124,8 @@ def command_line(spec: OpSpec, given: Mapping[str, Any]) -> str:
             (last if param.ends_options else options).append(param.long)
         else:
             options += [word for text in texts for word in (param.short or param.long, text)]
-    words = [*options, *last, *plain, *(["--", *rest] if rest else [])]
-    return f"{spec.name} {quoted(*words)}".rstrip()
+    args = [*options, *last, *plain, *(["--", *rest] if rest else [])]
+    return f"{spec.name} {quoted(*args)}".rstrip()
 
 
 def apply_deadline(ctx: Context, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -153,9 +153,9 @@ class CommandLineTool(McpTool):
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
         args = argument_aliases.named(argument_aliases.snake(arguments), {"command"})
         session, line = _session(self.name, args), args.pop("command", None)
-        words = [*(line if isinstance(line, list) else [line]), *_words(args.pop("args", ()))]
-        if len(words) > 1 and all(isinstance(each, str) for each in words):
-            line = quoted(*words)  # `["print", "x"]`, or `"print"` with `args`
+        tokens = [*(line if isinstance(line, list) else [line]), *_listed(args.pop("args", ()))]
+        if len(tokens) > 1 and all(isinstance(each, str) for each in tokens):
+            line = quoted(*tokens)  # `["print", "x"]`, or `"print"` with `args`
         raw = args.pop("raw", False)
         if not isinstance(line, str) or not line.strip():
             raise UsageError(f"{self.name} needs `args.command`: a command line.", next="dbg help")
@@ -364,7 +364,7 @@ def _session(tool: str, args: dict[str, Any]) -> str | None:
     return session
 
 
-def _words(given: object) -> list[object]:
+def _listed(given: object) -> list[object]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
