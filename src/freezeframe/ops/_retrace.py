@@ -200,7 +200,7 @@ def _stack(index: TraceIndex, step: TracedStep) -> list[tuple[TracedFrame, Trace
     while at is not None and len(found) < _COMPARED_FRAMES:
         frame = index.frames[at.frame]
         found.append((frame, at))
-        at = index.steps.get(frame.caller) if frame.caller is not None else None
+        at = index.step(frame.caller)
     return found
 
 

@@ -37,8 +37,14 @@ _MOST_LINKS = 200
 async def why(
     ctx: Context,
     expression: Annotated[
-        str, Arg("the value, in the program's language", meta="EXPR", greedy=True, code=True)
-    ],
+        str,
+        Arg(
+            "the value, in the program's language; default: what the current statement evaluates",
+            meta="EXPR",
+            greedy=True,
+            code=True,
+        ),
+    ] = "",
     *,
     depth: Annotated[
         int | None, Arg("statements to show (default: 7)", short="-d", meta="N")
@@ -54,14 +60,15 @@ async def why(
     """
     if depth is not None and depth < 1:
         raise UsageError(f"--depth takes 1 or more, not {depth}.", next="dbg why EXPR --depth 20")
-    if not is_expression(expression):
+    if expression and not is_expression(expression):
         raise UsageError(f"{expression!r} is not an expression.", next="dbg why NAME")
     stop = await ctx.session.require_stopped()
     shown = await frame_at(stop, frame)
     links = _MOST_LINKS if all else depth or DEFAULT_DEPTH
     answer = await explained(ctx, ctx.session, stop, shown, expression, depth=links)
     if answer.left_out and not all:
-        answer = replace(answer, next=(f"why {quoted(expression)} --depth {links * 3}",))
+        named = f"{quoted(expression)} " if expression else ""
+        answer = replace(answer, next=(f"why {named}--depth {links * 3}",))
     return answer
 
 

@@ -24,12 +24,13 @@ class Arguments:
         if frame is None:
             frame = index.frames[query.at.execution.frame]
         value = dict(frame.arguments).get(name)
-        if frame.caller is None or frame.caller not in index.steps:
+        step = index.step(frame.caller)
+        if step is None:
             return Computed(
                 query,
                 end=f"{name} was passed to {frame.function} by code that was not traced",
             )
-        execution = self._values.execution(index.steps[frame.caller])
+        execution = self._values.execution(step)
         at = EvaluatedAt(execution, name, LinkKind.ARGUMENT, None, value)
         via = query.via if query.at.root else (*query.via, query.at)
         moved = replace(query, at=at, via=via, value=value)

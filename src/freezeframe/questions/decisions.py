@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from freezeframe.model.questions import Condition, Iteration
 from freezeframe.model.trace import TracedStep
 
@@ -27,6 +29,14 @@ def conditions(
     return tuple(found)
 
 
+def innermost(values: TracedValues, execution: Execution) -> Execution | None:
+    """Return the execution of the innermost condition that led to a statement."""
+    for branch in _branches(values, execution):
+        if branch.header.kind in (StatementKind.IF, StatementKind.WHILE):
+            return _last_execution(values, execution, branch.header)
+    return None
+
+
 def iteration(values: TracedValues, execution: Execution) -> Iteration | None:
     """Return the round of the innermost loop around a statement, or of the loop that it heads."""
     statement = execution.statement
@@ -40,30 +50,41 @@ def iteration(values: TracedValues, execution: Execution) -> Iteration | None:
 
 def rounds(values: TracedValues, execution: Execution, loop: Statement) -> Iteration | None:
     """Return the round of *loop* in which a statement of its body, or its header, is executed."""
-    steps = values.index.steps_of(execution.frame)
+    runs = values.loops.get((execution.frame, loop.first))
+    if runs is None:
+        runs = _runs(values.index.steps_of(execution.frame), loop)
+        values.loops[execution.frame, loop.first] = runs
     at = values.index.last_before(execution.frame, execution.first + 1)
-    inside = range(loop.first, loop.body_end + 1)
-    begin = at
-    while begin > 0 and steps[begin - 1].line in inside:
-        begin -= 1
-    end = at
-    while end + 1 < len(steps) and steps[end + 1].line in inside:
-        end += 1
-    headers = [
-        index
-        for index in range(begin, end + 1)
-        if _is_header(steps, index, loop) and not _is_header(steps, index - 1, loop, begin)
-    ]
-    before = sum(1 for index in headers if index <= at)
-    if not before:
-        return None
-    # The header is executed once more when there is nothing left.
-    exhausted = headers[-1] == end and end > at
-    return Iteration(before, len(headers) - exhausted, loop.first)
+    for begin, end, headers in runs:
+        if not begin <= at <= end or not headers:
+            continue
+        before = bisect_right(headers, at)
+        # The header is executed once more when there is nothing left.
+        exhausted = headers[-1] == end and end > at
+        return Iteration(before, len(headers) - exhausted, loop.first) if before else None
+    return None
 
 
-def _is_header(steps: list[TracedStep], index: int, loop: Statement, first: int = 0) -> bool:
-    return index >= first and loop.first <= steps[index].line <= loop.last
+def _runs(steps: list[TracedStep], loop: Statement) -> list[tuple[int, int, list[int]]]:
+    """Return each time that a loop ran in a frame: its first and last step, and its headers."""
+    found: list[tuple[int, int, list[int]]] = []
+    begin: int | None = None
+    headers: list[int] = []
+    was_header = False
+    for index, step in enumerate(steps):
+        if loop.first <= step.line <= loop.body_end:
+            if begin is None:
+                begin, headers, was_header = index, [], False
+            is_header = step.line <= loop.last
+            if is_header and not was_header:
+                headers.append(index)
+            was_header = is_header and loop.first != loop.last
+        elif begin is not None:
+            found.append((begin, index - 1, headers))
+            begin = None
+    if begin is not None:
+        found.append((begin, len(steps) - 1, headers))
+    return found
 
 
 def untaken_exits(values: TracedValues, execution: Execution) -> tuple[Condition, ...]:

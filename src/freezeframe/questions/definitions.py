@@ -52,6 +52,10 @@ class Definitions:
             return self._caught(query)
         return Computed(query, self._operands.of(query))
 
+    def operands_of(self, query: Query) -> tuple[Query, ...]:
+        """Return what an expression reads, what decided its value first."""
+        return self._operands.of(query)
+
     def made_at(self, query: Query) -> int:
         """Return the step at which an operand got its value, as far as it is easy to tell."""
         execution, node = query.at.execution, query.node
@@ -265,7 +269,7 @@ class Definitions:
         made = dict(frame.arguments).get("self")
         if query.focus and made is not None and made.object is not None:
             steps = self._index.steps_of(frame.number)
-            end = self._index.end(steps[-1].number) + 1 if steps else 0
+            end = self._index.end(steps[-1]) + 1 if steps else 0
             written = self._index.part_write(made.object, query.focus[0], end)
             if written is not None:
                 return self._from_part(query, written, f"{query.node.text}{query.focus[0]}")

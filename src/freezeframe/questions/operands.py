@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from freezeframe.model.trace import TracedValue
+from freezeframe.model.trace import TracedFrame, TracedValue
 
 from .expressions import Expression, Form
 from .queries import Query
+from .text_spans import covering, known_text, plain_text, spans
 from .traced_values import RECEIVERS, SILENT_TYPES, TracedValues, called_name
-from .value_parts import elements_of, is_zero, parts_of, plain_text, truth
+from .value_parts import elements_of, is_zero, parts_of, truth
 
 #: functions of Python whose result is one of the elements, or all of them in another order
 _SELECTING = frozenset(("min", "max", "next", "sorted", "list", "tuple", "set", "reversed", "iter"))
@@ -52,7 +53,26 @@ class Operands:
             return self._displayed(query)
         if node.form is Form.COMPREHENSION and query.focus:
             return self._element_made(query)
+        if node.form is Form.TEXT or (node.form is Form.OPERATION and node.name == "+"):
+            return self._whole(query)
         return None
+
+    def _whole(self, query: Query) -> Query | None:
+        """Return the operand that is the whole of a text or sum; the others add nothing."""
+        if query.value is None or query.focus:
+            return None
+        neutral = ("0", "0.0", "''", '""', "[]", "()", "b''")
+        found = [
+            (node, value)
+            for node in query.node.operands
+            if (value := self._value(node, query)) is None or value.text not in neutral
+        ]
+        if len(found) != 1:
+            return None
+        node, value = found[0]
+        if value is None or value.text != query.value.text or node.form is Form.CONSTANT:
+            return None
+        return replace(query, node=node, value=value)
 
     def _is_conversion(self, query: Query) -> bool:
         node = query.node
@@ -183,8 +203,10 @@ class Operands:
                 for each in node.operands
                 if (found := self._value(each, query)) is not None and is_zero(found.text)
             )[:1]
-        if query.needle and (node.form is Form.TEXT or node.name == "+" or node.form is Form.CALL):
-            return tuple(self._containing(query))
+        if query.offset is not None:
+            written = tuple(self._writing(query))
+            if written:
+                return written
         if node.form is Form.OPERATION and node.name == "+" and query.focus:
             return tuple(self._summand(query))
         if node.form is Form.COMPREHENSION and query.focus and not node.labels:
@@ -213,11 +235,76 @@ class Operands:
         if len(alike) == 1:
             yield replace(alike[0], weight=DECIDED)
 
-    def _containing(self, query: Query) -> Iterator[Query]:
-        for each in self._every(query.node, query):
-            text = plain_text(each.value.text) if each.value is not None else None
-            if text is not None and query.needle is not None and query.needle in text:
-                yield replace(each, weight=DECIDED, needle=query.needle)
+    def _writing(self, query: Query) -> Iterator[Query]:
+        """Yield the operands that wrote the character which is followed."""
+        known = known_text(query.value.text) if query.value is not None else None
+        if known is None or query.offset is None:
+            return
+        node = query.node
+        if node.form is Form.TEXT or (node.form is Form.OPERATION and node.name == "+"):
+            texts = [self._string(each, query) for each in node.operands]
+            found = spans(known[0], texts)
+            for index in covering(found, query.offset):
+                span, operand = found[index], node.operands[index]
+                offset = query.offset - span[0] if span and texts[index] is not None else None
+                if operand.form in (Form.NAME, Form.PART, Form.CALL):
+                    yield self._operand(query, operand, DECIDED, offset=offset)
+                elif operand.form not in (Form.CONSTANT, Form.DEFINITION):
+                    for each in self._every(operand, query):
+                        yield replace(each, weight=DECIDED)
+        elif node.form is Form.CALL and called_name(node) == "join" and len(node.operands) == 2:
+            yield from self._joined(query, known[0])
+        elif node.form is Form.CALL:
+            near = known[0][query.offset : query.offset + 6]
+            for each in self._every(node, query):
+                text = known_text(each.value.text) if each.value is not None else None
+                if text is not None and near and near in text[0]:
+                    yield replace(each, weight=DECIDED, offset=text[0].index(near))
+
+    def _joined(self, query: Query, whole: str) -> Iterator[Query]:
+        """Yield the element of `sep.join(elements)` that wrote the character."""
+        function, elements = query.node.operands
+        glue = self._string(function.operands[0], query) if function.operands else None
+        if glue is None or query.offset is None:
+            return
+        texts: list[str | None]
+        frames: list[TracedFrame] = []
+        if elements.form is Form.COMPREHENSION:
+            element = elements.operands[0]
+            frames = [
+                frame
+                for frame in self._values.calls_inside(query.at.execution)
+                if frame.call_site == element.position
+            ]
+            texts = [plain_text(f.returned.text) if f.returned else None for f in frames]
+        else:
+            value = self._value(elements, query)
+            text = self._values.text_at(value, query.at.execution.first) if value else ""
+            texts = [plain_text(each) for each in elements_of(text)]
+        parts = [part for each in texts for part in (glue, each)][1:]
+        found = spans(whole, parts)
+        for index in covering(found, query.offset):
+            span = found[index]
+            if index % 2 or span is None:
+                continue
+            offset = query.offset - span[0] if parts[index] is not None else None
+            if frames:
+                made = self._operand(query, elements.operands[0], DECIDED, offset=offset)
+                frame = frames[index // 2]
+                yield replace(made, called=frame.number, value=frame.returned)
+            else:
+                focus = (f"[{index // 2}]",)
+                yield self._operand(query, elements, DECIDED, offset=offset, focus=focus)
+
+    def _string(self, node: Expression, query: Query) -> str | None:
+        """Return what an operand adds to a text, None if that is not known."""
+        value = self._value(node, query)
+        if value is None:
+            return None
+        text = plain_text(value.text)
+        if text is None and value.type in ("int", "bool", "NoneType"):
+            return value.text
+        return text
 
     def _summand(self, query: Query) -> Iterator[Query]:
         part = query.focus[0]

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 from heapq import heappop, heappush
+from itertools import pairwise
 
 from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, Relay
 from freezeframe.model.trace import Trace, TracedStep
 
-from .decisions import conditions, iteration, untaken_exits, untaken_writes
+from .decisions import conditions, innermost, iteration, untaken_exits, untaken_writes
 from .definitions import Definitions
 from .expressions import Expression, Form, Statement, StatementKind
-from .operands import VALUE
+from .operands import DECIDED, VALUE
 from .queries import Computed, EvaluatedAt, Query
+from .text_spans import first_offset
 from .trace_index import TraceIndex
-from .traced_values import Execution, Files, SourceLines, TracedValues, shortened
-from .value_parts import differing_text, first_difference, parts_of
+from .traced_values import RECEIVERS, Execution, Files, SourceLines, TracedValues, shortened
+from .value_parts import first_difference, parts_of
 
 #: links of a chain unless more are requested
 DEFAULT_DEPTH = 7
 #: statements that one value is passed on by: recursion may be a thousand deep
 _MOST_RELAYS = 4000
 _SHOWN_RELAYS = 4
+_MOST_CONDITIONS = 3
 #: how much later objects are followed than plain values: their parts have chains of their own
 _DISTANT = 3.0
+#: how much later the values of a branch are followed than those of the statement that it led to
+_CONTROL = 1.5
 _MOST_STATEMENT = 120
 
 
@@ -40,9 +45,10 @@ def explain(
     """Return the chain of writes that made the value of *expression*, newest first.
 
     The expression is evaluated in *frame* before *step* was executed; a step after the last one of
-    the frame is its end. *expected* is the text of the value that *expression* was compared with:
-    the first part that differs is followed. A chain holds only what the trace recorded; where the
-    trace cannot say, `ends` says so.
+    the frame is its end. An empty one stands for what the statement of the step evaluates.
+    *expected* is the text of the value that *expression* was compared with: the first part that
+    differs is followed. A chain holds only what the trace recorded; where the trace cannot say,
+    `ends` says so.
     """
     return _Chain(trace, sources, depth).explain(frame, step, expression, expected)
 
@@ -58,45 +64,63 @@ class _Chain:
         self._depth = depth
         self._links: list[Link] = []
         self._ends: list[str] = []
-        self._pending: list[tuple[float, int, int, Query]] = []
+        self._pending: list[tuple[float, int, Query]] = []
+        self._pushed = 0
         self._seen: set[tuple[int, int, str]] = set()
 
     def explain(self, frame: int, step: int, expression: str, expected: str | None) -> Explanation:
         execution = self._execution(frame, step)
-        node = self._node(execution, expression)
         owner = self._index.frames[frame]
+        statement = execution.statement
+        node = self._node(execution, expression)
+        if not expression and statement is not None:
+            node = statement.value
+            expression = statement.text
         answer = Explanation(expression, None, owner.path, execution.line or None, owner.function)
         if node is None:
-            return replace(answer, ends=(f"{expression} cannot be read as an expression",))
+            return self._led_to(answer, execution)
         value = self._values.value(node, execution)
         text = self._values.text_at(value, execution.first) if value is not None else None
-        root = Query(
-            node, EvaluatedAt(execution, expression, LinkKind.EXPRESSION, root=True), value
-        )
+        at = EvaluatedAt(execution, expression, LinkKind.EXPRESSION, root=True)
+        root = Query(node, at, value)
         if text is not None and expected is not None:
             root = self._focused(root, text, expected)
-        part = f"{expression}{''.join(root.focus)}" if root.focus else None
         self._follow(root)
+        if statement is not None and statement.kind is StatementKind.RAISE:
+            self._follow_conditions(execution, 0.0, None)
+        return self._answered(answer, root, text)
+
+    def _led_to(self, answer: Explanation, execution: Execution) -> Explanation:
+        """Return why a statement without a value was executed."""
+        if execution.statement is None or answer.expression != execution.statement.text:
+            return replace(answer, ends=(f"{answer.expression} cannot be read as an expression",))
+        self._follow_conditions(execution, 0.0, None)
+        return self._answered(answer, None, None)
+
+    def _answered(self, answer: Explanation, root: Query | None, text: str | None) -> Explanation:
+        """Follow what is pending, and return the answer."""
+        focus = root.focus if root is not None else ()
+        part = f"{answer.expression}{''.join(focus)}" if focus else None
         while self._pending and len(self._links) < self._depth:
-            self._follow(heappop(self._pending)[3])
+            self._follow(heappop(self._pending)[2])
         links = self._in_order()
         left = {
-            each[3].node.text: None
-            for each in sorted(self._pending, key=lambda each: each[:3])
-            if each[3].weight >= VALUE
+            query.node.text: None
+            for _, _, query in sorted(self._pending, key=lambda each: each[:2])
+            if query.weight >= VALUE
         }
         return replace(
             answer,
             value=text,
             part=part,
-            part_value=root.part,
+            part_value=root.part if root is not None else None,
             links=links,
             ends=tuple(dict.fromkeys(self._ends)),
             left_out=tuple(left)[:4],
         )
 
     def _execution(self, frame: int, step: int) -> Execution:
-        found = self._index.steps.get(step)
+        found = self._index.step(step)
         if found is not None and found.frame == frame:
             return self._values.execution(found)
         steps = self._index.steps_of(frame)
@@ -122,8 +146,8 @@ class _Chain:
         for name in focus:
             part = (parts_of(part or "") or {}).get(name)
             other = (parts_of(other or "") or {}).get(name)
-        needle = differing_text(part, other) if part is not None and other is not None else None
-        return replace(root, focus=focus, part=part if focus else None, needle=needle)
+        offset = first_offset(part, other) if part is not None and other is not None else None
+        return replace(root, focus=focus, part=part if focus else None, offset=offset)
 
     # --- following
 
@@ -139,6 +163,8 @@ class _Chain:
             return
         query = found.query
         if found.end is not None:
+            if query.at.target in RECEIVERS:
+                return  # that a method was called by library code says nothing about a value
             self._ends.append(found.end)
         if query.node.form is Form.DEFINITION and query.parent is not None:
             return  # an import or a class: what is read from it says enough
@@ -163,9 +189,44 @@ class _Chain:
             ),
             reverse=True,
         )
+        decided = any(each.weight >= DECIDED for each in ranked)
         for rank, operand in enumerate(ranked):
-            cost = query.cost + 1.0 + rank + (_DISTANT if operand.weight < VALUE else 0)
-            heappush(self._pending, (cost, len(self._seen), rank, replace(operand, cost=cost)))
+            cost = query.cost + 1.0 + rank
+            if operand.weight < (DECIDED if decided else VALUE) or self._is_neutral(operand):
+                cost += _DISTANT
+            if at.target == operand.node.text and self._is_repeated(at, parent):
+                cost += _DISTANT  # the same statement in the round before
+            self._push(operand, cost)
+        if not query.at.root:
+            self._follow_conditions(at.execution, query.cost + _CONTROL, parent)
+
+    def _push(self, query: Query, cost: float) -> None:
+        self._pushed += 1
+        heappush(self._pending, (cost, self._pushed, replace(query, cost=cost)))
+
+    def _follow_conditions(self, execution: Execution, cost: float, parent: int | None) -> None:
+        """Follow the values that decided that a statement was executed."""
+        found = innermost(self._values, execution)
+        if found is None or found.statement is None or found.statement.value is None:
+            return
+        at = EvaluatedAt(found, found.statement.text, LinkKind.EXPRESSION, root=True)
+        query = Query(found.statement.value, at, parent=parent)
+        for rank, operand in enumerate(self._definitions.operands_of(query)):
+            made = replace(operand, parent=parent, at=at)
+            self._push(made, cost + 1.0 + rank + (_DISTANT if operand.weight < VALUE else 0.0))
+
+    def _is_neutral(self, operand: Query) -> bool:
+        """Whether a value says nothing: what sums and texts begin with."""
+        value = operand.value
+        return value is not None and value.text in ("0", "''", "[]", "{}", "()")
+
+    def _is_repeated(self, at: EvaluatedAt, parent: int | None) -> bool:
+        """Whether the link that read this one is the same statement."""
+        above = self._links[parent].explains if parent is not None else None
+        if above is None or parent is None:
+            return False
+        one, other = self._links[parent], self._links[above]
+        return (one.path, one.line, one.target) == (other.path, other.line, other.target)
 
     # --- links
 
@@ -203,12 +264,13 @@ class _Chain:
         found = list(conditions(self._values, execution))
         if at.kind is LinkKind.RETURN and not found:
             found += untaken_exits(self._values, execution)
-        if at.kind is LinkKind.WRITE:
-            reader = query.via[-1].execution if query.via else None
-            moment = reader.first if reader is not None else None
-            if moment is not None and reader is not None and reader.frame == execution.frame:
-                found += untaken_writes(self._values, execution, at.target, moment)
-        return tuple(found)
+        # What stayed as it was because a branch was not taken, here and where it was passed on.
+        for later, earlier in pairwise((*query.via, at)):
+            if earlier.kind is LinkKind.WRITE and later.execution.frame == earlier.execution.frame:
+                found += untaken_writes(
+                    self._values, earlier.execution, earlier.target, later.execution.first
+                )
+        return tuple(dict.fromkeys(found))[:_MOST_CONDITIONS]
 
     def _relays(self, via: tuple[EvaluatedAt, ...]) -> tuple[Relay, ...]:
         made: list[Relay] = []

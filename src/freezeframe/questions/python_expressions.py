@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .expressions import Expression, Form, Position
@@ -171,8 +172,18 @@ def _dictionary(node: ast.Dict) -> Expression:
 
 
 def _joined(node: ast.JoinedStr) -> Expression:
-    values = [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
-    return _made(node, Form.TEXT, values)
+    made = _made(node, Form.TEXT)
+    return replace(made, operands=tuple(_piece(each) for each in node.values))
+
+
+def _piece(node: ast.expr) -> Expression:
+    """Return a part of a format string; one that is converted is not the value's own text."""
+    if not isinstance(node, ast.FormattedValue):
+        return expression(node)
+    inner = expression(node.value)
+    if node.conversion == -1 and node.format_spec is None:
+        return inner
+    return Expression(inner.text, Form.OTHER, inner.position, (inner,))
 
 
 def _comprehension(

@@ -38,8 +38,8 @@ class Query:
     part: str | None = None
     #: the frame of the call, where its position does not say which one it is: in a comprehension
     called: int | None = None
-    #: the text inside of a string that is followed
-    needle: str | None = None
+    #: the character of a string that is followed: the first one that differs
+    offset: int | None = None
     #: the link that read the value
     parent: int | None = None
     #: the statements that passed the value on, newest first

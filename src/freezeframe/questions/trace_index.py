@@ -7,6 +7,7 @@ when everything that the step called has ended.
 from __future__ import annotations
 
 from bisect import bisect_left
+from operator import attrgetter, itemgetter
 
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.trace import FrameKind, Trace, TracedFrame, TracedStep, TracedValue, Write
@@ -24,78 +25,81 @@ class StepWrite:
 
 
 class TraceIndex:
-    """A trace with the lookups that provenance needs; built in one pass."""
+    """A trace with the lookups that provenance needs.
+
+    What every question needs is built in one pass over the steps, the rest when it is needed: a
+    trace may have a million steps.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.frames = trace.frames
-        self.steps: dict[int, TracedStep] = {}
         self._of_frame: dict[int, list[TracedStep]] = {}
         self._called: dict[int, list[TracedFrame]] = {}
-        self._variables: dict[tuple[int, str], list[StepWrite]] = {}
+        #: owner → (step, write), in the order of the steps
+        self._owners: dict[int, list[tuple[TracedStep, Write]]] = {}
+        #: frame → the same for its variables that steps of other frames wrote
+        self._nonlocal: dict[int, list[tuple[TracedStep, Write]]] = {}
+        self._sorted: dict[int, list[StepWrite]] = {}
         self._parts: dict[tuple[int, str], list[StepWrite]] = {}
-        self._owners: dict[int, list[StepWrite]] = {}
+        #: frame → name → (end, step, write), in the order of the ends
+        self._variables: dict[int, dict[str, list[tuple[int, TracedStep, Write]]]] = {}
+        of_frame, owners = self._of_frame, self._owners
         for step in trace.steps:
-            self.steps[step.number] = step
-            self._of_frame.setdefault(step.frame, []).append(step)
+            kept = of_frame.get(step.frame)
+            if kept is None:
+                of_frame[step.frame] = [step]
+            else:
+                kept.append(step)
+            for write in step.writes:
+                if write.owner is not None:
+                    owners.setdefault(write.owner, []).append((step, write))
+                elif write.frame is not None and write.frame != step.frame:
+                    self._nonlocal.setdefault(write.frame, []).append((step, write))
         for frame in trace.frames.values():
             if frame.caller is not None:
                 self._called.setdefault(frame.caller, []).append(frame)
-        self._ends = self._all_ends()
-        for step in trace.steps:
-            for write in step.writes:
-                self._add(step, write)
-        for found in (*self._variables.values(), *self._parts.values(), *self._owners.values()):
-            found.sort(key=lambda each: each.end)
+        self._running = self._not_ended()
 
-    def _add(self, step: TracedStep, write: Write) -> None:
-        made = StepWrite(step, write, self._ends[step.number])
-        if write.owner is not None:
-            self._parts.setdefault((write.owner, write.name), []).append(made)
-            self._owners.setdefault(write.owner, []).append(made)
-        else:
-            frame = step.frame if write.frame is None else write.frame
-            self._variables.setdefault((frame, write.name), []).append(made)
-
-    def _all_ends(self) -> dict[int, int]:
-        """Return for each step the last one inside of it, `NEVER` if it had not ended."""
-        ends: dict[int, int] = {}
-        of_frame: dict[int, int] = {}
-        running = self._running()
-        for step in reversed(self.trace.steps):
-            end = step.number
-            for frame in self._called.get(step.number, ()):
-                if frame.kind is not FrameKind.GENERATOR:
-                    end = max(end, of_frame.get(frame.number, 0))
-            if step.number in running:
-                end = NEVER
-            ends[step.number] = end
-            of_frame[step.frame] = max(of_frame.get(step.frame, 0), end)
-        return ends
-
-    def _running(self) -> set[int]:
+    def _not_ended(self) -> set[int]:
         """Return the steps that had not ended: the last one of each thread, and its callers."""
         last: dict[tuple[str, str | None], TracedStep] = {}
-        for step in self.trace.steps:
-            frame = self.frames[step.frame]
-            last[frame.thread, frame.task] = step
+        for number, steps in self._of_frame.items():
+            frame = self.frames[number]
+            known = last.get((frame.thread, frame.task))
+            if known is None or known.number < steps[-1].number:
+                last[frame.thread, frame.task] = steps[-1]
         found: set[int] = set()
         for step in last.values():
-            number: int | None = step.number
-            while number is not None and number not in found and number in self.steps:
-                frame = self.frames[self.steps[number].frame]
+            at: TracedStep | None = step
+            while at is not None and at.number not in found:
+                frame = self.frames[at.frame]
                 if frame.returned is not None:
                     break
-                if frame.raised is None or number == step.number:
-                    found.add(number)
-                number = frame.caller
+                if frame.raised is None or at is step:
+                    found.add(at.number)
+                at = self.step(frame.caller)
         return found
 
     # --- lookups
 
-    def end(self, step: int) -> int:
-        """Return the last step that happened inside of *step*."""
-        return self._ends.get(step, step)
+    def step(self, number: int | None) -> TracedStep | None:
+        """Return the step of that number; None if it was not kept."""
+        return None if number is None else self.trace.step(number)
+
+    def end(self, step: TracedStep) -> int:
+        """Return the last step that happened inside of *step*, `NEVER` if it had not ended."""
+        while True:
+            if step.number in self._running:
+                return NEVER
+            inner = [
+                frame
+                for frame in self._called.get(step.number, ())
+                if frame.kind is not FrameKind.GENERATOR and frame.number in self._of_frame
+            ]
+            if not inner:
+                return step.number
+            step = self._of_frame[inner[-1].number][-1]
 
     def steps_of(self, frame: int) -> list[TracedStep]:
         return self._of_frame.get(frame, [])
@@ -106,32 +110,47 @@ class TraceIndex:
 
     def last_before(self, frame: int, moment: int) -> int:
         """Return the index in `steps_of(frame)` of the last step before *moment*, or -1."""
-        return bisect_left(self.steps_of(frame), moment, key=lambda each: each.number) - 1
+        return bisect_left(self.steps_of(frame), moment, key=attrgetter("number")) - 1
 
     def variable_write(self, frame: int, name: str, moment: int) -> StepWrite | None:
         """Return the last write of a variable before *moment*."""
-        found = self._variables.get((frame, name), [])
-        for each in reversed(found):
-            own = each.step.frame == frame
-            if (each.step.number if own else each.end) < moment:
-                return each
-        return None
+        written = self._variables.get(frame)
+        if written is None:
+            written = self._variables[frame] = self._writes_of(frame)
+        writes = written.get(name, [])
+        index = bisect_left(writes, moment, key=itemgetter(0))
+        if not index:
+            return None
+        end, step, write = writes[index - 1]
+        return StepWrite(step, write, end)
+
+    def _writes_of(self, frame: int) -> dict[str, list[tuple[int, TracedStep, Write]]]:
+        found: dict[str, list[tuple[int, TracedStep, Write]]] = {}
+        for step in self.steps_of(frame):
+            for write in step.writes:
+                if write.owner is None and write.frame in (None, frame):
+                    found.setdefault(write.name, []).append((step.number, step, write))
+        for step, write in self._nonlocal.get(frame, ()):
+            found.setdefault(write.name, []).append((self.end(step), step, write))
+        for writes in found.values():
+            writes.sort(key=itemgetter(0))
+        return found
 
     def part_write(self, owner: int, name: str, moment: int) -> StepWrite | None:
         """Return the last write of a part of an object before *moment*, by any frame.
 
         None if the part is as it was when the object was first seen.
         """
-        found = self._parts.get((owner, name), [])
-        index = bisect_left(found, moment, key=lambda each: each.end)
+        found = self._writes_of_part(owner, name)
+        index = bisect_left(found, moment, key=attrgetter("end"))
         if not index or self.is_first_sight(found[index - 1]):
             return None
         return found[index - 1]
 
     def part_seen(self, owner: int, name: str, moment: int) -> TracedValue | None:
         """Return the value that a part had at *moment*, if it was recorded."""
-        found = self._parts.get((owner, name), [])
-        index = bisect_left(found, moment, key=lambda each: each.end)
+        found = self._writes_of_part(owner, name)
+        index = bisect_left(found, moment, key=attrgetter("end"))
         if index:
             return found[index - 1].write.new
         # An object that a statement made is recorded at its end, and was like that before.
@@ -143,12 +162,27 @@ class TraceIndex:
         write = written.write
         if write.by_step or write.old is not None or write.owner is None:
             return False
-        return self._owners[write.owner][0].step.number == written.step.number
+        return self._owners[write.owner][0][0].number == written.step.number
+
+    def _writes_of_part(self, owner: int, name: str) -> list[StepWrite]:
+        if owner not in self._sorted:
+            for each in self._writes_of_owner(owner):
+                self._parts.setdefault((owner, each.write.name), []).append(each)
+        return self._parts.get((owner, name), [])
+
+    def _writes_of_owner(self, owner: int) -> list[StepWrite]:
+        found = self._sorted.get(owner)
+        if found is None:
+            found = [StepWrite(s, w, self.end(s)) for s, w in self._owners.get(owner, ())]
+            found.sort(key=attrgetter("end"))
+            self._sorted[owner] = found
+        return found
 
     def writes_of_parts(self, owner: int, moment: int) -> list[StepWrite]:
         """Return the writes of all parts of an object before *moment*, oldest first."""
-        found = self._owners.get(owner, [])
-        return found[: bisect_left(found, moment, key=lambda each: each.end)]
+        self._writes_of_part(owner, "")
+        found = self._sorted[owner]
+        return found[: bisect_left(found, moment, key=attrgetter("end"))]
 
     def value_of_variable(self, frame: int, name: str, moment: int) -> TracedValue | None:
         """Return the value that a variable of *frame* had at *moment*, if it was recorded."""
@@ -156,7 +190,3 @@ class TraceIndex:
         if written is not None:
             return written.write.new
         return dict(self.frames[frame].arguments).get(name)
-
-    def frames_with(self, name: str) -> list[int]:
-        """Return the frames that have a variable *name* that was written."""
-        return [frame for frame, variable in self._variables if variable == name]

@@ -78,6 +78,8 @@ class TracedValues:
     def __init__(self, index: TraceIndex, files: Files) -> None:
         self.index = index
         self.files = files
+        #: frame and line of a loop → for each time that it ran: first step, last step, headers
+        self.loops: dict[tuple[int, int], list[tuple[int, int, list[int]]]] = {}
 
     # --- statements
 
@@ -115,9 +117,12 @@ class TracedValues:
     def outer_execution(self, execution: Execution) -> Execution:
         """Return the execution of the statement around a comprehension; itself, if it is none."""
         frame = self.index.frames[execution.frame]
-        if frame.kind is not FrameKind.COMPREHENSION or frame.caller not in self.index.steps:
+        if (
+            frame.kind is not FrameKind.COMPREHENSION
+            or (step := self.index.step(frame.caller)) is None
+        ):
             return execution
-        return self.outer_execution(self.execution(self.index.steps[frame.caller]))
+        return self.outer_execution(self.execution(step))
 
     def next_step(self, execution: Execution) -> int:
         """Return the step of the same frame after a statement; `NEVER` if there is none."""
@@ -151,7 +156,7 @@ class TracedValues:
             if site is not None and site[2:] <= node.position[:2] and node.position[0]:
                 last = self.index.steps_of(frame.number)
                 if last:
-                    moment = max(moment, self.index.end(last[-1].number) + 1)
+                    moment = max(moment, self.index.end(last[-1]) + 1)
         return moment
 
     # --- values
@@ -273,9 +278,11 @@ class TracedValues:
         """Return the text of a value at *moment*, with the parts that were written until then."""
         if value.object is None:
             return value.text
+        if is_cut(value.text):
+            return value.text
         writes = self.index.writes_of_parts(value.object, moment)
         parts = parts_of(value.text) if writes else None
-        if parts is None or is_cut(value.text):
+        if parts is None:
             return value.text
         for each in writes:
             if each.write.new is None:

@@ -5,8 +5,9 @@ Texts are bounded and made by others: whatever cannot be read has no parts.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
+
+from .text_spans import plain_text
 
 _OPENING, _CLOSING = "([{<", ")]}>"
 _MOST_PARTS = 10_000
@@ -134,31 +135,6 @@ def first_difference(actual: str, expected: str, *, depth: int = 6) -> tuple[str
         if text != other[name]:
             return (name, *first_difference(text, other[name], depth=depth - 1))
     return ()
-
-
-def differing_text(actual: str, expected: str) -> str | None:
-    """Return the part of the string *actual* that is not in *expected*, by their common ends."""
-    mine, other = plain_text(actual), plain_text(expected)
-    if mine is None or other is None or mine == other:
-        return None
-    begin = 0
-    while begin < min(len(mine), len(other)) and mine[begin] == other[begin]:
-        begin += 1
-    end = 0
-    while end < min(len(mine), len(other)) - begin and mine[-1 - end] == other[-1 - end]:
-        end += 1
-    return mine[begin : len(mine) - end] or None
-
-
-def plain_text(text: str) -> str | None:
-    """Return the string that *text* denotes, None if it denotes none."""
-    if text[:1] not in "'\"" or len(text) < 2:
-        return None
-    try:
-        value = ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return None
-    return value if isinstance(value, str) else None
 
 
 def is_zero(text: str) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, ReadValue, Relay
+from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, ReadValue
 from freezeframe.render.budget import Fixed, Listing, Section
-from freezeframe.render.formatting import clip, file_line, one_line, plural
+from freezeframe.render.formatting import clip, file_line, one_line, plural, size
 from freezeframe.render.styled_lines import Line, Tone, View
 
 from ._registry import headline, next_step, renders, wrapped_in
 
 _MOST_VALUE = 60
 _MOST_STATEMENT = 90
+_MOST_READ = 40
 
 
 def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Section]:
@@ -31,7 +32,7 @@ def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Sec
         missing = len(answer.links) - shown
         return f"  … {plural(missing, 'older statement')}" if missing else None
 
-    listing = Listing(rank, len(answer.links), item, more, (head,), widths=(400, 220, 140))
+    listing = Listing(rank, len(answer.links), item, more, (head,), widths=(320, 200, 140))
     return [listing, *_ends(answer, rank)]
 
 
@@ -47,11 +48,16 @@ def _ends(answer: Explanation, rank: int) -> list[Section]:
 
 def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str:
     link = links[index]
-    location = f"{file_line(link.path, link.line, view.cwd)} in {link.function}"
-    pieces = [location, clip(link.statement, min(_MOST_STATEMENT, width)), _change(link)]
-    pieces.append("; ".join(_facts(link, view)))
-    text = "  ".join(piece for piece in pieces if piece)
-    return clip(f"  {text}", width)
+    location = f"{file_line(link.path, link.line, view.cwd)} in {one_line(link.function)}"
+    text = f"  {location}  {clip(link.statement, min(_MOST_STATEMENT, width))}"
+    change = _change(link)
+    text += f"  {change}" if change else ""
+    # Facts are left out whole, the least important ones first.
+    facts: list[str] = []
+    for fact in _facts(link, view):
+        if size(f"{text}  {'; '.join([*facts, fact])}") <= width:
+            facts.append(fact)
+    return clip(f"{text}  {'; '.join(facts)}" if facts else text, width, tail=False)
 
 
 def _change(link: Link) -> str:
@@ -69,33 +75,48 @@ def _change(link: Link) -> str:
 
 def _facts(link: Link, view: View) -> list[str]:
     shown = {each.expression for each in link.reads}
-    facts = [_reads(link.reads)] if link.reads else []
-    facts += [_condition(each, shown) for each in link.conditions]
+    short = [each for each in link.reads if len(each.value) <= _MOST_READ]
+    long = [each for each in link.reads if len(each.value) > _MOST_READ]
+    facts = [_reads(short)] if short else []
+    facts += [_condition(each, shown, link, view) for each in link.conditions]
     if link.iteration is not None:
         facts.append(f"round {link.iteration.round} of {link.iteration.of}")
     if link.note:
         facts.append(one_line(link.note))
     if link.via:
-        facts.append(f"via {', '.join(_relay(each, view) for each in link.via)}")
-    return facts
+        facts.append(f"via {_relays(link, view)}")
+    return [*facts, *(_reads([each]) for each in long)]
+
+
+def _relays(link: Link, view: View) -> str:
+    """Return the locations of relays, the file of each only where it changes."""
+    shown: list[str] = []
+    path = link.path
+    for relay in link.via:
+        location = file_line(relay.path, relay.line, view.cwd)
+        shown.append(f":{relay.line}" if relay.path == path else location)
+        path = relay.path
+    return ", ".join(shown)
 
 
 def _reads(reads: Sequence[ReadValue]) -> str:
-    return ", ".join(f"{one_line(each.expression)} = {clip(each.value, 48)}" for each in reads)
+    return ", ".join(
+        f"{clip(each.expression, _MOST_READ)} = {clip(each.value, _MOST_READ)}" for each in reads
+    )
 
 
-def _condition(condition: Condition, shown: set[str]) -> str:
+def _condition(condition: Condition, shown: set[str], link: Link, view: View) -> str:
     word = "taken" if condition.taken else "not taken"
     reads = [each for each in condition.reads if each.expression not in shown]
     values = f" ({_reads(reads)})" if reads else ""
     if condition.exception is not None:
         values = f" ({clip(condition.exception, _MOST_VALUE)})"
-    line = f"line {condition.line} " if condition.decisive else ""
+    line = ""
+    if condition.decisive:
+        same = condition.path == link.path
+        line = "line" if same else file_line(condition.path, None, view.cwd) + " line"
+        line += f" {condition.line} "
     return f"{word}: {line}{clip(condition.text, _MOST_VALUE)}{values}"
-
-
-def _relay(relay: Relay, view: View) -> str:
-    return file_line(relay.path, relay.line, view.cwd)
 
 
 @renders(Explanation)
