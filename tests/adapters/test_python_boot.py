@@ -162,3 +162,5 @@ def test_the_first_line_of_a_command_is_that_of_the_program_it_runs(dbg, write_p
     assert (report["stop"]["reason"], place(report)) == ("entry", p.at("first"))
     assert dbg.data("continue")["exit"]["code"] == 0
     assert printed(dbg.data("output", "--all")) == "['a']\n['b']\n"
+    refused = dbg.error("start", "--adapter", "pdb", "sh", "--", "-c", twice)
+    assert refused["message"] == "pdb does not follow the programs that sh runs."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 
 from freezeframe import files
@@ -119,6 +120,11 @@ async def prepare_launch(ctx: Context, request: LaunchRequest) -> PreparedLaunch
         config=ctx.config,
     )
     choice = replace(choice, reason=reason + choice.reason)
+    if resolved.runs_command and ForkMode.BOTH not in choice.debugger.forks:
+        raise Unsupported(
+            f"{choice.debugger.name} does not follow the programs that {program} runs.",
+            next=f"dbg start {program} -- {shlex.join(args)}",
+        )
     target = Launch(
         program=path,
         args=resolved.args,
