@@ -126,3 +126,17 @@ def test_a_filesystem_that_does_not_respond_is_waited_for_once(fifo):
     while not pool._idle[1:]:
         pool.run("/disk", lambda: b"", 10)
     assert pool.run("/net", lambda: b"back", 10) == b"back"
+
+
+def test_a_source_is_read_in_the_encoding_that_it_declares(tmp_path):
+    source = tmp_path / "source"
+    for first, text, encoding in (
+        ("# -*- coding: latin-1 -*-\n", "é", "latin-1"),
+        ("#!/usr/bin/ruby\n# encoding: shift_jis\n", "日本", "shift_jis"),
+        ("# vim: set fileencoding=cp1252 :\n", "€", "cp1252"),
+        ("# no declaration\n", "é", "utf-8"),
+        ("# coding: rot13\n", "é", "utf-8"),
+        ("# coding: nonsense\n", "é", "utf-8"),
+    ):
+        source.write_bytes((first + text).encode(encoding))
+        assert files.read_text(source) == first + text

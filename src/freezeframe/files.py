@@ -7,12 +7,14 @@ and wait a bounded time, so they may be called on the event loop. They raise OSE
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import io
 import mmap
 import os
 import queue
+import re
 import stat
 import threading
 import time
@@ -29,6 +31,9 @@ TIMEOUT_S = 2.0
 _RETRY_AFTER_S = 30.0
 #: reads that may hang at the same time: each of them occupies a thread
 _MAX_HUNG = 16
+
+#: encodings that map bytes to characters and do nothing else
+_CHARACTER_SETS = r"iso8859|cp\d|koi8|mac|shift_jis|euc_|gb|big5|ptcp|tis|kz"
 
 _FLAGS = (
     os.O_RDONLY
@@ -51,11 +56,24 @@ def read_text(
 ) -> str:
     """Return the text of a regular file, with `\\n` at the end of its lines.
 
-    Raises OSError, also if the file is larger than *limit*, and UnicodeDecodeError if *errors* is
-    `strict`.
+    It is UTF-8, or what one of its first two lines declares. Raises OSError, also if the file is
+    larger than *limit*, and UnicodeDecodeError if *errors* is `strict`.
     """
     data = read_bytes(path, limit)
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors=errors).read()
+    return io.TextIOWrapper(io.BytesIO(data), encoding=_encoding(data), errors=errors).read()
+
+
+def _encoding(data: bytes) -> str:
+    """Return the encoding of a source: Python, Ruby and editors read it from a comment."""
+    if data.isascii():
+        return "utf-8"
+    for line in data[:1_000].split(b"\n", 2)[:2]:
+        declared = re.match(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", line)
+        with contextlib.suppress(LookupError):
+            name = codecs.lookup(declared[1].decode()).name if declared is not None else ""
+            if re.match(_CHARACTER_SETS, name):
+                return name
+    return "utf-8"
 
 
 def read_head(path: str | os.PathLike[str], size: int) -> bytes:
