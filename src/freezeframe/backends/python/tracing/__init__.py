@@ -8,9 +8,9 @@ monitoring_agent   events of `sys.monitoring`, from Python 3.12 on
 settrace_agent     events of `sys.settrace`, before
 recorder_agent     events → records: frames, steps, what each line changed
 line_plans_agent   what each line stores and mentions, from its bytecode and syntax
+line_code_agent    the functions that record a line, compiled for it
 identities_agent   numbers of objects, and how their parts are read
-traced_values_agent  texts of values
-heap_agent         changes of objects
+traced_values_agent  values, and how the parts of objects changed
 log_agent          the file of records
 endings_agent      where recording ends, and how it ended
 """

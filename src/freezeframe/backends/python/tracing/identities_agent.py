@@ -1,7 +1,7 @@
-"""Identities of the program's objects, and their parts; the module `_freezeframe_identities`.
+"""Identities of the program's objects, and how their parts are read; `_freezeframe_identities`.
 
 Runs inside the traced program and imports nothing of this package. No code of the program runs:
-exact builtin containers are read by their own methods, instances through the descriptors that
+containers are read by the methods of the builtin class, instances through the descriptors that
 their `class` statements made. Objects are held weakly where that is possible; a builtin container
 is held until nobody else holds it.
 """
@@ -9,12 +9,16 @@ is held until nobody else holds it.
 from __future__ import annotations
 
 import _weakref
+import enum
 import sys
 import types
+from collections import deque
 from itertools import islice
 from typing import Any
 
 _objects: Any = sys.modules["_freezeframe_objects"]
+_text: Any = sys.modules["_freezeframe_text"]
+_shapes: Any = sys.modules["_freezeframe_shapes"]
 
 #: containers of more elements are compared by length, ends and the keys that a line mentions
 SMALL = 40
@@ -32,140 +36,223 @@ _PARTLESS = ATOMS | frozenset(
             types.CoroutineType, types.AsyncGeneratorType, types.MethodWrapperType,
             types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
             types.MemberDescriptorType, types.CellType, type, range, slice, property, classmethod,
-            staticmethod, memoryview, bytearray, type(iter([])), type(iter({})), type(iter(())),
+            staticmethod, memoryview, type(iter([])), type(iter({})), type(iter(())),
         ),
     )
 )  # fmt: skip
 _PLAIN_KEYS = _objects.PLAIN_KEYS
 MISSING: Any = object()
 
-# Shapes of objects: how their parts are read.
-LIST, DICT, SET, TUPLE, INSTANCE, OPAQUE = range(6)
-_BUILTIN = {id(list): LIST, id(dict): DICT, id(set): SET, id(tuple): TUPLE}
+# Shapes of objects: how their parts are read, and their texts are composed; `trace_file.py` has
+# the same. The text of an opaque object is made here; FIXED is an opaque one that never changes.
+LIST, TUPLE, DICT, SET, FIELDS, OPAQUE, FIXED, NAMESPACE = range(8)
+_BASES = ((dict, DICT), (list, LIST), (tuple, TUPLE), (set, SET), (frozenset, SET), (deque, LIST))
 
 
 class Known:
     """An object that the trace has a number for."""
 
-    __slots__ = ("changed", "held", "is_flat", "number", "parts", "shape", "sight", "text")
+    __slots__ = (
+        "atoms", "get_dict", "held", "keep", "keys", "kind", "number", "parts", "seen",
+        "seen_keys", "shape", "sight", "value", "values",
+    )  # fmt: skip
 
-    def __init__(self, number: int, shape: int) -> None:
+    def __init__(self, number: int, kind: Kind) -> None:
         self.number = number
-        self.shape = shape
+        self.kind = kind
+        self.shape = kind.shape
+        #: reads the dictionary of its fields, if they are all there
+        self.get_dict = kind.fields_dict
         #: the object itself or a weak reference to it
         self.held: Any = None
-        #: ids of the elements, to see a change fast; None: not looked at, or too many
+        #: ids of the elements, to see a change fast; None: not looked at yet
         self.sight: list[int] | None = None
-        #: name of a part → (identity, index of its value); None: not looked at yet.
-        #: Atoms are their own identities, so that their ids are not used again.
-        self.parts: dict[str, Any] | None = None
-        #: all parts are atoms
-        self.is_flat = False
-        #: the index of its text, and the number of changes of the heap when it was made
-        self.text = -1
-        self.changed = -1
+        #: atoms among the elements: while they are held, their ids are not used again
+        self.keep: Any = None
+        #: names of the parts in the order of *sight* (of dictionaries and fields)
+        self.keys: Any = None
+        #: the keys of a dictionary, if all are atoms
+        self.atoms: Any = None
+        #: indices of the values of the parts, in the order of *sight*
+        self.values: Any = None
+        #: parts of a namespace or a large container: name → index of the value
+        self.parts: dict[str, int] | None = None
+        #: the index of the object as a value; -1: not written in this segment
+        self.value = -1
+        #: the event at which it was looked at last
+        self.seen = -1
+        #: how many keys of a dictionary are known to be of plain types; -1: not all of them are
+        self.seen_keys = 0
 
 
 _known: dict[int, Known] = {}
-#: builtin containers, which have no weak references, by id
+get_known = _known.get
+#: objects that have no weak references, by id
 _held: dict[int, Known] = {}
-#: containers that may be held by nobody else any more
+#: objects that may be held by nobody else any more
 suspects: list[Known] = []
+#: index as a value → object that has no weak references
+held_values: dict[int, Known] = {}
 _numbers = iter(range(1, 1 << 62)).__next__
 
 
-# --- types --------------------------------------------------------------------------------------
+# --- classes ------------------------------------------------------------------------------------
 
 
 class Kind:
     """How instances of a class are read."""
 
-    __slots__ = ("get_dict", "is_quick", "name", "ref", "slots")
+    __slots__ = (
+        "base",
+        "fields_dict",
+        "get_dict",
+        "is_weak",
+        "name",
+        "ref",
+        "shape",
+        "slots",
+        "tuple_fields",
+    )
 
-    def __init__(self, kind: type) -> None:
+    def __init__(self, kind: type, value: Any) -> None:
         self.name: str = _objects.name_of(kind)
         self.get_dict: Any = _objects.dict_getter(kind)
         self.slots: dict[str, Any] = _objects.slot_getters(kind)
-        #: whether `quick` makes the text of instances; None: not decided
-        self.is_quick: bool | None = None
+        self.tuple_fields: Any = _objects.tuple_fields(kind)
+        plain = not self.slots and self.tuple_fields is None
+        self.fields_dict = self.get_dict if plain else None
+        try:
+            self.is_weak = _ref(value) is not None
+        except TypeError:
+            self.is_weak = False
+        #: the builtin class whose methods read a container
+        self.base: Any = None
+        self.shape = self._shape(kind, value)
         key = id(kind)
         self.ref = _ref(kind, lambda _: _kinds.pop(key, None))
 
+    def _shape(self, kind: type, value: Any) -> int:
+        if issubclass(type(kind), enum.EnumMeta) or issubclass(kind, BaseException):
+            return FIXED
+        if self.tuple_fields is not None:
+            return FIELDS
+        for base, shape in _BASES:
+            if issubclass(kind, base):
+                self.base = base
+                return shape
+        written = _objects.find(kind, "__repr__")
+        if _text.shape_of(kind, written, value) is not _shapes.fields_text:
+            return FIXED if _text.is_leaf(kind, value) and self.name in _FIXED else OPAQUE
+        return FIELDS if self.get_dict is not None or self.slots else OPAQUE
 
+
+#: classes whose instances never change
+_FIXED = frozenset(
+    (
+        "date", "time", "datetime", "timedelta", "timezone", "Decimal", "Fraction", "IPv4Address",
+        "IPv6Address", "PosixPath", "PurePosixPath", "WindowsPath", "Pattern", "Match", "UUID",
+        "ZoneInfo", "Timestamp", "Timedelta",
+    )
+)  # fmt: skip
 _kinds: dict[int, Kind] = {}
 
 
-def kind_of(kind: type) -> Kind:
+def kind_of(kind: type, value: Any) -> Kind:
     found = _kinds.get(id(kind))
     if found is None:
-        found = _kinds[id(kind)] = Kind(kind)
+        found = _kinds[id(kind)] = Kind(kind, value)
+    return found
+
+
+def fields_of(value: Any, how: Kind) -> Any:
+    """Return the fields of an instance by name."""
+    if how.tuple_fields is not None:
+        return dict(zip(how.tuple_fields, tuple.__iter__(value)))  # noqa: B905
+    own = None
+    if how.get_dict is not None:
+        own = how.get_dict(value)
+        if type(own) is dict and not how.slots:
+            return own
+    found = dict(own) if type(own) is dict else {}
+    for name, get in how.slots.items():
+        try:
+            found[name] = get(value)
+        except Exception:
+            continue
     return found
 
 
 def attribute(value: Any, name: str) -> Any:
     """Return the value of an instance's field, MISSING if it has none."""
-    kind = kind_of(type(value))
-    if kind.get_dict is not None:
-        try:
-            own = kind.get_dict(value)
-        except Exception:
-            own = None
+    if id(type(value)) in _PARTLESS or value is MISSING:
+        return MISSING
+    how = kind_of(type(value), value)
+    if how.get_dict is not None:
+        own = how.get_dict(value)
         if type(own) is dict:
             found = own.get(name, MISSING)
-            if found is not MISSING:
+            if found is not MISSING or not how.slots:
                 return found
-    get = kind.slots.get(name)
+    get = how.slots.get(name)
     if get is not None:
         try:
             return get(value)
         except Exception:
             return MISSING
+    if how.tuple_fields is not None and name in how.tuple_fields:
+        return tuple.__getitem__(value, how.tuple_fields.index(name))
     return MISSING
 
 
-def item(value: Any, key: Any) -> Any:
-    """Return an element of an exact builtin container, MISSING if there is none."""
-    kind = type(value)
-    if kind is dict:
-        if id(type(key)) in _PLAIN_KEYS and _has_plain_keys(value, key):
-            return value.get(key, MISSING)
-    elif (kind is list or kind is tuple) and type(key) is int and -len(value) <= key < len(value):
-        return value[key]
+def item(value: Any, key: Any, made: Known | None) -> Any:
+    """Return an element of a builtin container, MISSING if there is none."""
+    if made is None:
+        return MISSING
+    base = made.kind.base
+    if base is dict:
+        if id(type(key)) in _PLAIN_KEYS and _has_plain_keys(value, made):
+            return dict.get(value, key, MISSING)
+    elif (base is list or base is tuple) and type(key) is int:
+        count = base.__len__(value)
+        return base.__getitem__(value, key) if -count <= key < count else MISSING
     return MISSING
 
 
-def _has_plain_keys(value: Any, key: Any) -> bool:
-    # A string is compared by C with other strings only. A key of a class of the program with the
-    # same hash would be compared by its own method.
-    return len(value) <= SMALL * 4 and _PLAIN_KEYS.issuperset(map(id, map(type, value)))
+def _has_plain_keys(value: Any, made: Known) -> bool:
+    """Return whether a look-up runs no `__eq__` of the program: all keys are of plain types.
+
+    Keys that were checked before are not checked again; new ones are at the end.
+    """
+    count, checked = dict.__len__(value), made.seen_keys
+    if checked < 0:
+        return False
+    if count != checked:
+        fresh = islice(reversed(value), max(2, count - checked)) if type(value) is dict else value
+        made.seen_keys = count
+        if not _PLAIN_KEYS.issuperset(map(id, map(type, fresh))):
+            made.seen_keys = -1
+            return False
+    return True
 
 
 # --- identities ---------------------------------------------------------------------------------
 
 
 def known_of(value: Any) -> Known | None:
-    """Return the record of an object that has parts; None for one that has none."""
+    """Return the record of an object that has an identity; None for one that has none."""
     found = _known.get(id(value))
     if found is not None:
         return found
     kind = type(value)
-    if id(kind) in _PARTLESS:
+    if id(kind) in _PARTLESS or value is MISSING or issubclass(kind, type):
         return None
-    return _register(value, kind)
-
-
-def _register(value: Any, kind: type) -> Known | None:
     key = id(value)
-    shape = _BUILTIN.get(id(kind))
-    if shape is None:
-        if issubclass(kind, type):
-            return None
-        how = kind_of(kind)
-        shape = INSTANCE if how.get_dict is not None or how.slots else OPAQUE
-    made = Known(_numbers(), shape)
-    try:
-        made.held = _ref(value, lambda _: _known.pop(key, None))
-    except TypeError:
+    how = _kinds.get(id(kind)) or kind_of(kind, value)
+    made = Known(_numbers(), how)
+    if how.is_weak:
+        made.held = ref = _Reference(value, _forget_reference)
+        ref.key = key
+    else:
         if len(_held) >= _MAX_HELD:
             release_all()
         made.held = value
@@ -174,19 +261,28 @@ def _register(value: Any, kind: type) -> Known | None:
     return made
 
 
-def suspect(made: Known) -> None:
-    """Look at the next event whether a container is still held by the program."""
-    if type(made.held) is not _ref:
-        suspects.append(made)
+class _Reference(_ref):  # type: ignore[misc, valid-type]
+    """A weak reference that knows the id of its object."""
+
+    __slots__ = ("key",)
+
+
+def _forget_reference(ref: Any) -> None:
+    _known.pop(ref.key, None)
+
+
+def suspect_value(index: int) -> None:
+    """Look at the next event whether the object with this index as a value is still held."""
+    suspects.append(held_values[index])
 
 
 def release() -> None:
-    """Drop the suspected containers that only this module holds."""
+    """Drop the suspected objects that only this module holds."""
     pending = suspects[:]
     del suspects[: len(pending)]
     for made in pending:
         # The attribute and the argument of the call hold it.
-        if made.held is not None and _getrefcount(made.held) <= 2:
+        if _getrefcount(made.held) <= 2:
             _drop(made)
 
 
@@ -195,21 +291,17 @@ def _drop(made: Known) -> None:
     key = id(value)
     _held.pop(key, None)
     _known.pop(key, None)
-    for each in _inner(value):
-        inner = _held.get(id(each))
-        if inner is not None:
-            suspects.append(inner)
-
-
-def _inner(value: Any) -> Any:
-    kind = type(value)
-    if kind is dict:
-        return list(islice(value.values(), SMALL))
-    return list(islice(value, SMALL)) if kind in (list, tuple) else ()
+    held_values.pop(made.value, None)
+    # The containers in it may be held by nobody else now.
+    values = made.values
+    if values and not held_values.keys().isdisjoint(values):
+        for index in values:
+            if index in held_values:
+                suspects.append(held_values[index])
 
 
 def release_all() -> None:
-    """Drop all containers that only this module holds; the oldest half if all are in use."""
+    """Drop all objects that only this module holds; the oldest half if all are in use."""
     suspects.extend(_held.values())
     while suspects:
         release()
@@ -220,25 +312,9 @@ def release_all() -> None:
 
 
 def forget() -> None:
-    """Forget texts and parts: what is seen from now on is recorded in full."""
-    _ids.clear()
+    """Forget what objects contain: what is seen from now on is recorded in full."""
+    held_values.clear()
     for made in list(_known.values()):
-        made.sight = made.parts = None
-        made.text = -1
-
-
-# --- bindings -----------------------------------------------------------------------------------
-
-#: ids of objects without parts, to be compared by identity
-_ids: dict[int, int] = {}
-
-
-def is_atom(value: Any) -> bool:
-    return id(type(value)) in ATOMS
-
-
-def identity(value: Any) -> Any:
-    """Return what a binding to *value* is compared by."""
-    if id(type(value)) in ATOMS:
-        return value
-    return known_of(value) or _ids.setdefault(id(value), id(value))
+        made.sight = made.keep = made.keys = made.atoms = made.values = None
+        made.parts = {} if made.shape == NAMESPACE else None
+        made.value = -1

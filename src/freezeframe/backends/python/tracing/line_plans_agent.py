@@ -19,6 +19,8 @@ _MAX_NODES = 40
 
 # Kinds of nodes: how a node's value is obtained.
 LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
+# Flags of nodes: its value is recorded before the line is executed; the line may change it.
+READ, LOOK = 1, 2
 
 
 def _opcodes() -> Any:
@@ -51,7 +53,8 @@ _STORES = frozenset(
 class Flow:
     """The instructions that follow a line event, up to the next line."""
 
-    __slots__ = ("end", "line", "locals", "namespace", "nodes", "plain", "until")
+    __slots__ = ("after", "before", "end", "is_made", "line", "locals", "namespace", "nodes",
+                 "until")  # fmt: skip
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -61,10 +64,14 @@ class Flow:
         self.locals: tuple[tuple[str, bool, bool], ...] = ()
         #: the same for global variables
         self.namespace: tuple[tuple[str, bool], ...] = ()
-        #: paths of objects: (parent, kind, key, text, is_read, part)
+        #: paths of objects, prefixes first: (number of the prefix or -1, kind, key, text, flags,
+        #: name as a part)
         self.nodes: tuple[Any, ...] = ()
-        #: neither stores nor mentions anything
-        self.plain = False
+        #: the line makes the objects that it stores
+        self.is_made = False
+        #: the functions of `line_code_agent.py`; None: nothing to do
+        self.before: Any = None
+        self.after: Any = None
         #: recording ends at this line
         self.until = False
 
@@ -72,8 +79,11 @@ class Flow:
 class Plan:
     """The flows of a code object, by the offset of their line events."""
 
-    __slots__ = ("_nodes", "_positions", "_units", "code", "flows", "free", "index",
-                 "is_optimized", "kind", "local", "path", "source", "until")  # fmt: skip
+    __slots__ = (
+        "_nodes", "_positions", "_units", "arguments", "code", "flows", "free", "index",
+        "is_module", "is_optimized", "kind", "last", "live", "local", "outer", "path", "sites",
+        "source", "started", "until",
+    )  # fmt: skip
 
     def __init__(
         self, code: Any, path: str, kind: int, source: dict[int, Any], until: int | None
@@ -85,14 +95,26 @@ class Plan:
         self.source = source
         self.until = until
         self.flows: dict[int, Flow] = {}
+        #: the plan of the code that defines this one
+        self.outer: Plan | None = None
+        #: frames that were started, the last one, and those that are alive (of code whose
+        #: variables other functions use)
+        self.started = 0
+        self.last = -1
+        self.live: dict[int, bool] = {}
         #: of the code object in the current segment; -1: not written yet
         self.index = -1
         self.is_optimized = bool(code.co_flags & 1)
+        self.is_module = code.co_name == "<module>"
         cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
         self.local = code.co_varnames + cells + code.co_freevars
         self.free = frozenset(code.co_freevars)
         self._units: list[tuple[int, int, int, int, int | None]] | None = None
         self._positions: list[Any] | None = None
+        #: the function of `line_code_agent.py` that records arguments; None: there are none
+        self.arguments: Any = None
+        #: positions of calls by offset
+        self.sites: dict[int, Any] = {}
         self._nodes: dict[int, Any] = {}
 
     def flow(self, offset: int, line: int) -> Flow:
@@ -101,47 +123,64 @@ class Plan:
         if self._units is None:
             self._units = _instructions(self.code)
         _read_stores(found, offset, self)
-        found.nodes = self.nodes(line)
+        found.nodes, found.is_made = self.nodes(line)
         found.until = line == self.until
-        found.plain = not (found.locals or found.namespace or found.nodes or found.until)
         return found
 
     def nodes(self, line: int) -> Any:
-        """Return the paths of objects that a line mentions, with roots that this code knows."""
+        """Return the paths that a line mentions, with roots that this code knows, and whether
+        the line makes what it stores.
+        """
         found = self._nodes.get(line)
         if found is None:
-            found = self._nodes[line] = tuple(
-                self._root(node) if node[1] == NAME else node for node in self.source.get(line, ())
-            )
+            nodes, is_made = self.source.get(line, ((), False))
+            rooted = [self._root(node) if node[1] == NAME else node for node in nodes]
+            found = self._nodes[line] = (_needed(rooted), is_made)
         return found
 
     def _root(self, node: Any) -> Any:
-        name = node[2]
+        parent, kind, name, text, flags, part = node
         if name in self.local:
-            return (node[0], LOCAL, name, node[3], name in self.free and node[4], node[5])
-        if self.is_optimized:
-            return (node[0], GLOBAL, *node[2:])
-        return node
+            if name not in self.free:
+                flags &= ~READ
+            return (parent, LOCAL, name, text, flags, part)
+        return (parent, GLOBAL if self.is_optimized else kind, name, text, flags, part)
 
     def opcode(self, offset: int) -> str:
         """Return the name of the instruction at *offset*."""
         text = self.code.co_code
         return str(_names[text[offset]]) if 0 <= offset < len(text) else ""
 
-    def position(self, offset: int) -> tuple[int, int, int, int]:
-        """Return line, column, end line and end column of the instruction at *offset*."""
+    def site(self, offset: int) -> tuple[int, int, int, int]:
+        """Return line, column, end line and end column of the instruction at *offset*; -1 for
+        what is unknown.
+        """
         if self._positions is None:
             self._positions = list(self.code.co_positions())
-        at = offset // 2
-        if not 0 <= at < len(self._positions):
-            return (-1, -1, -1, -1)
-        line, end, column, end_column = self._positions[at]
-        return (
-            -1 if line is None else line,
-            -1 if column is None else column,
-            -1 if end is None else end,
-            -1 if end_column is None else end_column,
-        )
+        line, end, column, end_column = self._positions[offset // 2]
+        known = (line, column, end, end_column)
+        found: Any = tuple([-1 if each is None else each for each in known])
+        self.sites[offset] = found
+        return found  # type: ignore[no-any-return]
+
+
+def _needed(nodes: Any) -> Any:
+    """Return the nodes that have flags, and their prefixes, with their numbers adjusted."""
+    used = [bool(node[4]) for node in nodes]
+    for at in range(len(nodes) - 1, -1, -1):
+        if used[at]:
+            if nodes[at][0] >= 0:
+                used[nodes[at][0]] = True
+            if nodes[at][1] == ITEM_BY:
+                used[nodes[at][2]] = True
+    moved: dict[int, int] = {}
+    found: list[Any] = []
+    for at, (parent, kind, key, *others) in enumerate(nodes):
+        if used[at]:
+            moved[at] = len(found)
+            key = moved[key] if kind == ITEM_BY else key
+            found.append((moved.get(parent, -1), kind, key, *others))
+    return tuple(found)
 
 
 # --- bytecode -----------------------------------------------------------------------------------
@@ -302,10 +341,29 @@ def _read_body(body: Any, found: dict[int, Any]) -> None:
         walk = _Walk()
         for part in parts:
             walk.visit(part, True)
-        if walk.nodes:
-            for line in range(first, last + 1):
-                before = found.get(line)
-                found[line] = _joined(before, walk.nodes) if before else tuple(walk.nodes)
+        changes = walk.may_change or type(statement) in _CHANGING
+        for at, node in enumerate(walk.nodes):
+            if changes or at in walk.changed:
+                walk.nodes[at] = (*node[:4], node[4] | LOOK, node[5])
+        is_made = type(getattr(statement, "value", None)) in _DISPLAYS or _is_made(statement)
+        for line in range(first, last + 1):
+            before = found.get(line)
+            if before is not None:
+                found[line] = (_joined(before[0], walk.nodes), before[1] or is_made)
+            elif walk.nodes or is_made:
+                found[line] = (tuple(walk.nodes), is_made)
+
+
+_CHANGING = (_ast.With, _ast.AsyncWith, _ast.AsyncFor)
+_DISPLAYS = (_ast.Dict, _ast.List, _ast.Set, _ast.ListComp, _ast.DictComp, _ast.SetComp)
+_CONSTRUCTORS = ("dict", "list", "set", "sorted")
+
+
+def _is_made(statement: Any) -> bool:
+    value = getattr(statement, "value", None)
+    if type(value) is not _ast.Call or type(value.func) is not _ast.Name:
+        return False
+    return value.func.id in _CONSTRUCTORS
 
 
 def _joined(before: Any, nodes: Any) -> Any:
@@ -334,11 +392,41 @@ def _lines_of(part: Any) -> list[int]:
     return [part.lineno, end] if end is not None else []
 
 
+#: builtin functions, and methods of builtin objects, that change no object of the program
+#: themselves; what they call of the program is traced
+_HARMLESS = frozenset(
+    (
+        "abs", "all", "any", "bool", "bytes", "chr", "dict", "divmod", "enumerate", "float",
+        "format", "frozenset", "hash", "id", "int", "isinstance", "issubclass", "len", "list",
+        "max", "min", "ord", "print", "range", "repr", "reversed", "round", "set", "sorted",
+        "str", "sum", "tuple", "type", "zip",
+    )
+)  # fmt: skip
+_HARMLESS_METHODS = frozenset(
+    (
+        "capitalize", "casefold", "copy", "count", "decode", "encode", "endswith", "format", "get",
+        "index", "isalnum", "isalpha", "isdigit", "isspace", "items", "join", "keys", "ljust",
+        "lower", "lstrip", "partition", "replace", "rjust", "rpartition", "rsplit", "rstrip",
+        "split", "splitlines", "startswith", "strip", "title", "upper", "values", "zfill",
+    )
+)  # fmt: skip
+
+
+def _is_harmless(func: Any) -> bool:
+    if type(func) is _ast.Name:
+        return func.id in _HARMLESS
+    return type(func) is _ast.Attribute and func.attr in _HARMLESS_METHODS
+
+
 class _Walk:
     """The paths of names, attributes and subscripts in an expression, prefixes first."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
+        #: a call that may change what the statement mentions
+        self.may_change = False
+        #: nodes whose parts are assigned
+        self.changed: list[int] = []
         self._known: dict[str, int] = {}
 
     def visit(self, node: Any, is_read: bool) -> None:
@@ -348,10 +436,16 @@ class _Walk:
                 self.visit(each, is_read)
             return
         if kind in (_ast.Name, _ast.Attribute, _ast.Subscript):
+            if kind is not _ast.Name and type(node.ctx) is not _ast.Load:
+                self.changed.append(self.path(node.value, False))
             if self.path(node, is_read and type(node.ctx) is _ast.Load) >= 0:
                 return
+        elif kind in (_ast.Await, _ast.Yield, _ast.YieldFrom):
+            self.may_change = True
         elif kind is _ast.Call:
             func = node.func
+            if not _is_harmless(func):
+                self.may_change = True
             # A method is no field: only its object is looked at.
             if type(func) is _ast.Attribute:
                 self.visit(func.value, is_read)
@@ -361,7 +455,11 @@ class _Walk:
             self.visit(node.keywords, is_read)
             return
         elif kind is _ast.AugAssign:
-            self.path(node.target, True)
+            target = node.target
+            # A list is changed by it, and so is the owner of a part.
+            changed = target if type(target) is _ast.Name else target.value
+            self.changed.append(self.path(changed, False))
+            self.changed.append(self.path(target, True))
             self.visit(node.value, is_read)
             return
         elif kind is _ast.Lambda:
@@ -377,7 +475,7 @@ class _Walk:
         if kind is _ast.Name:
             return self._add(-1, NAME, node.id, node.id, is_read, "." + node.id)
         if kind is _ast.Attribute:
-            parent = self.path(node.value, is_read)
+            parent = self.path(node.value, False)
             if parent < 0:
                 return -1
             text = f"{self.nodes[parent][3]}.{node.attr}"
@@ -387,7 +485,7 @@ class _Walk:
         return -1
 
     def _subscript(self, node: Any, is_read: bool) -> int:
-        parent = self.path(node.value, is_read)
+        parent = self.path(node.value, False)
         index = node.slice
         negative = type(index) is _ast.UnaryOp and type(index.op) is _ast.USub
         literal = index.operand if negative else index
@@ -413,7 +511,7 @@ class _Walk:
             if len(self.nodes) >= _MAX_NODES:
                 return -1
             at = self._known[text] = len(self.nodes)
-            self.nodes.append((parent, kind, key, text, is_read, part))
+            self.nodes.append((parent, kind, key, text, READ if is_read else 0, part))
         elif is_read and not self.nodes[at][4]:
-            self.nodes[at] = (parent, kind, key, text, True, part)
+            self.nodes[at] = (parent, kind, key, text, READ, part)
         return at

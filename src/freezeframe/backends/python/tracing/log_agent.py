@@ -16,7 +16,7 @@ from typing import Any
 
 # The first integer of each record; `trace_file.py` has the same.
 VALUE, CODE, FRAME, STEP, WRITE, READ, RETURN, RAISE, UNWIND, YIELD = range(10)
-END, REMARK, PROCESS = range(10, 13)
+END, REMARK, PROCESS, SNAP, LOCAL, READS = range(10, 16)
 
 #: integers that are kept in memory before they are written
 _BLOCK = 60_000
@@ -29,10 +29,14 @@ records: list[int] = []
 #: texts that are not written yet
 _texts: list[str] = []
 _strings: dict[str, int] = {}
+#: names of the source → index, and those that are not written in this segment yet
+_names: dict[str, int] = {}
+_new_names: list[str] = []
 _values: dict[tuple[str, str, int], int] = {}
 #: indices of values: exact integers, and exact short strings
 ints: dict[int, int] = {}
 strs: dict[str, int] = {}
+floats: dict[str, int] = {}
 _none = [-1]
 
 
@@ -92,11 +96,13 @@ def reopen() -> None:
 
 
 def _clear() -> None:
+    _new_names[:] = list(_names)
     del _texts[:]
     _strings.clear()
     _values.clear()
     ints.clear()
     strs.clear()
+    floats.clear()
     _none[0] = -1
 
 
@@ -115,6 +121,18 @@ def string(text: str) -> int:
     return found
 
 
+def name(text: str) -> int:
+    """Return the index of a name of the source, which is valid in all segments; below -1."""
+    found = _names.get(text)
+    if found is None:
+        with _tables:
+            found = _names.get(text)
+            if found is None:
+                found = _names[text] = -2 - len(_names)
+                _new_names.append(text)
+    return found
+
+
 def value(text: str, kind: str, number: int) -> int:
     """Return the index of a value: its text, its type, and the number of its object or -1."""
     key = (text, kind, number)
@@ -122,6 +140,13 @@ def value(text: str, kind: str, number: int) -> int:
     if found is None:
         found = _values[key] = next_value()
         records.extend((VALUE, found, string(text), string(kind), number))
+    return found
+
+
+def composed(kind: str, number: int) -> int:
+    """Return the index of an object as a value: the reader composes its text from its parts."""
+    found = next_value()
+    records.extend((VALUE, found, -1, string(kind), number))
     return found
 
 
@@ -191,15 +216,16 @@ def _append() -> None:
     count = len(records)
     taken = records[:count]
     del records[:count]
-    texts = _texts[:]
-    del _texts[: len(texts)]
-    if not taken and not texts:
-        return
     block = b""
-    if texts:
-        text = "\0".join([each.replace("\0", "\\x00") for each in texts])
-        data = text.encode("utf-8", "surrogatepass")
-        block = b"S" + len(data).to_bytes(8, "little") + data
+    for kind, pending in ((b"N", _new_names), (b"S", _texts)):
+        texts = pending[:]
+        del pending[: len(texts)]
+        if texts:
+            text = "\0".join([each.replace("\0", "\\x00") for each in texts])
+            data = text.encode("utf-8", "surrogatepass")
+            block += kind + len(data).to_bytes(8, "little") + data
+    if not taken and not block:
+        return
     data = _File.array("q", taken).tobytes()  # type: ignore[attr-defined]
     block += b"E" + len(data).to_bytes(8, "little") + data
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC

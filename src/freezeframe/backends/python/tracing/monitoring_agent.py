@@ -31,7 +31,7 @@ def begin() -> str | None:
     events = _monitoring.events
     for event, callback in (
         (events.PY_START, _on_start),
-        (events.LINE, _on_line),
+        (events.LINE, _recorder.line),
         (events.PY_RETURN, _on_return),
         (events.PY_YIELD, _on_yield),
         (events.RAISE, _on_raise),
@@ -70,23 +70,6 @@ def _on_start(code: Any, offset: int) -> Any:
         if plan is None:
             return _DISABLE
         _recorder.start(_getframe(1), plan)
-    except BaseException as error:
-        _recorder.pass_on(error)
-    return None
-
-
-def _on_line(
-    code: Any,
-    line: int,
-    get_frame: Any = _getframe,
-    get: Any = _states.get,
-    record: Any = _recorder.line,
-) -> Any:
-    try:
-        frame = get_frame(1)
-        state = get(id(frame))
-        if state is not None:
-            record(state, frame, line)
     except BaseException as error:
         _recorder.pass_on(error)
     return None

@@ -14,14 +14,12 @@ from typing import Any
 _log: Any = sys.modules["_freezeframe_log"]
 _identities: Any = sys.modules["_freezeframe_identities"]
 _values: Any = sys.modules["_freezeframe_values"]
-_heap: Any = sys.modules["_freezeframe_heap"]
 _plans: Any = sys.modules["_freezeframe_plans"]
+_code: Any = sys.modules["_freezeframe_code"]
 
-_LOCAL, _GLOBAL, _NAME, _ATTRIBUTE, _ITEM, _ITEM_BY = range(6)
-_MISSING = _identities.MISSING
-_suspects = _identities.suspects
+_known_of, _value_of, _First = _identities.known_of, _values.value_of, _values.First
+_get_known, _NAMESPACE = _identities.get_known, _identities.NAMESPACE
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
-_VARARGS, _VARKEYWORDS = 0x04, 0x08
 #: what `FrameKind` of the reader is, by index
 _FUNCTION, _GENERATORS, _COROUTINES, _MODULE, _CLASS, _COMPREHENSION = range(6)
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
@@ -30,12 +28,15 @@ _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 class State:
     """A frame that is traced."""
 
-    __slots__ = ("error", "flow", "is_interrupted", "namespace", "number", "plan", "record",
-                 "step", "values")  # fmt: skip
+    __slots__ = (
+        "error", "flow", "flows", "is_interrupted", "namespace", "number", "plan", "record",
+        "step", "values",
+    )  # fmt: skip
 
     def __init__(self, number: int, plan: Any) -> None:
         self.number = number
         self.plan = plan
+        self.flows = plan.flows
         #: the flow of the line that is executed; None before the first line
         self.flow: Any = None
         #: the number of the step that is executed
@@ -44,8 +45,8 @@ class State:
         self.is_interrupted = False
         #: the description of the exception that was raised in the frame last
         self.error = ""
-        #: name of a variable → (identity, index of its value)
-        self.values: dict[str, Any] = {}
+        #: name of a variable → index of its value
+        self.values: dict[str, int] = {}
         #: the record of the module's namespace
         self.namespace: Any = None
         #: the record of the frame, without its arguments: written again in each segment
@@ -115,7 +116,16 @@ def plan_of(code: Any) -> Any:
     until = Settings.until
     stop = until[1] if until and until[0] == path else None
     found = plans[key] = _plans.Plan(code, path, _kind_of(code), source, stop)
+    found.outer = _outer.get(key)
+    found.arguments = _code.arguments_of(found)
+    for each in code.co_consts:
+        if type(each) is type(code):
+            _outer[id(each)] = found
     return found
+
+
+#: id of a code object → the plan of the code that defines it, which holds it
+_outer: dict[int, Any] = {}
 
 
 def _kind_of(code: Any) -> int:
@@ -156,50 +166,40 @@ def start(frame: Any, plan: Any) -> State:
     """Record the beginning of a frame, with its arguments."""
     state = State(_next_frame(), plan)
     states[id(frame)] = state
+    if plan.code.co_cellvars:
+        plan.started += 1
+        plan.last = state.number
+        plan.live[state.number] = True
     back = frame.f_back
     caller = states.get(id(back)) if back is not None else None
-    if caller is not None and caller.plan.code is not back.f_code:
-        caller = None  # a generator that was closed without an event had this id
-    position: tuple[int, ...] = (-1, -1, -1, -1)
     step = -1
-    if caller is not None:
+    site: Any = _NOWHERE
+    # A generator that was closed without an event may have had the same id.
+    if caller is not None and caller.plan.code is back.f_code:
         step = caller.step
-        position = caller.plan.position(back.f_lasti)
+        site = caller.plan.sites.get(back.f_lasti)
+        if site is None:
+            site = caller.plan.site(back.f_lasti)
     code = plan.index if plan.index >= 0 else _code_index(plan)
     names = frame.f_globals
-    state.namespace = namespace = _namespace(names)
-    state.record = (state.number, step, *position, _thread_name(), _task_name(), namespace.number)
-    arguments = _arguments(frame, plan, state)
-    _log.records.extend((_log.FRAME, code, *state.record, len(arguments) // 2, *arguments))
+    namespace = _get_known(id(names))
+    if namespace is None or namespace.shape != _NAMESPACE:
+        namespace = _new_namespace(names)
+    state.namespace = namespace
+    state.record = (state.number, step, *site, _thread_name(), _task_name(), namespace.number)
+    given = () if plan.arguments is None else plan.arguments(frame, state, step)
+    _log.records.extend((_log.FRAME, code, *state.record, len(given) // 2, *given))
     return state
 
 
-def _namespace(names: Any) -> Any:
-    made = _identities.known_of(names)
-    if made.parts is None:
-        made.parts = {}
-        made.shape = -1  # never looked at as a whole
+_NOWHERE = (-1, -1, -1, -1)
+
+
+def _new_namespace(names: Any) -> Any:
+    made = _known_of(names)
+    made.shape = _NAMESPACE  # never looked at as a whole
+    made.parts = {}
     return made
-
-
-def _arguments(frame: Any, plan: Any, state: State) -> list[int]:
-    code = plan.code
-    flags = code.co_flags
-    if not flags & 1:
-        return []
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(flags & _VARARGS) + bool(flags & _VARKEYWORDS)
-    if not count:
-        return []
-    found: list[int] = []
-    local = frame.f_locals
-    for name in code.co_varnames[:count]:
-        value = local.get(name, _MISSING)
-        if value is not _MISSING:
-            index = _values.value_of(value)
-            state.values[name] = (_identities.identity(value), index)
-            found += (_log.string(name), index)
-    return found
 
 
 def rewrite_frames() -> None:
@@ -212,176 +212,104 @@ def rewrite_frames() -> None:
         state.values.clear()
         plan = state.plan
         code = plan.index if plan.index >= 0 else _code_index(plan)
-        thread, task = state.record[6:8]
-        record = (*state.record[:6], _log.string(_names[thread]), _log.string(_names[task]), -1)
-        _log.records.extend((_log.FRAME, code, *record, 0))
+        _log.records.extend((_log.FRAME, code, *state.record, 0))
 
 
-#: texts of threads and tasks, by their index when they were written
-_names: dict[int, str] = {}
+class _Thread:
+    """The thread that a frame was started in last, and the index of its name."""
 
-
-def _named(text: str) -> int:
-    index = _log.string(text)
-    _names[index] = text
-    return int(index)
+    thread: Any = None
+    index = 0
 
 
 def _thread_name() -> int:
     module: Any = sys.modules.get("threading")
-    found = module._active.get(_thread.get_ident()) if module is not None else None
+    if module is None:
+        return _MAIN
+    found = module._active.get(_thread.get_ident())
+    if found is not None and found is _Thread.thread:
+        return _Thread.index
     name = _identities.attribute(found, "_name") if found is not None else None
-    return _named(name if type(name) is str else "MainThread")
+    index = int(_log.name(name)) if type(name) is str else _MAIN
+    _Thread.thread, _Thread.index = found, index
+    return index
+
+
+_MAIN: int = _log.name("MainThread")
+_NO_TASK: int = _log.name("")
 
 
 def _task_name() -> int:
     module: Any = sys.modules.get("_asyncio")
     if module is None or module._get_running_loop() is None:
-        return _named("")
+        return _NO_TASK
     try:
         task = module.current_task()
-        return _named(task.get_name() if type(task) is module.Task else "")
+        return int(_log.name(task.get_name())) if type(task) is module.Task else _NO_TASK
     except Exception:
-        return _named("")
+        return _NO_TASK
 
 
 # --- lines --------------------------------------------------------------------------------------
 
 
-def line(state: State, frame: Any, number: int) -> None:
-    """Record that a frame begins to execute a line."""
-    if _suspects:
-        _identities.release()
-    offset = frame.f_lasti
-    flow = state.flow
-    if flow is not None and not flow.plain:
-        settle(state, frame, flow.end == offset)
-    state.is_interrupted = False
-    flow = state.plan.flows.get(offset)
-    if flow is None:
-        flow = state.plan.flow(offset, number)
-    step = _next_step()
-    state.flow, state.step = flow, step
-    _log.records.extend((_log.STEP, step, state.number, number))
-    if not flow.plain:
-        if flow.nodes:
-            _look(frame, state, flow, step, True)
+def line(
+    code: Any,
+    number: int,
+    frame: Any = None,
+    get_frame: Any = sys._getframe,
+    get: Any = states.get,
+    next_step: Any = _next_step,
+    extend: Any = _log.records.extend,
+    kind: int = _log.STEP,
+    suspects: Any = _identities.suspects,
+) -> None:
+    """Record that a frame begins to execute a line; the frame of the caller if none is given.
+
+    The callback of `sys.monitoring`, called for each line.
+    """
+    try:
+        if frame is None:
+            frame = get_frame(1)
+        state = get(id(frame))
+        if state is None:
+            return
+        if suspects:
+            _identities.release()
+        offset = frame.f_lasti
+        step = next_step()
+        flow = state.flow
+        if flow is not None and flow.after is not None:
+            flow.after(frame, state, flow.end == offset and not state.is_interrupted, step)
+        flow = state.flows.get(offset)
+        if flow is None:
+            flow = _new_flow(state.plan, offset, number)
+        state.flow = flow
+        state.step = step
+        state.is_interrupted = False
+        extend((kind, step, state.number, number))
+        if flow.before is not None:
+            flow.before(frame, state, step)
         if flow.until:
             _count_hit()
-    if not step & 1023:
-        _log.file.steps = step
-        _log.check()
+        if not step & 1023:
+            _log.file.steps = step
+            _log.check()
+    except BaseException as error:
+        pass_on(error)
 
 
-def settle(state: State, frame: Any, is_complete: bool) -> None:
-    """Record what the line that a frame has executed has changed."""
-    flow, step = state.flow, state.step
-    if state.is_interrupted:
-        is_complete = False
-    if flow.locals:
-        local = frame.f_locals
-        values = state.values
-        for name, is_sure, _ in flow.locals:
-            value = local.get(name, _MISSING)
-            before = values.get(name)
-            if value is _MISSING:
-                if before is not None:
-                    del values[name]
-                    _log.records.extend(
-                        (_log.WRITE, step, _log.string(name), -1, before[1], -1, -1, 1)
-                    )
-                continue
-            mark = _identities.identity(value)
-            if before is not None and before[0] is mark and not (is_sure and is_complete):
-                continue
-            index = _values.value_of(value)
-            values[name] = (mark, index)
-            was = -1
-            if before is not None:
-                was = before[1]
-                if type(before[0]) is _identities.Known:
-                    _identities.suspect(before[0])
-            _log.records.extend((_log.WRITE, step, _log.string(name), index, was, -1, -1, 1))
-    if flow.namespace:
-        _settle_namespace(state, frame, is_complete)
-    if flow.nodes:
-        _look(frame, state, flow, step, False)
+def _new_flow(plan: Any, offset: int, number: int) -> Any:
+    flow = plan.flow(offset, number)
+    flow.before, flow.after = _code.functions_of(flow, plan)
+    return flow
 
 
-def _settle_namespace(state: State, frame: Any, is_complete: bool) -> None:
-    names, made, step = frame.f_globals, state.namespace, state.step
-    for name, is_sure in state.flow.namespace:
-        value = names.get(name, _MISSING)
-        part = "." + name
-        before = made.parts.get(part)
-        was = -1 if before is None else before[1]
-        if value is _MISSING:
-            if before is not None:
-                del made.parts[part]
-                _log.records.extend(
-                    (_log.WRITE, step, _log.string(part), -1, was, made.number, -1, 1)
-                )
-            continue
-        mark = _identities.identity(value)
-        if before is not None and before[0] is mark and not (is_sure and is_complete):
-            continue
-        index = _values.value_of(value)
-        made.parts[part] = (mark, index)
-        _log.records.extend((_log.WRITE, step, _log.string(part), index, was, made.number, -1, 1))
-
-
-def _look(frame: Any, state: State, flow: Any, step: int, is_before: bool) -> None:
-    """Look at the objects that a line mentions, before or after it is executed.
-
-    A change that is seen before was made by code that is not traced, or by other names.
-    """
-    local, names = frame.f_locals, frame.f_globals
-    found: list[Any] = []
-    owners: list[Any] = []
-    by_step = 0 if is_before else 1
-    for parent, kind, key, text, is_read, part in flow.nodes:
-        owner = None
-        if kind == _LOCAL:
-            value = local.get(key, _MISSING)
-        elif parent < 0:
-            value = local.get(key, _MISSING) if kind == _NAME else _MISSING
-            if value is _MISSING or local is names:
-                value = names.get(key, _MISSING)
-                owner = state.namespace
-        else:
-            value = found[parent]
-            owner = owners[parent]
-            if value is not _MISSING:
-                if kind == _ATTRIBUTE:
-                    value = _identities.attribute(value, key)
-                else:
-                    if kind == _ITEM_BY:
-                        key = found[key]
-                        if key is not _MISSING:
-                            part = f"[{key!r}]" if type(key) in (int, str) else ""
-                    if type(key) is int and key < 0 and type(value) in (list, tuple):
-                        part = f"[{len(value) + key}]"
-                    value = _identities.item(value, key)
-        found.append(value)
-        made = _identities.known_of(value) if value is not _MISSING else None
-        owners.append(made)
-        if value is _MISSING:
-            continue
-        if made is not None and made.shape >= 0:
-            _heap.look(value, made, step, by_step)
-        if owner is not None and part and parent >= 0 and part not in (owner.parts or ()):
-            _heap.look_part(owner, part, value, step, by_step)
-        if is_before and is_read and (made is not None or _identities.is_atom(value)):
-            _log.records.extend(
-                (
-                    _log.READ,
-                    step,
-                    _log.string(text),
-                    _values.value_read(value, made),
-                    -1 if owner is None else owner.number,
-                    _log.string(part),
-                )
-            )
+def _settle(state: State, frame: Any) -> None:
+    """Record what the line that a frame leaves has changed."""
+    flow = state.flow
+    if flow is not None and flow.after is not None:
+        flow.after(frame, state, False, -1)
 
 
 def last_step() -> int:
@@ -401,17 +329,19 @@ def _count_hit() -> None:
 def leave(state: State, frame: Any, value: Any) -> None:
     """Record that a frame returns."""
     states.pop(id(frame), None)
-    if state.flow is not None and not state.flow.plain:
-        settle(state, frame, False)
-    _log.records.extend((_log.RETURN, state.number, state.step, _values.value_of(value)))
-    _suspect(state)
+    _settle(state, frame)
+    if state.plan.kind == _COMPREHENSION:
+        _First.by_step = 1
+    index = _value_of(value, state.step)
+    _First.by_step = 0
+    _log.records.extend((_log.RETURN, state.number, state.step, index))
+    _end(state)
 
 
 def suspend(state: State, frame: Any, value: Any) -> None:
     """Record that a frame yields or awaits."""
-    if state.flow is not None and not state.flow.plain:
-        settle(state, frame, False)
-    _log.records.extend((_log.YIELD, state.step, _values.value_of(value)))
+    _settle(state, frame)
+    _log.records.extend((_log.YIELD, state.step, _value_of(value, state.step)))
 
 
 def raised(state: State, error: Any) -> None:
@@ -425,13 +355,12 @@ def unwind(state: State, frame: Any, error: str) -> None:
     """Record that an exception, described as *error*, leaves a frame."""
     states.pop(id(frame), None)
     state.is_interrupted = True
-    if state.flow is not None and not state.flow.plain:
-        settle(state, frame, False)
+    _settle(state, frame)
     if len(left) > 10_000:
         left.clear()
     left[id(frame)] = state.step
     _log.records.extend((_log.UNWIND, state.number, _log.string(error)))
-    _suspect(state)
+    _end(state)
 
 
 def describe(error: Any) -> str:
@@ -442,8 +371,11 @@ def describe(error: Any) -> str:
     return f"{name}: {text}"[:500] if text else str(name)
 
 
-def _suspect(state: State) -> None:
+def _end(state: State) -> None:
     """Let go of containers that only the frame held, once it is gone."""
-    for mark, _ in state.values.values():
-        if type(mark) is _identities.Known:
-            _identities.suspect(mark)
+    held = _identities.held_values
+    if held and not held.keys().isdisjoint(state.values.values()):
+        for index in state.values.values():
+            if index in held:
+                _identities.suspects.append(held[index])
+    state.plan.live.pop(state.number, None)

@@ -58,16 +58,15 @@ def _on_call(frame: Any, event: str, value: Any) -> Any:
     return None
 
 
-def _on_event(
-    frame: Any, event: str, value: Any, get: Any = _get_state, record: Any = _recorder.line
-) -> Any:
+def _on_event(frame: Any, event: str, value: Any, record: Any = _recorder.line) -> Any:
+    if event == "line":
+        record(None, frame.f_lineno, frame)
+        return _on_event
     try:
-        state = get(id(frame))
+        state = _get_state(id(frame))
         if state is None:
             return None
-        if event == "line":
-            record(state, frame, frame.f_lineno)
-        elif event == "exception":
+        if event == "exception":
             _recorder.raised(state, value[1])
         elif event == "return":
             _on_return(state, frame, value)

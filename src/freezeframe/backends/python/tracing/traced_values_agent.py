@@ -1,19 +1,19 @@
-"""Texts of values in a trace; the module `_freezeframe_values`.
+"""Values in a trace, and what objects contain; the module `_freezeframe_values`.
 
-Runs inside the traced program and imports nothing of this package. No code of the program runs.
-Texts have the form that `value_text_agent` gives them; those of plain values are made here, only
-two levels deep, because a trace needs many of them.
+Runs inside the traced program and imports nothing of this package. The text of an object is
+composed by the reader, from its parts: they are written when the object is seen first, and after
+that only what changed. No code of the program runs.
 """
 
 from __future__ import annotations
 
 import sys
-from itertools import islice
+from itertools import compress, islice
+from operator import ne
 from typing import Any
 
 _objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
-_shapes: Any = sys.modules["_freezeframe_shapes"]
 _log: Any = sys.modules["_freezeframe_log"]
 _identities: Any = sys.modules["_freezeframe_identities"]
 
@@ -21,155 +21,384 @@ _identities: Any = sys.modules["_freezeframe_identities"]
 _LIMIT = 160
 #: characters of a string whose text is cached
 _SHORT = 200
-ATOMS, LIST, DICT, INSTANCE = (
-    _identities.ATOMS, _identities.LIST, _identities.DICT, _identities.INSTANCE,
-)  # fmt: skip
-known_of, kind_of = _identities.known_of, _identities.kind_of
-#: how often parts of objects have changed
-changes = [0]
+#: new elements of a large container that are recorded
+_NEW = 16
+#: how deep objects are looked at when they are seen first, and how many at once
+_DEPTH, _AT_ONCE = 2, 60
+ATOMS, SMALL = _identities.ATOMS, _identities.SMALL
+LIST, TUPLE, DICT, SET, FIELDS, OPAQUE, FIXED, NAMESPACE = range(8)
+known_of, kind_of, fields_of = _identities.known_of, _identities.kind_of, _identities.fields_of
+get_known, MISSING = _identities.get_known, _identities.MISSING
+_get_int, _get_str, _get_float = _log.ints.get, _log.strs.get, _log.floats.get
 
 
-def value_of(value: Any, made: Any = None) -> Any:
-    """Return the index of a value in the trace's table; its text is made where it is new."""
+class First:
+    """How deep, and how many, objects that are seen first are looked at now."""
+
+    depth = 0
+    count = 0
+    #: 1: the line that is settled makes them, by a display
+    by_step = 0
+
+
+def value_of(value: Any, step: int) -> Any:
+    """Return the index of a value in the trace's table.
+
+    An object that is seen first is recorded with what it contains, as seen in *step*.
+    """
     kind = type(value)
     if kind is int:
-        found = _log.ints.get(value)
+        found = _get_int(value)
         return found if found is not None else _new_int(value)
     if kind is str:
-        if len(value) <= _SHORT:
-            found = _log.strs.get(value)
-            if found is None:
-                found = _log.strs[value] = _log.value(_elided(repr(value)), "str", -1)
-            return found
-        return _log.value(_elided(repr(value[:_LIMIT])[:-1] + "…"), "str", -1)
+        found = _get_str(value)
+        return found if found is not None else _new_str(value)
     if value is None:
         return _log.none()
-    if kind is bool:
-        return _log.value("True" if value else "False", "bool", -1)
     if kind is float:
-        return _log.value(repr(value), "float", -1)
+        text = repr(value)
+        found = _get_float(text)
+        if found is None:
+            found = _log.floats[text] = _log.value(text, "float", -1)
+        return found
+    made = get_known(id(value))
     if made is None:
+        if kind is bool:
+            return _log.value("True" if value else "False", "bool", -1)
         made = known_of(value)
-    if made is None:
-        return _log.value(_show(value), kind_of(kind).name, -1)
-    if made.text < 0 or made.changed != changes[0]:
-        made.text = _log.value(_show(value), kind_of(kind).name, made.number)
-        made.changed = changes[0]
-    return made.text
-
-
-def value_read(value: Any, made: Any) -> Any:
-    """Return the index of a value that a line reads: a text that exists is used again while
-    nothing in the value can have changed.
-    """
-    if made is None:
-        return value_of(value)
-    if made.text >= 0 and (made.is_flat or made.changed == changes[0]):
-        return made.text
-    if made.shape in (LIST, DICT, INSTANCE) and not made.is_flat:
-        text = quick(value, 1)
-        if text is not None:
-            return int(_log.value(_elided(text), kind_of(type(value)).name, made.number))
-    return value_of(value, made)
+        if made is None:
+            return _log.value(show(value), _objects.name_of(kind), -1)
+    if made.value >= 0:
+        return made.value
+    return _new_object(value, made, step)
 
 
 def _new_int(value: int) -> Any:
-    text = repr(value) if value.bit_length() < 400 else _show(value)
-    found = _log.value(text, "int", -1)
-    if len(_log.ints) < 100_000:
+    found = _log.value(repr(value) if value.bit_length() < 400 else show(value), "int", -1)
+    if len(_log.ints) < 200_000:
         _log.ints[value] = found
     return found
 
 
-def _elided(text: str) -> str:
+def _new_str(value: str) -> Any:
+    if len(value) > _SHORT:
+        return _log.value(repr(value[:_LIMIT])[:-1] + "…", "str", -1)
+    found = _log.value(elided(repr(value)), "str", -1)
+    if len(_log.strs) < 200_000:
+        _log.strs[value] = found
+    return found
+
+
+def _new_object(value: Any, made: Any, step: int) -> Any:
+    shape = made.shape
+    if shape in (OPAQUE, FIXED):
+        index = _log.value(show(value), made.kind.name, made.number)
+        if shape == FIXED:
+            made.value = index
+        return index
+    made.value = index = _log.composed(made.kind.name, made.number)
+    if not made.kind.is_weak:
+        _identities.held_values[index] = made
+    if made.sight is None and shape != NAMESPACE:
+        if First.depth == 0:
+            First.count = 0
+        if First.depth < _DEPTH and First.count < _AT_ONCE:
+            First.depth += 1
+            First.count += 1
+            try:
+                look(value, made, step, First.by_step)
+            finally:
+                First.depth -= 1
+    return index
+
+
+def elided(text: str) -> str:
     return text if len(text) <= _LIMIT else text[: _LIMIT - 1] + "…"
 
 
-def _show(value: Any) -> str:
+def show(value: Any) -> str:
+    """Return the text of a value that is not composed by the reader."""
     try:
-        text = quick(value, 0)
-        return _elided(_text.show(value, _LIMIT) if text is None else text)
+        return elided(_text.show(value, _LIMIT))
     except Exception:
         return f"<{_objects.name_of(type(value))}>"
 
 
-def quick(value: Any, depth: int) -> str | None:
-    """Return the text of a value whose class needs nothing special, in the form that
-    `value_text_agent` gives it, but only two levels deep; None for others.
+# --- what objects contain -----------------------------------------------------------------------
+
+
+def look(value: Any, made: Any, step: int, by_step: int) -> None:
+    """Record how the parts of an object changed since it was looked at, by *step* or not."""
+    shape = made.shape
+    if shape == FIELDS:
+        held = made.get_dict(value) if made.get_dict is not None else None
+        if type(held) is not dict:
+            held = fields_of(value, made.kind)
+        sight = list(map(id, held.values()))
+        if sight != made.sight:
+            _compare(made, list(held), list(held.values()), sight, step, by_step)
+    elif shape == LIST:
+        base = list if type(value) is list else made.kind.base
+        if base.__len__(value) > SMALL:
+            _look_at_large(value, made, base.__len__(value), step, by_step)
+            return
+        sight = list(map(id, base.__iter__(value)))
+        if sight != made.sight:
+            _compare(made, None, list(base.__iter__(value)), sight, step, by_step)
+    elif shape == DICT:
+        count = dict.__len__(value)
+        if count > SMALL:
+            _look_at_large(value, made, count, step, by_step)
+            return
+        sight = list(map(id, dict.values(value)))
+        if sight != made.sight or made.keys is None or count != len(made.keys):
+            _compare(made, _keys_of(value, made), list(dict.values(value)), sight, step, by_step)
+    elif shape == TUPLE:
+        if made.sight is None:
+            held = list(islice(tuple.__iter__(value), SMALL))
+            is_cut = tuple.__len__(value) > SMALL
+            _snapshot(made, None, held, list(map(id, held)), step, by_step, is_cut)
+    elif shape == SET:
+        base = made.kind.base
+        held = list(islice(base.__iter__(value), SMALL))
+        sight = list(map(id, held))
+        if sight != made.sight:
+            _compare_set(made, held, sight, base.__len__(value) > SMALL, step, by_step)
+
+
+def _keys_of(value: Any, made: Any) -> Any:
+    """Return the names of the elements of a dictionary."""
+    keys = list(dict.keys(value))
+    before = made.atoms
+    made.atoms = keys if ATOMS.issuperset(map(id, map(type, keys))) else None
+    if before is not None and made.atoms is not None and made.keys is not None:
+        # Atoms are compared by C; 1 and True are the same key.
+        if keys == before:
+            return made.keys
+        if keys[: len(before)] == before:
+            return made.keys + [_key(each) for each in keys[len(before) :]]
+    return [_key(each) for each in keys]
+
+
+def _key(key: Any) -> str:
+    """Return a key of a dictionary as the language writes it."""
+    if type(key) is str:
+        found = _keys.get(key)
+        if found is None:
+            found = f"[{elided(repr(key))}]"
+            if len(_keys) < 100_000:
+                _keys[key] = found
+        return found
+    if id(type(key)) in ATOMS:
+        return f"[{elided(repr(key))}]"
+    return f"[{show(key)}]"
+
+
+_keys: dict[str, str] = {}
+
+
+def _snapshot(
+    made: Any, keys: Any, held: Any, sight: Any, step: int, by_step: int, is_cut: bool
+) -> None:
+    """Record what an object contains that is seen first."""
+    made.sight, made.keys = sight, keys
+    made.keep = [each if id(type(each)) in ATOMS else None for each in held]
+    made.values = found = [value_of(each, step) for each in held]
+    names = [] if keys is None else [_log.string(each) for each in keys]
+    _log.records.extend(
+        (_log.SNAP, step, by_step, made.number, made.shape, len(found), is_cut, len(names),
+         *found, *names)
+    )  # fmt: skip
+
+
+def _compare(made: Any, keys: Any, held: Any, sight: Any, step: int, by_step: int) -> None:
+    """Record the differences between the parts of an object and those that are known."""
+    before, known = made.sight, made.keys
+    if before is None:
+        _snapshot(made, keys, held, sight, step, by_step, False)
+        return
+    shared = len(before)
+    if keys is not None and keys[:shared] != known:
+        _compare_by_key(made, keys, held, sight, step, by_step)
+        return
+    values, keep = made.values, made.keep
+    made.sight, made.keys = sight, keys
+    count = len(sight)
+    for at in compress(range(count), map(ne, before, sight)):
+        each = held[at]
+        keep[at] = each if id(type(each)) in ATOMS else None
+        was, values[at] = values[at], value_of(each, step)
+        name = f"[{at}]" if keys is None else _field(made, keys[at])
+        _write(made, name, values[at], was, step, by_step)
+    for at in range(shared, count):
+        each = held[at]
+        keep.append(each if id(type(each)) in ATOMS else None)
+        index = value_of(each, step)
+        values.append(index)
+        name = f"[{at}]" if keys is None else _field(made, keys[at])
+        _write(made, name, index, -1, step, by_step)
+    if count < shared:
+        for at in range(count, shared):
+            _write(made, f"[{at}]", -1, values[at], step, by_step)
+        del values[count:], keep[count:]
+
+
+def _field(made: Any, key: str) -> str:
+    return "." + key if made.shape == FIELDS else key
+
+
+def _compare_by_key(made: Any, keys: Any, held: Any, sight: Any, step: int, by_step: int) -> None:
+    known = dict(zip(made.keys, zip(made.sight, made.values)))  # noqa: B905
+    found = []
+    for key, each in zip(keys, held):  # noqa: B905
+        was = known.pop(key, None)
+        if was is not None and was[0] == id(each):
+            found.append(was[1])
+            continue
+        index = value_of(each, step)
+        found.append(index)
+        _write(made, _field(made, key), index, -1 if was is None else was[1], step, by_step)
+    for key, was in known.items():
+        _write(made, _field(made, key), -1, was[1], step, by_step)
+    made.keys, made.values, made.sight = keys, found, sight
+    made.keep = [each if id(type(each)) in ATOMS else None for each in held]
+
+
+def _compare_set(made: Any, held: Any, sight: Any, is_cut: bool, step: int, by_step: int) -> None:
+    if made.sight is None:
+        _snapshot(made, None, held, sight, step, by_step, is_cut)
+        return
+    old, found = made.values, [value_of(each, step) for each in held]
+    made.sight, made.values = sight, found
+    made.keep = [each for each in held if id(type(each)) in ATOMS]
+    for index in found:
+        if index not in old:
+            _write(made, "{}", index, -1, step, by_step)
+    if not is_cut:
+        for index in old:
+            if index not in found:
+                _write(made, "{}", -1, index, step, by_step)
+
+
+def _write(made: Any, name: str, new: int, old: int, step: int, by_step: int) -> None:
+    _log.records.extend((_log.WRITE, step, _log.string(name), new, old, made.number, -1, by_step))
+
+
+# --- large containers ---------------------------------------------------------------------------
+
+
+def _look_at_large(value: Any, made: Any, count: int, step: int, by_step: int) -> None:
+    """Record new elements at the end of a large container; the others only where a line
+    mentions them (`look_at_part`).
     """
-    kind = type(value)
-    if id(kind) in ATOMS:
-        if (kind is str or kind is bytes) and len(value) > 60:
-            return repr(value[:60])[:-1] + "…" + repr(value)[:1]
-        return None if kind is int and value.bit_length() > 400 else repr(value)
-    if kind is list:
-        return f"[{_quick_elements(value, depth)}]"
-    if kind is tuple:
-        return f"({_quick_elements(value, depth)}{',' if len(value) == 1 else ''})"
-    if kind is dict:
-        return f"{{{_quick_items(value, depth)}}}"
-    how = kind_of(kind)
-    if how.is_quick is None:
-        how.is_quick = _is_shown_by_fields(kind, value, how)
-    if not how.is_quick:
-        return None
-    own = how.get_dict(value)
-    if type(own) is not dict:
-        return None
-    return f"{how.name}({_quick_fields(own, depth)})"
+    sight = made.sight
+    if sight is None or len(sight) != 1:
+        # It was not looked at yet, or small until now.
+        if sight is None:
+            keys = None
+            head: Any = islice(made.kind.base.__iter__(value), SMALL)
+            if made.shape == DICT:
+                pairs = list(islice(dict.items(value), SMALL))
+                keys, head = [_key(key) for key, _ in pairs], [each for _, each in pairs]
+            held = list(head)
+            _snapshot(made, keys, held, list(map(id, held)), step, by_step, True)
+            before = count
+        else:
+            before = len(sight)
+        made.parts = {} if made.parts is None else made.parts
+        made.sight, made.keys, made.values, made.keep = [count], None, None, None
+        if before >= count:
+            return
+    else:
+        before = sight[0]
+        sight[0] = count
+    if count > before:
+        _record_new(value, made, max(before, count - _NEW), count, step, by_step)
+    elif count < before and made.shape == LIST:
+        for at in range(count, min(before, count + _NEW)):
+            was = made.parts.pop(f"[{at}]", -1)
+            _write(made, f"[{at}]", -1, was, step, by_step)
 
 
-_MOST = (12, 6, 0)
+def _record_new(value: Any, made: Any, start: int, count: int, step: int, by_step: int) -> None:
+    if made.shape == LIST:
+        if made.kind.base is list:
+            for at in range(start, count):
+                look_at_part(made, f"[{at}]", list.__getitem__(value, at), step, by_step)
+        return
+    if type(value) is dict:
+        for key in reversed(list(islice(reversed(value), count - start))):
+            if id(type(key)) in _objects.PLAIN_KEYS:
+                found = _identities.item(value, key, made)
+                if found is not _identities.MISSING:
+                    look_at_part(made, _key(key), found, step, by_step)
 
 
-def inner_text(value: Any, depth: int) -> str:
-    found = quick(value, depth + 1)
-    return _text.show(value, 60) if found is None else found
+def look_at_part(owner: Any, name: str, value: Any, step: int, by_step: int) -> None:
+    """Record a change of one part of a large container."""
+    if owner.parts is None:
+        owner.parts = {}
+    was = owner.parts.get(name, -1)
+    index = value_of(value, step)
+    if was != index:
+        owner.parts[name] = index
+        _write(owner, name, index, was, step, by_step)
 
 
-def _more(count: int, shown: int) -> str:
-    if count <= shown:
-        return ""
-    return f", … +{count - shown} more" if shown else "…"
+def look_at_item(owner: Any, container: Any, key: Any, value: Any, step: int, by_step: int) -> None:
+    """Record a change of the element that a line mentions, of a large container."""
+    if type(key) is int and key < 0 and owner.shape == LIST:
+        key += owner.kind.base.__len__(container)
+    if id(type(key)) not in _objects.PLAIN_KEYS:
+        return
+    if value is MISSING:
+        look_at_missing(owner, _key(key), step, by_step)
+    else:
+        look_at_part(owner, _key(key), value, step, by_step)
 
 
-def _quick_elements(value: Any, depth: int) -> str:
-    most = _MOST[depth]
-    text = ", ".join([inner_text(each, depth) for each in value[:most]])
-    return text + _more(len(value), most)
+def look_at_missing(owner: Any, name: str, step: int, by_step: int) -> None:
+    """Record that a part of a large container or a namespace is not there any more."""
+    was = owner.parts.pop(name, -1) if owner.parts is not None else -1
+    if was >= 0:
+        _write(owner, name, -1, was, step, by_step)
 
 
-def _quick_items(value: Any, depth: int) -> str:
-    most = _MOST[depth]
-    pairs = [
-        f"{inner_text(key, 1)}: {inner_text(each, depth)}"
-        for key, each in islice(value.items(), most)
-    ]
-    return ", ".join(pairs) + _more(len(value), most)
+# --- what lines read and store ------------------------------------------------------------------
 
 
-def _quick_fields(own: Any, depth: int) -> str:
-    most = _MOST[depth]
-    if not most:
-        return "…" if own else ""
-    names = [name for name in own if type(name) is str]
-    if any(name[:1] == "_" for name in names):
-        names.sort(key=_is_private)
-    pairs = [f"{name}={inner_text(own[name], depth)}" for name in names[:most]]
-    return ", ".join(pairs) + _more(len(names), most)
+def read_value(value: Any, step: int) -> Any:
+    """Return the index of a value that a line reads; -1 for functions, classes and modules."""
+    if id(type(value)) in ATOMS or known_of(value) is not None:
+        return value_of(value, step)
+    return -1
 
 
-def _is_private(name: str) -> bool:
-    return name[:1] == "_"
+def key_index(container: Any, key: Any, step: int) -> Any:
+    """Return the index of the key of an element; that of an element counted from the end is
+    counted from the beginning.
+    """
+    if type(key) is int and key < 0 and type(container) in (list, tuple):
+        key += len(container)
+    return value_of(key, step) if id(type(key)) in ATOMS else -1
 
 
-def _is_shown_by_fields(kind: type, value: Any, how: Any) -> bool:
-    """Return whether the text of such instances is the class with all of its fields."""
-    if how.get_dict is None or how.slots or issubclass(kind, (BaseException, type)):
-        return False
-    if _objects.hidden_fields(kind):
-        return False
-    written = _objects.find(kind, "__repr__")
-    return _text.shape_of(kind, written, value) is _shapes.fields_text and bool(
-        _text.show(value, _LIMIT).startswith(how.name + "(")
-    )
+def unbind(state: Any, name: str, number: int) -> None:
+    """Record that a variable has no value any more."""
+    was = state.values.pop(name, -1)
+    if was >= 0:
+        if was in _identities.held_values:
+            _identities.suspect_value(was)
+        _log.records.extend((_log.LOCAL, state.step, number, -1))
+
+
+def definer(state: Any, name: str) -> int:
+    """Return the frame whose variable a nonlocal name is; -1 if several frames may be it."""
+    outer = state.plan.outer
+    while outer is not None and name in outer.free:
+        outer = outer.outer
+    if outer is None:
+        return -1
+    if outer.started == 1:
+        return int(outer.last)
+    return int(next(iter(outer.live))) if len(outer.live) == 1 else -1

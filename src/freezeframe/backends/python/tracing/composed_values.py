@@ -1,0 +1,161 @@
+"""Texts of objects in a trace, composed from what the trace says that they contained."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+
+from freezeframe.model.trace import TracedValue
+
+# Shapes of objects, as in `identities_agent.py`.
+LIST, TUPLE, DICT, SET, FIELDS = range(5)
+_BRACKETS = {LIST: ("[", "]"), TUPLE: ("(", ")"), DICT: ("{", "}"), SET: ("{", "}")}
+#: the class whose text has no name before its brackets
+_PLAIN = {LIST: "list", TUPLE: "tuple", DICT: "dict", SET: "set"}
+#: characters of a text, and parts that are shown at each level
+_LIMIT = 160
+_MOST = (16, 6, 0)
+
+
+class _Contents:
+    """The parts of an object through a segment: what it contained first, and each change."""
+
+    __slots__ = ("changes", "is_cut", "moments", "shape")
+
+    def __init__(self) -> None:
+        self.shape = -1
+        #: it had more parts than were recorded
+        self.is_cut = False
+        self.moments: list[int] = []
+        #: name → index of the value; an index below 0 removes the part
+        self.changes: list[dict[str, int]] = []
+
+    def at(self, moment: int) -> dict[str, int] | None:
+        """Return the parts at a moment; None if nothing was known of them."""
+        count = bisect_right(self.moments, moment)
+        if not count:
+            return None
+        found: dict[str, int] = {}
+        for change in self.changes[:count]:
+            for name, index in change.items():
+                if index < 0:
+                    found.pop(name, None)
+                else:
+                    found[name] = index
+        return found
+
+
+class Contents:
+    """What the objects of one segment contained, and the values that it refers to by index."""
+
+    def __init__(self, first_object: int) -> None:
+        self.first_object = first_object
+        self.last_object = first_object
+        #: index → a value whose text is known, or type and number of an object
+        self.values: dict[int, TracedValue | tuple[str, int]] = {}
+        self._objects: dict[int, _Contents] = {}
+
+    def value(self, index: int, moment: Callable[[], int] | int) -> TracedValue:
+        """Return a value as it was at a moment. Raises KeyError for an unknown index."""
+        found = self.values[index]
+        if isinstance(found, TracedValue):
+            return found
+        kind, number = found
+        return ComposedValue(kind, number, self, moment)
+
+    def add(
+        self, number: int, moment: int, shape: int, parts: dict[str, int], is_cut: bool
+    ) -> None:
+        """Add what an object contained when it was seen first."""
+        held = self._objects.setdefault(number, _Contents())
+        held.shape, held.is_cut = shape, is_cut
+        held.moments.append(moment)
+        held.changes.append(parts)
+
+    def change(self, number: int, moment: int, name: str, index: int) -> None:
+        """Add a change of one part; of a part of a set, the name is its text."""
+        held = self._objects.get(number)
+        if held is not None:
+            held.moments.append(moment)
+            held.changes.append({name: index})
+
+    def text(self, kind: str, number: int, moment: int, depth: int = 0) -> str:
+        """Return the text of an object at a moment."""
+        held = self._objects.get(number)
+        parts = held.at(moment) if held is not None else None
+        if held is None or parts is None:
+            return f"{kind}(…)" if kind not in _PLAIN.values() else _unknown(kind)
+        most = _MOST[min(depth, len(_MOST) - 1)]
+        shown = [
+            self._part(held.shape, name, index, moment, depth)
+            for name, index in list(self._ordered(held.shape, parts).items())[:most]
+        ]
+        if len(parts) > most:
+            shown.append(f"… +{len(parts) - most} more" if most else "…")
+        elif held.is_cut:
+            shown.append("…")
+        return _wrapped(held.shape, kind, shown, len(parts))
+
+    @staticmethod
+    def _ordered(shape: int, parts: dict[str, int]) -> dict[str, int]:
+        if shape != FIELDS:
+            return parts
+        # Public fields say more, and may be all there is space for.
+        return dict(sorted(parts.items(), key=lambda part: part[0].startswith("._")))
+
+    def _part(self, shape: int, name: str, index: int, moment: int, depth: int) -> str:
+        found = self.values.get(index)
+        if found is None:
+            text = "…"
+        elif isinstance(found, TracedValue):
+            text = found.text
+        else:
+            text = self.text(*found, moment, depth + 1)
+        if shape == FIELDS:
+            return f"{name[1:]}={text}"
+        return f"{name[1:-1]}: {text}" if shape == DICT else text
+
+
+def _unknown(kind: str) -> str:
+    shape = next(shape for shape, name in _PLAIN.items() if name == kind)
+    return "…".join(_BRACKETS[shape])
+
+
+def _wrapped(shape: int, kind: str, shown: list[str], count: int) -> str:
+    body = ", ".join(shown)
+    if shape == FIELDS:
+        return _elided(f"{kind}({body})")
+    opening, closing = _BRACKETS.get(shape, ("(", ")"))
+    if shape == TUPLE and count == 1:
+        body += ","
+    text = f"{opening}{body}{closing}" if count or shape != SET else ""
+    if kind == _PLAIN.get(shape) and text:
+        return _elided(text)
+    return _elided(f"{kind}({text})")
+
+
+def _elided(text: str) -> str:
+    return text if len(text) <= _LIMIT else text[: _LIMIT - 1] + "…"
+
+
+class ComposedValue(TracedValue):
+    """An object as a value; its text is composed when it is read."""
+
+    __slots__ = ("_contents", "_moment")
+    _contents: Contents
+    _moment: Callable[[], int] | int
+
+    def __init__(
+        self, kind: str, number: int, contents: Contents, moment: Callable[[], int] | int
+    ) -> None:
+        put = object.__setattr__
+        put(self, "type", kind)
+        put(self, "object", number + contents.first_object)
+        put(self, "_contents", contents)
+        put(self, "_moment", moment)
+
+    @property
+    def text(self) -> str:
+        moment = self._moment if isinstance(self._moment, int) else self._moment()
+        number = (self.object or 0) - self._contents.first_object
+        return self._contents.text(self.type, number, moment)

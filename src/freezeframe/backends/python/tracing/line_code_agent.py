@@ -1,0 +1,278 @@
+"""Functions that record what one line reads and changes; the module `_freezeframe_code`.
+
+Runs inside the traced program and imports nothing of this package. What a line stores and mentions
+is known beforehand (`line_plans_agent.py`), so each line gets functions of its own, without loops
+over its names and without questions whose answers do not change. No code of the program runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_log: Any = sys.modules["_freezeframe_log"]
+_plans: Any = sys.modules["_freezeframe_plans"]
+_identities: Any = sys.modules["_freezeframe_identities"]
+_values: Any = sys.modules["_freezeframe_values"]
+
+LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
+READ, LOOK = _plans.READ, _plans.LOOK
+_MISSING = _identities.MISSING
+_VARARGS, _VARKEYWORDS = 0x04, 0x08
+
+
+def functions_of(flow: Any, plan: Any) -> tuple[Any, Any]:
+    """Return the functions to call before and after a flow is executed; None for nothing.
+
+    `before(frame, state, step)`; `after(frame, state, is_sure, event)`, where *is_sure* says that
+    all of the flow was executed.
+    """
+    before = after = None
+    if flow.nodes:
+        before = _compiled("before(frame, state, step", _before(flow, plan))
+    if flow.nodes or flow.locals or flow.namespace:
+        after = _compiled("after(frame, state, sure, event", _after(flow, plan))
+    return before, after
+
+
+def arguments_of(plan: Any) -> Any:
+    """Return a function that records the arguments of a frame: `arguments(frame, state, step)`
+    returns name and value of each.
+    """
+    code = plan.code
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
+    if not count or not plan.is_optimized:
+        return None
+    lines = ["local = frame.f_locals", "values = state.values"]
+    found = []
+    for at, name in enumerate(code.co_varnames[:count]):
+        lines.append(f"v = local.get({name!r})")
+        lines += _index(f"i{at}", "v", "value_of")
+        lines.append(f"values[{name!r}] = i{at}")
+        found.append(f"{_log.name(name)}, i{at}")
+    lines.append(f"return ({', '.join(found)})")
+    return _compiled("arguments(frame, state, step", lines)
+
+
+def _compiled(header: str, lines: list[str]) -> Any:
+    if not lines:
+        return None
+    body = "".join(f"\n    {line}" for line in lines)
+    given = ", ".join(f"{name}={name}" for name in _NAMES)
+    names = dict(_NAMES, __name__="_freezeframe_generated")
+    exec(f"def {header}, {given}):{body}", names)
+    return names[header.partition("(")[0]]
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def _index(target: str, value: str, make: str) -> list[str]:
+    """Return code that sets *target* to the index of *value*."""
+    return [
+        f"t = type({value})",
+        f"{target} = ints({value}) if t is int else strs({value}) if t is str else None",
+        f"if {target} is None: {target} = {make}({value}, step)",
+    ]
+
+
+def _before(flow: Any, plan: Any) -> list[str]:
+    paths = _Paths(flow, plan)
+    lines = paths.roots()
+    reads: list[str] = []
+    described: list[str] = []
+    for at, (parent, kind, key, text, flags, part) in enumerate(flow.nodes):
+        lines += paths.resolve(at)
+        if flags & LOOK:
+            lines += paths.look(at, "step", "0")
+        if not flags & READ:
+            continue
+        lines += _index(f"i{at}", f"v{at}", "read_value")
+        owner = paths.owner(at)
+        reads += [f"i{at}", owner]
+        is_dynamic = kind == ITEM_BY or (kind == ITEM and type(key) is int and key < 0)
+        if is_dynamic:
+            index = f"v{key}" if kind == ITEM_BY else repr(key)
+            lines.append(f"p{at} = key_index(v{parent}, {index}, step)")
+            reads.append(f"p{at}")
+        described.append(f"{text}\1{'' if is_dynamic else part}")
+    if reads:
+        site = _log.name("\2".join(described))
+        lines.append(f"extend(({_log.READS}, step, {site}, {len(reads)}, {', '.join(reads)}))")
+    return lines if any(node[4] for node in flow.nodes) else []
+
+
+def _after(flow: Any, plan: Any) -> list[str]:
+    paths = _Paths(flow, plan)
+    nodes = [at for at, node in enumerate(flow.nodes) if node[4] & LOOK]
+    lines = ["step = state.step"]
+    if flow.is_made:
+        lines.append("first.by_step = 1")
+    if flow.locals or nodes:
+        lines += paths.roots(bool(flow.locals))
+    if flow.locals:
+        lines.append("values = state.values")
+    for name, is_sure, is_free in flow.locals:
+        lines += _store(name, is_sure, is_free)
+    if flow.namespace:
+        lines += ["names = frame.f_globals", "space = state.namespace", "parts = space.parts"]
+    for name, is_sure in flow.namespace:
+        lines += _store_global(name, is_sure)
+    needed = _with_prefixes(flow.nodes, nodes)
+    for at in range(len(flow.nodes)):
+        if at in needed:
+            lines += paths.resolve(at)
+            if at in nodes:
+                lines += paths.look(at, "event", "1")
+    if flow.is_made:
+        lines.append("first.by_step = 0")
+    return lines if len(lines) > 1 else []
+
+
+def _with_prefixes(nodes: Any, numbers: Any) -> set[int]:
+    found = set(numbers)
+    for at in range(len(nodes) - 1, -1, -1):
+        if at in found:
+            found |= {nodes[at][0]} if nodes[at][0] >= 0 else set()
+            found |= {nodes[at][2]} if nodes[at][1] == ITEM_BY else set()
+    return found
+
+
+def _store(name: str, is_sure: bool, is_free: bool) -> list[str]:
+    """Return code that records the value that a local variable was set to."""
+    number = _log.name(name)
+    condition = "i != was or sure" if is_sure else "i != was"
+    record = f"({_log.LOCAL}, step, {number}, i)"
+    if is_free:
+        record = f"({_log.WRITE}, step, {number}, i, -1, -1, definer(state, {name!r}), 1)"
+    return [
+        f"v = local.get({name!r}, M)",
+        f"if v is M: unbind(state, {name!r}, {number})",
+        "else:",
+        *("    " + each for each in _index("i", "v", "value_of")),
+        f"    was = values.get({name!r})",
+        f"    if {condition}:",
+        "        if was in held: suspect(was)",
+        f"        values[{name!r}] = i",
+        f"        extend({record})",
+    ]
+
+
+def _store_global(name: str, is_sure: bool) -> list[str]:
+    part = "." + name
+    number = _log.name(part)
+    condition = "i != was or sure" if is_sure else "i != was"
+    return [
+        f"v = names.get({name!r}, M)",
+        f"was = parts.get({part!r}, -1)",
+        "if v is M:",
+        f"    if was >= 0: part_missing(space, {part!r}, step, 1)",
+        "else:",
+        *("    " + each for each in _index("i", "v", "value_of")),
+        f"    if {condition}:",
+        f"        parts[{part!r}] = i",
+        f"        extend(({_log.WRITE}, step, {number}, i, was, space.number, -1, 1))",
+    ]
+
+
+class _Paths:
+    """Code that obtains the objects that a line mentions: `v0`, `v1`, … with their records `k0`,
+    `k1`, …
+    """
+
+    def __init__(self, flow: Any, plan: Any) -> None:
+        self._nodes = flow.nodes
+        self._plan = plan
+        self._parents = {node[0] for node in flow.nodes if node[0] >= 0}
+        self._dicts: set[int] = set()
+
+    def roots(self, needs_locals: bool = False) -> list[str]:
+        kinds = {node[1] for node in self._nodes if node[0] < 0}
+        is_class = NAME in kinds and not self._plan.is_module
+        lines = []
+        if needs_locals or LOCAL in kinds or is_class:
+            lines.append("local = frame.f_locals")
+        if kinds & {GLOBAL, NAME}:
+            lines.append("names = frame.f_globals")
+        return lines
+
+    def resolve(self, at: int) -> list[str]:
+        parent, kind, key, _, flags, _ = self._nodes[at]
+        if kind == LOCAL:
+            lines = [f"v{at} = local.get({key!r}, M)"]
+        elif kind == GLOBAL or (kind == NAME and self._plan.is_module):
+            lines = [f"v{at} = names.get({key!r}, M)"]
+        elif kind == NAME:
+            lines = [f"v{at} = local.get({key!r}, M)"]
+            lines.append(f"if v{at} is M: v{at} = names.get({key!r}, M)")
+        elif kind == ATTRIBUTE:
+            lines = self._attribute(at, parent, key)
+        else:
+            index = f"v{key}" if kind == ITEM_BY else repr(key)
+            lines = [f"v{at} = item(v{parent}, {index}, k{parent})"]
+        if at in self._parents or flags & LOOK:
+            lines.append(f"k{at} = known(id(v{at})) or known_of(v{at})")
+        return lines
+
+    def _attribute(self, at: int, parent: int, name: str) -> list[str]:
+        lines = []
+        if parent not in self._dicts:
+            self._dicts.add(parent)
+            lines += [
+                f"d{parent} = None",
+                f"if k{parent} is not None and k{parent}.get_dict is not None:",
+                f"    d{parent} = k{parent}.get_dict(v{parent})",
+                f"    if type(d{parent}) is not dict: d{parent} = None",
+            ]
+        lines.append(
+            f"v{at} = d{parent}.get({name!r}, M) if d{parent} is not None "
+            f"else attribute(v{parent}, {name!r})"
+        )
+        return lines
+
+    def owner(self, at: int) -> str:
+        """Return code for the number of the object that holds a node."""
+        parent, kind = self._nodes[at][:2]
+        if parent >= 0:
+            return f"-1 if k{parent} is None else k{parent}.number"
+        return "-1" if kind == LOCAL else "state.namespace.number"
+
+    def look(self, at: int, event: str, by_step: str) -> list[str]:
+        """Return code that looks at an object, and at it as a part of a large container."""
+        parent, kind, key = self._nodes[at][:3]
+        lines = [
+            f"if k{at} is not None and k{at}.seen != {event}:",
+            f"    k{at}.seen = {event}",
+            f"    look(v{at}, k{at}, step, {by_step})",
+        ]
+        if parent >= 0 and kind != ATTRIBUTE:
+            index = f"v{key}" if kind == ITEM_BY else repr(key)
+            lines += [
+                f"if k{parent} is not None and k{parent}.parts is not None:",
+                f"    look_at_item(k{parent}, v{parent}, {index}, v{at}, step, {by_step})",
+            ]
+        return lines
+
+
+_NAMES = {
+    "M": _MISSING,
+    "extend": _log.records.extend,
+    "ints": _log.ints.get,
+    "strs": _log.strs.get,
+    "known": _identities.get_known,
+    "known_of": _identities.known_of,
+    "attribute": _identities.attribute,
+    "item": _identities.item,
+    "held": _identities.held_values,
+    "suspect": _identities.suspect_value,
+    "value_of": _values.value_of,
+    "read_value": _values.read_value,
+    "key_index": _values.key_index,
+    "look": _values.look,
+    "look_at_item": _values.look_at_item,
+    "part_missing": _values.look_at_missing,
+    "first": _values.First,
+    "unbind": _values.unbind,
+    "definer": _values.definer,
+}
