@@ -20,6 +20,7 @@ _MODULES = (
     ("_freezeframe_text", _PYTHON, "value_text_agent.py"),
     ("_freezeframe_failures", _PYTHON, "failures_agent.py"),
     ("_freezeframe_log", _HERE, "log_agent.py"),
+    ("_freezeframe_mentions", _HERE, "mentions_agent.py"),
     ("_freezeframe_plans", _HERE, "line_plans_agent.py"),
     ("_freezeframe_identities", _HERE, "identities_agent.py"),
     ("_freezeframe_values", _HERE, "traced_values_agent.py"),

@@ -90,9 +90,9 @@ class Contents:
             self._part(held.shape, name, index, moment, depth)
             for name, index in list(self._ordered(held.shape, parts).items())[:most]
         ]
-        if len(parts) > most:
-            shown.append(f"… +{len(parts) - most} more" if most else "…")
-        elif held.is_cut:
+        if len(parts) > most and most and not held.is_cut:
+            shown.append(f"… +{len(parts) - most} more")
+        elif len(parts) > most or held.is_cut:
             shown.append("…")
         return _wrapped(held.shape, kind, shown, len(parts))
 

@@ -11,12 +11,12 @@ import sys
 from typing import Any
 
 _log: Any = sys.modules["_freezeframe_log"]
-_plans: Any = sys.modules["_freezeframe_plans"]
+_mentions: Any = sys.modules["_freezeframe_mentions"]
 _identities: Any = sys.modules["_freezeframe_identities"]
 _values: Any = sys.modules["_freezeframe_values"]
 
 LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
-READ, LOOK = _plans.READ, _plans.LOOK
+READ, LOOK = _mentions.READ, _mentions.LOOK
 _MISSING = _identities.MISSING
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 

@@ -102,7 +102,7 @@ def _on_raise(code: Any, offset: int, error: Any) -> Any:
         if _plans.get(id(code)) is not None:
             state = _states.get(id(_getframe(1)))
             if state is not None:
-                _recorder.raised(state, error)
+                _recorder.raised(state, error, offset)
     except BaseException as failure:
         _recorder.pass_on(failure)
     return None

@@ -14,6 +14,7 @@ from typing import Any
 _log: Any = sys.modules["_freezeframe_log"]
 _identities: Any = sys.modules["_freezeframe_identities"]
 _values: Any = sys.modules["_freezeframe_values"]
+_mentions: Any = sys.modules["_freezeframe_mentions"]
 _plans: Any = sys.modules["_freezeframe_plans"]
 _code: Any = sys.modules["_freezeframe_code"]
 
@@ -112,7 +113,7 @@ def plan_of(code: Any) -> Any:
         return None
     source = _sources.get(path)
     if source is None:
-        source = _sources[path] = _plans.read_source(path)
+        source = _sources[path] = _mentions.read_source(path)
     until = Settings.until
     stop = until[1] if until and until[0] == path else None
     found = plans[key] = _plans.Plan(code, path, _kind_of(code), source, stop)
@@ -244,7 +245,10 @@ def _task_name() -> int:
     if module is None or module._get_running_loop() is None:
         return _NO_TASK
     try:
-        task = module.current_task()
+        if hasattr(module, "current_task"):
+            task = module.current_task()
+        else:  # before 3.12
+            task = module._current_tasks.get(module._get_running_loop())
         return int(_log.name(task.get_name())) if type(task) is module.Task else _NO_TASK
     except Exception:
         return _NO_TASK
@@ -274,13 +278,13 @@ def line(
         state = get(id(frame))
         if state is None:
             return
-        if suspects:
-            _identities.release()
         offset = frame.f_lasti
         step = next_step()
         flow = state.flow
         if flow is not None and flow.after is not None:
             flow.after(frame, state, flow.end == offset and not state.is_interrupted, step)
+        if suspects:
+            _identities.release()
         flow = state.flows.get(offset)
         if flow is None:
             flow = _new_flow(state.plan, offset, number)
@@ -344,8 +348,10 @@ def suspend(state: State, frame: Any, value: Any) -> None:
     _log.records.extend((_log.YIELD, state.step, _value_of(value, state.step)))
 
 
-def raised(state: State, error: Any) -> None:
+def raised(state: State, error: Any, offset: int) -> None:
     """Record that an exception leaves, or is raised in, the current line of a frame."""
+    if type(error) is StopIteration and state.plan.opcode(offset) in ("FOR_ITER", "SEND"):
+        return  # a generator has returned a value
     state.is_interrupted = True
     state.error = text = describe(error)
     _log.records.extend((_log.RAISE, state.step, _log.string(text)))

@@ -67,7 +67,7 @@ def _on_event(frame: Any, event: str, value: Any, record: Any = _recorder.line) 
         if state is None:
             return None
         if event == "exception":
-            _recorder.raised(state, value[1])
+            _recorder.raised(state, value[1], frame.f_lasti)
         elif event == "return":
             _on_return(state, frame, value)
     except BaseException as error:
