@@ -26,7 +26,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 mkdir "$FREEZEFRAME_HOME/bank"
-cp examples/ledger.py "$FREEZEFRAME_HOME/bank"
+cp examples/ledger.py examples/test_ledger.py "$FREEZEFRAME_HOME/bank"
 awk '/^```console$/ { on = 1; next } /^```$/ { if (on) exit } on' README.md >"$FREEZEFRAME_HOME/session"
 cd "$FREEZEFRAME_HOME/bank"
 

@@ -70,8 +70,6 @@ async def traced_again(
             roots.add(os.path.dirname(target.program))
         limits = TraceLimits(seconds=_LIMIT_S)
         request = TraceRequest(tuple(sorted(roots)), until, limits=limits)
-        if ctx.progress is not None:
-            await ctx.progress("running the program a second time, traced")
         stop.second_run = await run_traced(target, request)
     return await _located(stop, frame, frames, stop.second_run)
 

@@ -69,10 +69,11 @@ def _recognise(project: Project) -> Evidence | None:
     for name, section in _CONFIGURATION:
         if project.exists(name) and section in project.text(name):
             return Evidence(name)
-    for path in project.files(*python_tests.PATTERNS):
+    paths = python_tests.relevant(project)
+    for path in paths:
         if re.search(r"^\s*(?:import|from) pytest\b", project.text(path), re.MULTILINE):
             return Evidence(f"{path} imports pytest")
-    for path in project.files(*python_tests.PATTERNS):
+    for path in paths:
         if any(
             len(test.names) == 1 and test.names[0].startswith("test")
             for test in python_tests.tests_in(project, path)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from freezeframe.model.fast_dataclass import dataclass
 
-from .runner import Project
+from .runner import Project, split_line
 
 #: files that hold tests by the conventions of pytest, unittest and Django
 PATTERNS = (r"test_.*\.py", r".*_test\.py", r"tests?\.py", r"test.*\.py")
@@ -78,6 +78,14 @@ def at_line(project: Project, path: str, line: int) -> PythonTest | None:
     """Return the innermost test around a line of a file."""
     around = [each for each in tests_in(project, path) if each.first_line <= line <= each.last_line]
     return around[-1] if around else None
+
+
+def relevant(project: Project) -> list[str]:
+    """Return the selected files of tests, or all of the project's if no selector names one."""
+    selected = [each.partition("::")[0] for each in project.selectors]
+    lines = [found[0] for each in project.selectors if (found := split_line(each))]
+    named = [each for each in (*selected, *lines) if each.endswith(".py") and project.is_file(each)]
+    return named or list(project.files(*PATTERNS))
 
 
 def names(project: Project) -> Iterator[str]:

@@ -33,7 +33,7 @@ _NAMES = {
 
 
 def _recognise(project: Project) -> Evidence | None:
-    for path in project.files(*python_tests.PATTERNS):
+    for path in python_tests.relevant(project):
         if re.search(r"\bunittest\b|\bTestCase\b", project.text(path)):
             return Evidence(f"{path} uses unittest", Strength.FILES)
     return None

@@ -20,6 +20,8 @@ _CAUSE, _FRAMES, _ORIGIN, _OUTPUT, _REST = 1, 2, 3, 5, 6
 #: lines of a message that are shown, and the bytes of one
 _MESSAGE_LINES = 8
 _MESSAGE = 300
+#: a time that is not worth a word
+_BRIEF_S = 0.05
 #: bytes of one value, and of the line of values of one frame
 _VALUE, _VALUES = 100, 300
 #: the type of failures that are no exceptions
@@ -97,7 +99,7 @@ def _position(failure: Failure) -> str:
     if rest.get("failed") == 1:
         del rest["failed"]
     so_far = [_counted(rest)] if rest else []
-    if test.duration_s is not None and test.duration_s >= 0.05:
+    if test.duration_s is not None and test.duration_s >= _BRIEF_S:
         so_far.append(seconds(test.duration_s))
     facts += [", ".join(so_far)] if so_far else []
     return f"  ({'; '.join(facts)})" if facts else ""
@@ -146,7 +148,8 @@ def _values(frame: FailureFrame, width: int) -> list[str]:
 
 def _ended(report: RunnerReport, view: View) -> list[Section]:
     counts = report.counts.known
-    took = f" ({seconds(report.duration_s)})" if report.duration_s is not None else ""
+    duration_s = report.duration_s or 0.0
+    took = f" ({seconds(duration_s)})" if duration_s >= _BRIEF_S else ""
     sections: list[Section] = []
     for failure in report.failures:
         sections += _failure(failure, view)
