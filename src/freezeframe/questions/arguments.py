@@ -99,9 +99,9 @@ class Arguments:
             if call is not None:
                 is_constructor = own in ("__init__", "__new__", "__call__")
                 return call if called_name(call) == own or is_constructor else None
-            if frame.kind is not FrameKind.GENERATOR:
+            if frame.kind not in (FrameKind.GENERATOR, FrameKind.COROUTINE):
                 return None
-            # A generator's frame begins with the first round of the loop that reads it.
+            # Such a frame begins with the first round of the loop, or where it is awaited.
         calls = {
             call.position: call
             for root in _roots(execution.statement)

@@ -9,17 +9,21 @@ from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedVa
 
 from .arguments import Arguments
 from .decisions import rounds
+from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
+from .library_calls import called_back
 from .operands import Operands
 from .queries import Computed, EvaluatedAt, Query
 from .trace_index import StepWrite
-from .traced_values import Execution, TracedValues, called_name, is_same
+from .traced_values import Execution, TracedValues, called_name, is_equal, is_same
 from .value_parts import parts_of
 
 #: methods that put one of their arguments into their object
 _ADDING = frozenset(("append", "appendleft", "add", "insert", "extend", "push", "put")) | frozenset(
     ("setdefault", "update", "setattr", "__setitem__")
 )
+#: methods and functions that resume a generator and return what it yields
+_RESUMING = frozenset(("next", "send", "__next__"))
 _CHANGED = "changed by code that was not traced"
 
 
@@ -50,11 +54,29 @@ class Definitions:
             return self._entered(query)
         if form is Form.CAUGHT:
             return self._caught(query)
+        if form is Form.SENT:
+            return Computed(query, note="sent to the generator")
         return Computed(query, self._operands.of(query))
 
     def operands_of(self, query: Query) -> tuple[Query, ...]:
         """Return what an expression reads, what decided its value first."""
         return self._operands.of(query)
+
+    def writes_of_parts(self, query: Query, most: int) -> list[Query | Computed]:
+        """Return the last statements that wrote parts of the query's object, newest first."""
+        if query.value is None or query.value.object is None:
+            return []
+        moment = query.at.execution.first
+        found: list[Query | Computed] = []
+        steps: set[int] = set()
+        for each in reversed(self._index.writes_of_parts(query.value.object, moment)):
+            if len(steps) == most or self._index.is_first_sight(each):
+                break
+            if each.step.number not in steps:
+                steps.add(each.step.number)
+                part = replace(query, focus=(each.write.name,))
+                found.append(self._from_part(part, each, f"{query.node.text}{each.write.name}"))
+        return found
 
     def made_at(self, query: Query) -> int:
         """Return the step at which an operand got its value, as far as it is easy to tell."""
@@ -93,37 +115,27 @@ class Definitions:
             return self._from_write(query, written, name)
         if name in arguments:
             return self._arguments.passed(query, name)
+        owner, part_name = self._index.frames[execution.frame].namespace, f".{name}"
         if read is not None and read.owner is not None:
-            part = self._index.part_write(read.owner, read.name, moment)
-            if part is not None and is_same(read.value, part.write.new):
+            owner, part_name = read.owner, read.name
+        if owner is not None:
+            part = self._index.part_write(owner, part_name, moment)
+            if part is not None and is_same(value, part.write.new):
                 return self._from_write(query, part, name)
-            return _ended(query, f"{name} was set before the trace began")
-        enclosing = self._enclosing_frame(query, value)
+            if read is not None and read.owner is not None:
+                return _ended(query, f"{name} was set before the trace began")
+        enclosing = self._enclosing(query, value)
         if enclosing is not None:
             return enclosing
         return _ended(query, f"the trace does not say where {name} was set")
 
-    def _enclosing_frame(self, query: Query, value: TracedValue | None) -> Query | Computed | None:
+    def _enclosing(self, query: Query, value: TracedValue | None) -> Query | Computed | None:
         """Return the definition of a variable of an enclosing function, if it can only be one."""
         execution, name = query.at.execution, query.node.name
-        own = self._index.frames[execution.frame]
-        if value is None:
-            return None
-        found = []
-        for frame in self._index.frames.values():
-            if frame.path != own.path or frame.number == own.number:
-                continue
-            if not own.function.startswith(f"{frame.function}."):
-                continue
-            seen = self._index.value_of_variable(frame.number, name, execution.first)
-            if seen is not None and _is_equal(seen, value):
-                found.append(frame)
-        if len(found) != 1:
-            return None
-        written = self._index.variable_write(found[0].number, name, execution.first)
-        if written is not None:
-            return self._from_write(query, written, name)
-        return self._arguments.passed(query, name, found[0])
+        found = enclosing_variable(self._index, execution.frame, name, execution.first, value)
+        if isinstance(found, StepWrite):
+            return self._from_write(query, found, name)
+        return self._arguments.passed(query, name, found) if found is not None else None
 
     def _part(self, query: Query) -> Query | Computed:
         node, execution = query.node, query.at.execution
@@ -237,7 +249,7 @@ class Definitions:
                 for argument in call.operands[1:]
                 if (value := self._values.value(argument, execution)) is not None
                 and write.new is not None
-                and _is_equal(value, write.new)
+                and is_equal(value, write.new)
             ]
             if same:
                 return replace(query, node=same[-1])
@@ -258,6 +270,11 @@ class Definitions:
         else:
             frame = self._values.called(query.at.execution, query.node)
         if frame is None:
+            if called_name(query.node) in _RESUMING and (found := self._yielded(query)):
+                return found
+            inner = called_back(self._values, query)
+            if inner is not None:
+                return self._returned(query, inner)
             name = query.node.operands[0].text
             note = f"{name}() was not traced"
             return Computed(query, self._operands.of(query), note=note)
@@ -440,9 +457,3 @@ class Definitions:
 
 def _ended(query: Query, sentence: str) -> Computed:
     return Computed(query, end=sentence)
-
-
-def _is_equal(one: TracedValue, other: TracedValue) -> bool:
-    if one.object is not None or other.object is not None:
-        return one.object == other.object
-    return one.text == other.text

@@ -46,6 +46,8 @@ class Form(StrEnum):
     ENTERED = "entered"
     #: the exception that an `except` clause caught
     CAUGHT = "caught"
+    #: what a generator is sent where it yields `operands[0]`
+    SENT = "sent"
     #: a function, class or module: nothing to follow
     DEFINITION = "definition"
     OTHER = "other"

@@ -10,7 +10,7 @@ from freezeframe.model.trace import TracedFrame, TracedValue
 from .expressions import Expression, Form
 from .queries import Query
 from .text_spans import covering, known_text, plain_text, spans
-from .traced_values import RECEIVERS, SILENT_TYPES, TracedValues, called_name
+from .traced_values import RECEIVERS, SILENT_TYPES, TracedValues, called_name, is_equal
 from .value_parts import elements_of, is_zero, parts_of, truth
 
 #: functions of Python whose result is one of the elements, or all of them in another order
@@ -19,6 +19,8 @@ _SELECTING = frozenset(("min", "max", "next", "sorted", "list", "tuple", "set", 
 _CONVERTING = frozenset(("int", "str", "float", "list", "tuple", "iter"))
 
 DECIDED, VALUE, OBJECT, RECEIVER = 3, 2, 1, 0
+#: what adds nothing to a sum or a text
+NEUTRAL = frozenset(("0", "0.0", "''", '""', "[]", "()", "b''"))
 
 
 class Operands:
@@ -61,11 +63,10 @@ class Operands:
         """Return the operand that is the whole of a text or sum; the others add nothing."""
         if query.value is None or query.focus:
             return None
-        neutral = ("0", "0.0", "''", '""', "[]", "()", "b''")
         found = [
             (node, value)
             for node in query.node.operands
-            if (value := self._value(node, query)) is None or value.text not in neutral
+            if (value := self._value(node, query)) is None or value.text not in NEUTRAL
         ]
         if len(found) != 1:
             return None
@@ -87,7 +88,10 @@ class Operands:
         known = self._truth(condition, query)
         if known is None:
             values = [self._value(each, query) for each in (then, other)]
-            matches = [value is not None and _matches(value, query.value) for value in values]
+            matches = [
+                value is not None and query.value is not None and is_equal(value, query.value)
+                for value in values
+            ]
             if query.value is None or None in values or matches[0] == matches[1]:
                 return None
             known = matches[0]
@@ -277,6 +281,8 @@ class Operands:
                 if frame.call_site == element.position
             ]
             texts = [plain_text(f.returned.text) if f.returned else None for f in frames]
+        elif elements.form is Form.DISPLAY and "*" not in elements.labels:
+            texts = [self._string(each, query) for each in elements.operands]
         else:
             value = self._value(elements, query)
             text = self._values.text_at(value, query.at.execution.first) if value else ""
@@ -292,6 +298,10 @@ class Operands:
                 made = self._operand(query, elements.operands[0], DECIDED, offset=offset)
                 frame = frames[index // 2]
                 yield replace(made, called=frame.number, value=frame.returned)
+            elif elements.form is Form.DISPLAY:
+                element = elements.operands[index // 2]
+                if element.form is not Form.CONSTANT:
+                    yield self._operand(query, element, DECIDED, offset=offset)
             else:
                 focus = (f"[{index // 2}]",)
                 yield self._operand(query, elements, DECIDED, offset=offset, focus=focus)
@@ -363,9 +373,5 @@ def _index(part: str) -> int | None:
     return int(part[1:-1]) if part[1:-1].isdigit() else None
 
 
-def _matches(one: TracedValue, other: TracedValue | None) -> bool:
-    if other is None:
-        return False
-    if one.object is not None or other.object is not None:
-        return one.object == other.object
-    return one.text == other.text
+def _is_both(one: TracedValue | None, other: TracedValue | None) -> bool:
+    return one is not None and other is not None and is_equal(one, other)

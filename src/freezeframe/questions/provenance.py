@@ -12,7 +12,7 @@ from freezeframe.model.trace import Trace, TracedStep
 from .decisions import conditions, innermost, iteration, untaken_exits, untaken_writes
 from .definitions import Definitions
 from .expressions import Expression, Form, Statement, StatementKind
-from .operands import DECIDED, VALUE
+from .operands import DECIDED, NEUTRAL, VALUE
 from .queries import Computed, EvaluatedAt, Query
 from .text_spans import first_offset
 from .trace_index import TraceIndex
@@ -86,6 +86,9 @@ class _Chain:
         if text is not None and expected is not None:
             root = self._focused(root, text, expected)
         self._follow(root)
+        if not root.focus:
+            for found in self._definitions.writes_of_parts(root, self._depth - len(self._links)):
+                self._follow_from(found)
         if statement is not None and statement.kind is StatementKind.RAISE:
             self._follow_conditions(execution, 0.0, None)
         return self._answered(answer, root, text)
@@ -153,14 +156,17 @@ class _Chain:
 
     def _follow(self, query: Query) -> None:
         """Follow a value back to the statement that made it, and add that as a link."""
+        self._follow_from(self._definitions.before(query))
+
+    def _follow_from(self, found: Query | Computed) -> None:
         for _ in range(_MOST_RELAYS):
-            found = self._definitions.before(query)
             if isinstance(found, Computed):
                 break
-            query = found
+            found = self._definitions.before(found)
         else:
-            self._ends.append(f"{query.node.text} was passed on more than {_MOST_RELAYS} times")
+            self._ends.append(f"a value was passed on more than {_MOST_RELAYS} times")
             return
+        assert isinstance(found, Computed)
         query = found.query
         if found.end is not None:
             if query.at.target in RECEIVERS:
@@ -192,7 +198,7 @@ class _Chain:
         decided = any(each.weight >= DECIDED for each in ranked)
         for rank, operand in enumerate(ranked):
             cost = query.cost + 1.0 + rank
-            if operand.weight < (DECIDED if decided else VALUE) or self._is_neutral(operand):
+            if operand.weight < (DECIDED if decided else VALUE) or _is_neutral(operand, query):
                 cost += _DISTANT
             if at.target == operand.node.text and self._is_repeated(at, parent):
                 cost += _DISTANT  # the same statement in the round before
@@ -214,11 +220,6 @@ class _Chain:
         for rank, operand in enumerate(self._definitions.operands_of(query)):
             made = replace(operand, parent=parent, at=at)
             self._push(made, cost + 1.0 + rank + (_DISTANT if operand.weight < VALUE else 0.0))
-
-    def _is_neutral(self, operand: Query) -> bool:
-        """Whether a value says nothing: what sums and texts begin with."""
-        value = operand.value
-        return value is not None and value.text in ("0", "''", "[]", "{}", "()")
 
     def _is_repeated(self, at: EvaluatedAt, parent: int | None) -> bool:
         """Whether the link that read this one is the same statement."""
@@ -301,6 +302,13 @@ class _Chain:
             )
             for old in order
         )
+
+
+def _is_neutral(operand: Query, query: Query) -> bool:
+    """Whether an operand is what a sum or a text began with, and so says nothing."""
+    if query.node.name != "+" or operand.node.text != query.at.target:
+        return False
+    return operand.value is not None and operand.value.text in NEUTRAL
 
 
 def _is_update(at: EvaluatedAt, nodes: list[Expression]) -> bool:

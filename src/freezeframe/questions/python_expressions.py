@@ -209,6 +209,10 @@ def _named(node: ast.NamedExpr) -> Expression:
     return _made(node, Form.SAME, [node.value])
 
 
+def _yield(node: ast.Yield | ast.YieldFrom) -> Expression:
+    return _made(node, Form.SENT, [node.value] if node.value is not None else [])
+
+
 def _definition(node: ast.expr) -> Expression:
     return _made(node, Form.DEFINITION)
 
@@ -242,4 +246,6 @@ _FORMS: dict[type[ast.AST], Callable[[Any], Expression]] = {
     ast.Starred: _same,
     ast.NamedExpr: _named,
     ast.Lambda: _definition,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
 }

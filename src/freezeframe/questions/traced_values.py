@@ -72,6 +72,13 @@ def is_same(one: TracedValue | None, other: TracedValue | None) -> bool:
     return one.text == other.text
 
 
+def is_equal(one: TracedValue, other: TracedValue) -> bool:
+    """Whether two recorded values are the same object, or plain values of the same text."""
+    if one.object is not None or other.object is not None:
+        return one.object == other.object
+    return one.text == other.text
+
+
 class TracedValues:
     """Evaluates expressions by what a trace recorded, without guessing."""
 
@@ -210,7 +217,10 @@ class TracedValues:
         if node.name in arguments:
             return arguments[node.name]
         read = self.read(node, execution)
-        return read.value if read is not None else None
+        if read is not None:
+            return read.value
+        namespace = index.frames[execution.frame].namespace
+        return index.part_seen(namespace, f".{node.name}", moment) if namespace else None
 
     def _part(self, node: Expression, execution: Execution) -> TracedValue | None:
         moment = self.moment(execution, node)
