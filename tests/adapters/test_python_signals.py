@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.interpreters import interpreters
 from harness.reports import place, printed
 from harness.waits import wait_until
 
@@ -30,22 +31,55 @@ main()
 """
 
 
+def _has_arrived(dbg) -> bool:
+    left = dbg.data("print", "signal.getitimer(signal.ITIMER_REAL)")["value"]["text"]
+    return left == "(0.0, 0.0)"
+
+
 @pytest.mark.parametrize("adapter", ["debugpy", "pdb"])
 def test_a_handler_that_raises_waits_until_the_program_resumes(dbg, write_program, adapter):
     p = write_program("limited.py", LIMITED)
     dbg.data("start", "limited.py", "-b", p.at("work"), "--adapter", adapter)
 
-    def has_arrived() -> bool:
-        left = dbg.data("print", "signal.getitimer(signal.ITIMER_REAL)")["value"]["text"]
-        return left == "(0.0, 0.0)"
-
-    wait_until(has_arrived, "the time limit")
+    wait_until(lambda: _has_arrived(dbg), "the time limit")
     assert dbg.data("print", "n")["value"]["text"] == "1"
 
     again = dbg.data("continue")
     assert (place(again), printed(again)) == (p.at("work"), "timed out\n")
     assert dbg.data("print", "n")["value"]["text"] == "2"
     assert printed(dbg.data("continue")) == "3 True\n"
+
+
+SEES_DEBUGGER = """\
+import signal, sys, time
+seen = []
+def first(number, frame):
+    seen.append(sys.gettrace() is not None or bool(getattr(sys, "monitoring", None)))
+def second(number, frame):
+    print("second")
+for wait in (True, False):
+    signal.signal(signal.SIGALRM, first)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    seen = [] if wait else seen  # @stop
+    while wait and not seen:
+        time.sleep(0.001)
+    signal.signal(signal.SIGALRM, second)
+time.sleep(0.1)
+print(all(seen), sys.gettrace())
+"""
+
+
+def test_a_handler_that_was_held_back_finds_a_debugger_and_no_other_gets_its_signal(
+    dbg, write_program
+):
+    p = write_program("sees.py", SEES_DEBUGGER)
+    python = ("--interpreter", interpreters()[0].path)
+    dbg.data("start", "sees.py", *python, "-b", p.at("stop"))
+    for _ in range(2):
+        wait_until(lambda: _has_arrived(dbg), "the time limit")
+        ended = dbg.data("continue")
+
+    assert printed(ended) == "True None\n"
 
 
 def test_a_step_where_an_exception_leaves_the_function_ends_where_it_is_caught(dbg, write_program):

@@ -27,13 +27,21 @@ _state: dict[str, Any] = {
     #: how many stops the main thread is in: an expression evaluated at one may stop as well
     "stops": 0,
     "is_in_debugger": lambda _frame: False,
+    "call": lambda handler, number, frame: handler(number, frame),
     "is_sending": False,
 }
 
 
-def watch(is_in_debugger: Callable[[Any], bool]) -> None:
-    """*is_in_debugger* tells whether code of the debugger runs in the main thread, in a frame."""
+def watch(
+    is_in_debugger: Callable[[Any], bool], call: Callable[[Any, int, Any], None] | None = None
+) -> None:
+    """*is_in_debugger* tells whether code of the debugger runs in the main thread, in a frame.
+
+    *call* calls a handler that was held back, with its signal and a frame.
+    """
     _state["is_in_debugger"] = is_in_debugger
+    if call is not None:
+        _state["call"] = call
 
 
 def hold(excluded: Iterable[int] = ()) -> bool:
@@ -97,7 +105,7 @@ def _arrive(number: int, frame: Any) -> None:
     if _state["stops"] or _state["is_in_debugger"](frame):
         _arrived.add(number)
     elif number in _handlers:
-        _restored(number)(number, frame)
+        _state["call"](_restored(number), number, frame)
 
 
 def _send() -> None:
@@ -106,7 +114,12 @@ def _send() -> None:
     while _handlers and not _state["stops"]:
         time.sleep(_INTERVAL_S)
         for number in list(_arrived):
-            if not _state["stops"]:
-                _arrived.discard(number)
+            if _state["stops"]:
+                break
+            _arrived.discard(number)
+            if _handler(number) is _arrive:
                 signal.pthread_kill(main, number)
+            else:
+                # The program has set another handler, for signals from then on.
+                _handlers.pop(number, None)
     _state["is_sending"] = False

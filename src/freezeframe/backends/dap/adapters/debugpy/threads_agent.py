@@ -69,7 +69,23 @@ def held_signals(debugger: Any) -> None:
     # wait, and on 3.11 all tracing.
     wait, signals = debugger.do_wait_suspend, sys.modules["_freezeframe_signals"]
     main: Any = threading.main_thread()
-    signals.watch(lambda _: bool(getattr(getattr(main, "additional_info", None), "is_tracing", 0)))
+
+    def is_in_debugger(_frame: Any) -> bool:
+        return bool(getattr(getattr(main, "additional_info", None), "is_tracing", 0))
+
+    def call(handler: Any, number: int, frame: Any) -> None:
+        # It may look for a debugger's trace function: a time limit does not count stops then.
+        sharing: Any = sys.modules.get("_freezeframe_trace_sharing")
+        if sharing is None or sharing.raw_trace() is not None:
+            handler(number, frame)
+            return
+        sharing.set_trace(debugger.trace_dispatch)
+        try:
+            handler(number, frame)
+        finally:
+            sharing.set_trace(None)
+
+    signals.watch(is_in_debugger, call if sys.version_info < (3, 12) else None)
 
     def do_wait_suspend(thread: Any, frame: Any, *arguments: Any, **named: Any) -> Any:
         held = signals.hold()
