@@ -1,6 +1,7 @@
 """Traces of Python programs, recorded inside of them.
 
 traced_run         run a program again, traced (in the daemon)
+probed_run         run a program with a probe at one line (in the daemon)
 trace_file         read what the agents have written (in the daemon)
 site_agent/        begins the trace when an interpreter starts
 bootstrap_agent    loads the agents; which code is traced
@@ -14,4 +15,5 @@ identities_agent   numbers of objects, and how their parts are read
 traced_values_agent  values, and how the parts of objects changed
 log_agent          the file of records
 endings_agent      where recording ends, and how it ended
+probe_agent        values at one line, without a trace
 """

@@ -13,11 +13,15 @@ from typing import Any
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PYTHON = os.path.dirname(_HERE)
 _IS_MONITORED = sys.version_info >= (3, 12)
-_MODULES = (
+#: what shows values
+_VALUES = (
     ("_freezeframe_objects", _PYTHON, "object_fields_agent.py"),
     ("_freezeframe_native", _PYTHON, "native_agent.py"),
     ("_freezeframe_shapes", _PYTHON, "value_structure_agent.py"),
     ("_freezeframe_text", _PYTHON, "value_text_agent.py"),
+)
+_MODULES = (
+    *_VALUES,
     ("_freezeframe_failures", _PYTHON, "failures_agent.py"),
     ("_freezeframe_log", _HERE, "log_agent.py"),
     ("_freezeframe_mentions", _HERE, "mentions_agent.py"),
@@ -32,7 +36,16 @@ _MODULES = (
 
 
 def begin(settings: Any) -> None:
-    """Load the agents and begin to trace, as *settings* (of `traced_run.py`) describe."""
+    """Load the agents and begin to trace, or to probe one line, as *settings* describe.
+
+    They are from `traced_run.py` or `probed_run.py`.
+    """
+    if "probe" in settings:
+        for name, folder, file in _VALUES:
+            _load(name, os.path.join(folder, file))
+        probe = _load("_freezeframe_probe", os.path.join(_HERE, "probe_agent.py"))
+        probe.begin(settings["probe"], settings["directory"])
+        return
     loaded = {name: _load(name, os.path.join(folder, file)) for name, folder, file in _MODULES}
     log, recorder = loaded["_freezeframe_log"], loaded["_freezeframe_recorder"]
     driver, endings = loaded["_freezeframe_driver"], loaded["_freezeframe_endings"]

@@ -41,8 +41,8 @@ async def run_traced(
     """
     directory = paths.scratch()
     try:
-        program = _start(target, request, directory, interpreter)
-        status, output = await _run(program, request.limits.seconds + _GRACE_S)
+        program = start_injected(target, _settings(request, directory), directory, interpreter)
+        status, output = await run_to_end(program, request.limits.seconds + _GRACE_S)
         trace = await asyncio.to_thread(read_directory, directory)
     finally:
         await asyncio.to_thread(shutil.rmtree, directory, True)
@@ -53,9 +53,13 @@ async def run_traced(
     return trace
 
 
-def _start(
-    target: Launch, request: TraceRequest, directory: str, interpreter: str | None
+def start_injected(
+    target: Launch, given: dict[str, object], directory: str, interpreter: str | None
 ) -> SpawnedProgram:
+    """Start a program with the agents in it; *given* are their settings.
+
+    Raises Unsupported if the interpreter's options keep them out.
+    """
     options = [
         each for each in target.interpreter_args if each.startswith("-") and each[1:2] != "-"
     ]
@@ -67,7 +71,7 @@ def _start(
         )
     settings = os.path.join(directory, "settings")
     with open(settings, "w", encoding="utf-8") as file:
-        file.write(repr(_settings(request, directory)))
+        file.write(repr(given))
     what = ("-m", target.program) if target.module else (target.written or target.program,)
     argv = (python.interpreter(target, interpreter), *target.interpreter_args, *what, *target.args)
     env = dict(target.env)
@@ -97,7 +101,7 @@ def _settings(request: TraceRequest, directory: str) -> dict[str, object]:
     }
 
 
-async def _run(program: SpawnedProgram, timeout_s: float) -> tuple[int | None, str]:
+async def run_to_end(program: SpawnedProgram, timeout_s: float) -> tuple[int | None, str]:
     """Wait for the end of a program; return its status (None: it was killed) and its output."""
     process = program.process
     tail = Tail(_OUTPUT)

@@ -1,0 +1,308 @@
+"""Records the values of expressions at one line; the module `_freezeframe_probe`.
+
+Runs inside the program and imports nothing of this package. Only code that has the line is
+observed: by `sys.monitoring` from Python 3.12 on, by `sys.settrace` before. A hit stores the values
+that cannot change, and the texts of the others; they are written in blocks.
+"""
+
+from __future__ import annotations
+
+import array
+import binascii
+import json
+import os
+import posix
+import sys
+import threading
+from typing import Any
+
+_show: Any = sys.modules["_freezeframe_text"].show
+_monitoring: Any = getattr(sys, "monitoring", None)
+_getframe, _get_ident = sys._getframe, threading.get_ident
+#: hits that are written at once
+_BLOCK = 4096
+#: characters of one value
+_TEXT = 120
+#: values that are kept as they are until they are written
+_FIXED = frozenset((int, float, complex, bool, str, bytes, type(None)))
+#: integers below are written in eight bytes
+_INTEGER = 1 << 63
+
+
+_GUARD = "if _ff_busy and _ff_ident() in _ff_busy: return"
+
+
+class _Text(str):
+    """The text of a value that could change."""
+
+    __slots__ = ()
+
+
+class Probe:
+    """The probe of a process."""
+
+    def __init__(self, settings: Any, directory: str) -> None:
+        self.line: int = settings["line"]
+        self._path: str = settings["path"]
+        self._expressions: list[str] = settings["expressions"]
+        self._until: str | None = settings["until"]
+        self._exits: bool = settings["exits"]
+        self._directory = directory
+        self._files: dict[str, bool] = {}
+        self._rows: list[Any] = []
+        self._lock = threading.Lock()
+        #: threads that evaluate the expressions now
+        self._busy: list[int] = []
+        self._hits = 0
+        self._found: int | None = None
+        self._is_loaded = self._has_line = self._is_over = False
+        self._names = self._names_read()
+        #: the function that records a hit, and the globals that it was compiled for
+        self.record: list[Any] = [self.start]
+        self.globals: Any = None
+
+    def has_line(self, code: Any) -> bool:
+        """Return whether a code object has the line."""
+        name = code.co_filename
+        if name not in self._files:
+            self._files[name] = name[:1] != "<" and os.path.realpath(name) == self._path
+        if not self._files[name]:
+            return False
+        self._is_loaded = True
+        if all(line != self.line for _, _, line in code.co_lines()):
+            return False
+        self._has_line = True
+        return True
+
+    def start(self, frame: Any) -> None:
+        """Record the values in a frame; from then on `record` does, as long as it fits."""
+        if self._is_over or _get_ident() in self._busy:
+            return
+        self._compile(frame)
+        self.record[0](frame)
+
+    def _fail(self, frame: Any) -> None:
+        """Record a hit at which an expression raises."""
+        self._rows.append(self._one_by_one(frame))
+
+    def _names_read(self) -> tuple[str, ...]:
+        found: set[str] = set()
+        for text in (*self._expressions, *([self._until] if self._until else ())):
+            try:
+                stack = [compile(f"({text}\n)", "<probe>", "eval")]
+            except (SyntaxError, ValueError):
+                continue
+            while stack:
+                code = stack.pop()
+                found.update(code.co_names)
+                stack += [each for each in code.co_consts if hasattr(each, "co_code")]
+        return tuple(sorted(found))
+
+    def _compile(self, frame: Any) -> None:
+        """Compile the function that records a hit, for the variables that a frame has now.
+
+        It is called for every hit, so it is one function without a loop. It calls `start` in a
+        frame of another module, or in which other variables have a value.
+        """
+        values, code = frame.f_locals, frame.f_code
+        own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        local = [name for name in self._names if name in values]
+        unbound = sorted(own.intersection(self._names).difference(local))
+        cells = "".join(
+            f"(_ff{i} if type(_ff{i} := (\n{each}\n)) in _ff_fixed else _ff_text(_ff{i})),"
+            for i, each in enumerate(self._expressions)
+        )
+        until = f"(\n{self._until}\n)" if self._until else "False"
+        # Evaluating a name runs no code, which could reach the line again.
+        is_plain = not self._until and all(each.isidentifier() for each in self._expressions)
+        guard = "" if is_plain else _GUARD
+        lines = [
+            "def _ff_make(_ff_probe, _ff_fixed, _ff_text, _ff_rows, _ff_add, _ff_ident, _ff_busy):",
+            " _ff_globals, _ff_start, _ff_fail, _ff_flush = _ff_probe.globals, _ff_probe.start,"
+            " _ff_probe._fail, _ff_probe._flush",
+            " def _ff_record(_ff_frame):",
+            "  if _ff_frame.f_globals is not _ff_globals: return _ff_start(_ff_frame)",
+            "  _ff_values = _ff_frame.f_locals",
+            *(f"  if {name!r} in _ff_values: return _ff_start(_ff_frame)" for name in unbound),
+            "  try:",
+            "   pass",
+            *(f"   {name} = _ff_values[{name!r}]" for name in local),
+            "  except KeyError: return _ff_start(_ff_frame)",
+            *([f"  {guard}", "  _ff_busy.append(_ff_ident())"] if guard else []),
+            f"  try: _ff_add(({until}, {cells}))",
+            "  except Exception: _ff_fail(_ff_frame)",
+            *(["  finally: _ff_busy.remove(_ff_ident())"] if guard else []),
+            f"  if len(_ff_rows) >= {_BLOCK}: _ff_flush()",
+            " return _ff_record",
+        ]
+        made: dict[str, Any] = {}
+        exec("\n".join(lines), frame.f_globals, made)
+        self.globals = frame.f_globals
+        add = self._add_checked if self._until else self._rows.append
+        self.record[0] = made["_ff_make"](
+            self, _FIXED, _text, self._rows, add, _get_ident, self._busy
+        )
+
+    def _add_checked(self, row: Any) -> None:
+        self._rows.append(row)
+        if row[0]:
+            self._flush(row)
+            if self._exits:
+                end(leave=True)
+
+    def _one_by_one(self, frame: Any) -> Any:
+        """Return the row of a hit at which an expression raises."""
+        row: list[Any] = []
+        scope = {**frame.f_globals, **frame.f_locals}
+        for each in (self._until or "False", *self._expressions):
+            try:
+                value = eval(f"(\n{each}\n)", scope)
+                row.append(value if type(value) in _FIXED else _text(value))
+            except Exception as error:
+                row.append(_Text(f"<{type(error).__name__}: {error}>"[:_TEXT]))
+        row[0] = False
+        return tuple(row)
+
+    def _flush(self, matching: Any = None) -> None:
+        with self._lock:
+            # Other threads add rows meanwhile, to the same list.
+            rows = self._rows[:]
+            del self._rows[: len(rows)]
+            if matching is not None and matching[0] and self._found is None:
+                index = next((i for i, row in enumerate(rows) if row is matching), len(rows) - 1)
+                rows = rows[: index + 1]
+                self._found, self._is_over = self._hits + index + 1, True
+                self.record[0] = self.start
+            self._hits += len(rows)
+            columns = list(zip(*rows, strict=True))[1:]
+            if rows:
+                self._write({"columns": [_encoded(each) for each in columns]})
+
+    def _write(self, record: Any) -> None:
+        path = os.path.join(self._directory, f"probe.{posix.getpid()}")
+        data = json.dumps(record).encode() + b"\n"
+        descriptor = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o600)
+        try:
+            while data:
+                data = data[posix.write(descriptor, data) :]
+        finally:
+            posix.close(descriptor)
+
+    def finish(self, error: str | None) -> None:
+        """Write what is left, and how the process ends."""
+        self._is_over = True
+        self.record[0] = self.start
+        self._flush()
+        self._write(
+            {
+                "hits": self._hits,
+                "found": self._found,
+                "loaded": self._is_loaded,
+                "has_line": self._has_line,
+                "exception": error,
+            }
+        )
+
+    def forked(self) -> None:
+        """Begin anew in a child."""
+        self._lock, self._hits = threading.Lock(), 0
+        self._rows.clear()
+
+
+def _text(value: Any) -> _Text:
+    return _Text(_show(value, _TEXT))
+
+
+def _encoded(values: Any) -> Any:
+    """Return a column for JSON: its texts, or integers as they are."""
+    kinds = set(map(type, values))
+    if kinds == {int} and min(values) > -_INTEGER and max(values) < _INTEGER:
+        return {"q": binascii.b2a_base64(array.array("q", values), newline=False).decode()}
+    return [each if type(each) is _Text else _show(each, _TEXT) for each in values]
+
+
+_state: dict[str, Any] = {"probe": None, "tool": None}
+
+
+def begin(settings: Any, directory: str) -> None:
+    """Begin to record, and write the end when the process ends, however it does."""
+    import atexit
+
+    probe = _state["probe"] = Probe(settings, directory)
+    if _monitoring is not None:
+        _monitor(probe)
+    else:
+        _trace(probe)
+    atexit.register(end)
+    posix.register_at_fork(after_in_child=probe.forked)
+    leave = posix._exit
+
+    def _exit(status: int) -> Any:
+        end()
+        leave(status)
+
+    os._exit = _exit
+
+
+def end(leave: bool = False) -> None:
+    """Write the end once; *leave*: end the process too."""
+    probe = _state["probe"]
+    if probe is not None:
+        _state["probe"] = None
+        error = getattr(sys, "last_value", None)
+        try:
+            probe.finish(None if error is None else f"{type(error).__name__}: {error}"[:_TEXT])
+        except Exception:
+            pass  # the disk is full, or the directory is gone
+    if leave:
+        for stream in (sys.__stdout__, sys.__stderr__):
+            try:
+                stream.flush()  # type: ignore[union-attr]
+            except Exception:
+                continue
+        posix._exit(0)
+
+
+def _monitor(probe: Probe) -> None:
+    events, disable = _monitoring.events, _monitoring.DISABLE
+    tool = next(each for each in (4, 3, 2, 5, 1, 0) if _monitoring.get_tool(each) is None)
+    _monitoring.use_tool_id(tool, "freezeframe")
+    line, record = probe.line, probe.record
+
+    def on_start(code: Any, offset: int) -> Any:
+        try:
+            if probe.has_line(code):
+                _monitoring.set_local_events(tool, code, events.LINE)
+        except Exception:
+            pass
+        return disable
+
+    def on_line(code: Any, number: int) -> Any:
+        if number != line:
+            return disable
+        record[0](_getframe(1))
+        return None
+
+    _monitoring.register_callback(tool, events.PY_START, on_start)
+    _monitoring.register_callback(tool, events.LINE, on_line)
+    _monitoring.set_events(tool, events.PY_START)
+
+
+def _trace(probe: Probe) -> None:
+    known: dict[int, tuple[Any, bool]] = {}
+    line, record = probe.line, probe.record
+
+    def on_line(frame: Any, event: str, arg: Any) -> Any:
+        if event == "line" and frame.f_lineno == line:
+            record[0](frame)
+        return on_line
+
+    def on_call(frame: Any, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        found = known.get(id(code))
+        if found is None:
+            found = known[id(code)] = (code, probe.has_line(code))
+        return on_line if found[1] else None
+
+    threading.settrace(on_call)
+    sys.settrace(on_call)

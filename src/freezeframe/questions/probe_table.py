@@ -1,0 +1,99 @@
+"""Collect the values of a probe: first and last rows, distinct values, extremes. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Sequence
+
+from freezeframe.model.probes import ProbeColumn, ProbeRow
+
+#: rows that are kept from the beginning, and from the end
+_FIRST, _LAST = 10, 5
+#: different values of an expression that are counted
+_MOST_VALUES = 10_000
+_FREQUENT = 6
+
+
+class ProbeTable:
+    """The rows of a probe, as they arrive. Memory does not grow with the number of hits."""
+
+    def __init__(self, expressions: Sequence[str]) -> None:
+        self.hits = 0
+        self._first: list[ProbeRow] = []
+        self._last: deque[ProbeRow] = deque(maxlen=_LAST)
+        self._columns = [_Column(expression) for expression in expressions]
+
+    def add(self, columns: Sequence[Sequence[str]]) -> None:
+        """Add hits: for each expression its texts, of equal number. Raises ValueError if not."""
+        if len(columns) != len(self._columns) or len({len(each) for each in columns}) > 1:
+            raise ValueError("rows of different length")
+        count = len(columns[0]) if columns else 0
+        taken = min(count, _FIRST - len(self._first))
+        for index in range(taken):
+            self._first.append(_row(self.hits + index + 1, columns, index))
+        for index in range(max(taken, count - _LAST), count):
+            self._last.append(_row(self.hits + index + 1, columns, index))
+        for column, texts in zip(self._columns, columns, strict=True):
+            column.add(texts, self.hits)
+        self.hits += count
+
+    @property
+    def first(self) -> tuple[ProbeRow, ...]:
+        return tuple(self._first)
+
+    @property
+    def last(self) -> tuple[ProbeRow, ...]:
+        return tuple(self._last)
+
+    @property
+    def columns(self) -> tuple[ProbeColumn, ...]:
+        return tuple(column.summary() for column in self._columns)
+
+
+def _row(hit: int, columns: Sequence[Sequence[str]], index: int) -> ProbeRow:
+    return ProbeRow(hit, tuple(texts[index] for texts in columns))
+
+
+class _Column:
+    def __init__(self, expression: str) -> None:
+        self._expression = expression
+        self._counts: Counter[str] | None = Counter()
+        self._is_numeric = True
+        self._least: tuple[float, str, int] | None = None
+        self._greatest: tuple[float, str, int] | None = None
+
+    def add(self, texts: Sequence[str], before: int) -> None:
+        if self._counts is not None:
+            self._counts.update(texts)
+            if len(self._counts) > _MOST_VALUES:
+                self._counts = None
+        if not self._is_numeric or not texts:
+            return
+        try:
+            numbers = [float(text) for text in texts]
+        except ValueError:
+            self._is_numeric = False
+            return
+        if any(math.isnan(each) for each in (sum(numbers), *numbers[:1])):
+            self._is_numeric = False  # values without an order
+            return
+        least, greatest = min(numbers), max(numbers)
+        if self._least is None or least < self._least[0]:
+            index = numbers.index(least)
+            self._least = least, texts[index], before + index + 1
+        if self._greatest is None or greatest > self._greatest[0]:
+            index = numbers.index(greatest)
+            self._greatest = greatest, texts[index], before + index + 1
+
+    def summary(self) -> ProbeColumn:
+        counts = self._counts
+        frequent = counts.most_common(_FREQUENT) if counts is not None else []
+        least, greatest = (self._least, self._greatest) if self._is_numeric else (None, None)
+        return ProbeColumn(
+            self._expression,
+            None if counts is None else len(counts),
+            tuple(frequent) if len(frequent) > 1 and frequent[0][1] > 1 else (),
+            least[1:] if least is not None else None,
+            greatest[1:] if greatest is not None else None,
+        )
