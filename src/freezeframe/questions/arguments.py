@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from freezeframe.model.questions import LinkKind
@@ -36,7 +37,8 @@ class Arguments:
         moved = replace(query, at=at, via=via, value=value)
         call = self._call(frame, execution)
         source = self._values.files.file(frame.path)
-        parameters = source.parameters(frame.first_line) if source is not None else ()
+        is_named = not frame.function.endswith(">")
+        parameters = source.parameters(frame.first_line) if source and is_named else ()
         if call is not None and parameters:
             found = self._argument(call, parameters, name, frame, execution)
             if isinstance(found, Parameter):
@@ -98,7 +100,12 @@ class Arguments:
             call = source.call_at(frame.call_site)
             if call is not None:
                 is_constructor = own in ("__init__", "__new__", "__call__")
-                return call if called_name(call) == own or is_constructor else None
+                if called_name(call) == own or is_constructor:
+                    return call
+                # A function in a variable: its text names the function that was called.
+                function = self._values.value(call.operands[0], execution)
+                is_own = function is not None and own in re.findall(r"\w+", function.text)
+                return call if is_own else None
             if frame.kind not in (FrameKind.GENERATOR, FrameKind.COROUTINE):
                 return None
             # Such a frame begins with the first round of the loop, or where it is awaited.
@@ -200,7 +207,7 @@ class Arguments:
     def _by_value(self, moved: Query, frame: TracedFrame, name: str) -> Query | Computed:
         """Return what the caller's statement read with the same identity, else where it ends."""
         execution = moved.at.execution
-        end = f"{name} was passed to {frame.function} by code that was not traced"
+        end = f"how {name} was passed to {frame.function} is not known"
         candidates: dict[str, Expression] = {}
         for root in _roots(execution.statement):
             for path in root.paths():

@@ -200,7 +200,35 @@ class Definitions:
         assignment = self._assignment(execution, write, target)
         if assignment is not None:
             return replace(moved, node=assignment.value)
-        return self._mutated(moved, write)
+        return self._made(moved, write) or self._mutated(moved, write)
+
+    def _made(self, query: Query, write: Write) -> Query | None:
+        """Follow a part of an object that a statement made: the expression that made all of it."""
+        execution = self._values.outer_execution(query.at.execution)
+        statement = execution.statement
+        if statement is None or write.owner is None:
+            return None
+        names = [
+            each.name
+            for step in execution.steps
+            for each in step.writes
+            if each.owner is None and each.new is not None and each.new.object == write.owner
+        ]
+        made = [each.value for each in statement.writes if each.target.text in names]
+        returned = self._index.frames[execution.frame].returned
+        is_returned = returned is not None and returned.object == write.owner
+        if is_returned and statement.kind is StatementKind.RETURN and statement.value is not None:
+            made.append(statement.value)
+        if len(made) != 1 or made[0].form in (Form.NAME, Form.PART):
+            return None
+        return replace(
+            query,
+            node=made[0],
+            at=replace(query.at, execution=execution),
+            value=None,
+            focus=(write.name, *query.focus),
+            part=write.new.text if write.new is not None else None,
+        )
 
     def _assignment(self, execution: Execution, write: Write, target: str) -> WrittenTarget | None:
         statement = execution.statement
@@ -304,6 +332,10 @@ class Definitions:
         at = EvaluatedAt(execution, name, LinkKind.RETURN, None, frame.returned)
         moved = self._moved(query, at, frame.returned)
         statement = execution.statement
+        if frame.function.endswith("<lambda>"):
+            source = self._values.files.file(frame.path)
+            body = source.lambda_at(frame.first_line) if source is not None else None
+            return replace(moved, node=body) if body is not None else Computed(moved)
         if statement is None or statement.kind is not StatementKind.RETURN:
             note = f"{frame.function} ended here without return" if statement else None
             return Computed(moved, note=note)
@@ -381,19 +413,9 @@ class Definitions:
 
         Between the steps of the loop's header and of its body the generator ran last.
         """
-        execution = query.at.execution
-        end = self._values.next_step(execution)
-        thread = self._index.frames[execution.frame].thread
-        found: list[TracedStep] = []
-        for frame in self._index.frames.values():
-            if frame.kind is FrameKind.GENERATOR and frame.thread == thread:
-                found += [
-                    step
-                    for step in self._index.steps_of(frame.number)
-                    if step.yielded is not None and execution.first < step.number < end
-                ]
-        found.sort(key=lambda step: step.number)
-        if query.node.name:
+        source = query.node.operands[0] if query.node.form is Form.ELEMENT else query.node
+        found = self._values.yields(query.at.execution, source)
+        if query.node.form is Form.ELEMENT and query.node.name:
             index = int(query.node.name[1:-1])
             same_frame = {step.frame for step in found}
             found = found[index : index + 1] if len(same_frame) == 1 else []

@@ -194,6 +194,9 @@ class SourceFile(Protocol):
     def parameters(self, first_line: int) -> tuple[Parameter, ...]:
         """Return the parameters of the function that begins at *first_line*."""
 
+    def lambda_at(self, line: int) -> Expression | None:
+        """Return what the only function without a name that begins at *line* returns."""
+
     def call_at(self, position: Position) -> Expression | None:
         """Return the call whose position is *position*."""
 

@@ -45,6 +45,18 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+#: methods of strings without arguments
+_METHODS = frozenset(("strip", "lstrip", "rstrip", "lower", "upper", "casefold", "title"))
+
+
+def method_result(name: str, text: str) -> str | None:
+    """Return the text of what a method of a string returns, None if that is not known."""
+    known = literal(text) if name in _METHODS else None
+    if known is None or not isinstance(known[0], str):
+        return None
+    return repr(getattr(known[0], name)())
+
+
 def literal(text: str) -> tuple[Any] | None:
     """Return the value that a text denotes in a tuple; None if it does not denote one fully."""
     if len(text) > _MOST_TEXT or is_cut(text):

@@ -281,6 +281,11 @@ class Operands:
                 if frame.call_site == element.position
             ]
             texts = [plain_text(f.returned.text) if f.returned else None for f in frames]
+        elif elements.form is Form.CALL and (
+            steps := self._values.yields(query.at.execution, elements)
+        ):
+            texts = [plain_text(each.yielded.text) if each.yielded else None for each in steps]
+            elements = Expression(elements.text, Form.ELEMENT, elements.position, (elements,))
         elif elements.form is Form.DISPLAY and "*" not in elements.labels:
             texts = [self._string(each, query) for each in elements.operands]
         else:
@@ -298,6 +303,9 @@ class Operands:
                 made = self._operand(query, elements.operands[0], DECIDED, offset=offset)
                 frame = frames[index // 2]
                 yield replace(made, called=frame.number, value=frame.returned)
+            elif elements.form is Form.ELEMENT:
+                one = replace(elements, name=f"[{index // 2}]")
+                yield Query(one, query.at, None, offset=offset, weight=DECIDED)
             elif elements.form is Form.DISPLAY:
                 element = elements.operands[index // 2]
                 if element.form is not Form.CONSTANT:

@@ -97,6 +97,14 @@ class PythonSource:
                     return _parameters(node.args)
         return ()
 
+    def lambda_at(self, line: int) -> Expression | None:
+        found = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Lambda) and node.lineno == line
+        ]
+        return expression(found[0].body) if len(found) == 1 else None
+
     def call_at(self, position: Position) -> Expression | None:
         node = self._calls.get(position)
         return expression(node) if node is not None else None

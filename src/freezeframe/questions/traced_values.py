@@ -11,7 +11,7 @@ from freezeframe.model.trace import FrameKind, Read, TracedFrame, TracedStep, Tr
 from freezeframe.model.values import is_cut
 
 from .expressions import Expression, Form, SourceFile, Statement
-from .literals import operated
+from .literals import method_result, operated
 from .trace_index import NEVER, TraceIndex
 from .value_parts import parts_of, with_parts
 
@@ -137,6 +137,32 @@ class TracedValues:
         at = self.index.last_before(execution.frame, execution.last + 1) + 1
         return steps[at].number if at < len(steps) else NEVER
 
+    def yields(self, execution: Execution, source: Expression) -> list[TracedStep]:
+        """Return the steps of generators that yielded during a statement, in order.
+
+        Those of the generator that *source* calls, if it is the call of one.
+        """
+        end = self.next_step(execution)
+        thread = self.index.frames[execution.frame].thread
+        frames = [
+            frame
+            for frame in self.index.frames.values()
+            if frame.kind is FrameKind.GENERATOR and frame.thread == thread
+        ]
+        if source.form is Form.CALL:
+            name = called_name(source)
+            frames = [each for each in frames if _own_name(each) == name] or frames
+            # A recursive generator yields to itself meanwhile.
+            steps = {step.number for step in execution.steps}
+            frames = [each for each in frames if each.caller in steps] or frames
+        found = [
+            step
+            for frame in frames
+            for step in self.index.steps_of(frame.number)
+            if step.yielded is not None and execution.first < step.number < end
+        ]
+        return sorted(found, key=lambda step: step.number)
+
     def called(self, execution: Execution, call: Expression) -> TracedFrame | None:
         """Return the frame of a call in a statement; None if it was not traced.
 
@@ -182,13 +208,22 @@ class TracedValues:
         if form is Form.CALL:
             frame = self.called(execution, node)
             if frame is None:
-                return self._operated(called_name(node), node.operands[1:], execution)
+                return self._untraced(node, execution)
             if _own_name(frame) == "__init__" or frame.kind is FrameKind.GENERATOR:
                 return None
             return frame.returned
         if form is Form.OPERATION:
             return self._operated(node.name, node.operands, execution)
         return None
+
+    def _untraced(self, call: Expression, execution: Execution) -> TracedValue | None:
+        """Return the result of a call of library code, where it follows from its operands."""
+        function, name = call.operands[0], called_name(call)
+        if function.form is not Form.PART:
+            return self._operated(name, call.operands[1:], execution)
+        owner = self.value(function.operands[0], execution) if len(call.operands) == 1 else None
+        text = method_result(name, owner.text) if owner is not None else None
+        return TracedValue(text, "str") if text is not None else None
 
     def _operated(
         self, name: str, operands: Sequence[Expression], execution: Execution
