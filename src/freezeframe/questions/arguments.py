@@ -152,6 +152,8 @@ class Arguments:
                 ("",) * len(rest),
             )
             return display, ()
+        if parameter.star == "**":
+            return self._keywords(call, parameters, name)
         if not parameter.star:
             at_call = index - shift
             for at, (label, node) in enumerate(positional):
@@ -163,6 +165,23 @@ class Arguments:
         if spread:
             return (spread[0], (f"[{name!r}]",)) if len(spread) == 1 else None
         return parameter if parameter.default is not None else None
+
+    def _keywords(
+        self, call: Expression, parameters: tuple[Parameter, ...], name: str
+    ) -> tuple[Expression, tuple[str, ...]] | None:
+        """Return the arguments that a parameter `**name` collects."""
+        own = {each.name for each in parameters if not each.star or each.star == "="}
+        arguments = zip(call.labels, call.operands[1:], strict=True)
+        found = [(label, node) for label, node in arguments if label not in ("", "*", *own)]
+        display = Expression(
+            f"**{name}",
+            Form.DISPLAY,
+            call.position,
+            tuple(node for _, node in found),
+            "dict",
+            tuple(label if label == "**" else repr(label) for label, _ in found),
+        )
+        return display, ()
 
     def _shift(
         self,

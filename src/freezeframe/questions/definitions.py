@@ -66,7 +66,9 @@ class Definitions:
         """Return the last statements that wrote parts of the query's object, newest first."""
         if query.value is None or query.value.object is None:
             return []
-        moment = query.at.execution.first
+        execution = query.at.execution
+        is_call = query.node.form is Form.CALL
+        moment = self._values.next_step(execution) if is_call else execution.first
         found: list[Query | Computed] = []
         steps: set[int] = set()
         for each in reversed(self._index.writes_of_parts(query.value.object, moment)):

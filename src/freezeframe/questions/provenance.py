@@ -6,6 +6,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import pairwise
 
+from freezeframe.model import late_regex
 from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, Relay
 from freezeframe.model.trace import Trace, TracedStep
 
@@ -16,7 +17,15 @@ from .operands import DECIDED, NEUTRAL, VALUE
 from .queries import Computed, EvaluatedAt, Query
 from .text_spans import first_offset
 from .trace_index import TraceIndex
-from .traced_values import RECEIVERS, Execution, Files, SourceLines, TracedValues, shortened
+from .traced_values import (
+    RECEIVERS,
+    Execution,
+    Files,
+    SourceLines,
+    TracedValues,
+    called_name,
+    shortened,
+)
 from .value_parts import first_difference, parts_of
 
 #: links of a chain unless more are requested
@@ -24,6 +33,8 @@ DEFAULT_DEPTH = 7
 #: statements that one value is passed on by: recursion may be a thousand deep
 _MOST_RELAYS = 4000
 _SHOWN_RELAYS = 4
+#: assertions of equality, as test libraries call them
+_EQUALITY = late_regex.compile(r"(?i)assert_?(\w+_?)?equals?")
 _MOST_CONDITIONS = 3
 #: how much later objects are followed than plain values: their parts have chains of their own
 _DISTANT = 3.0
@@ -83,6 +94,8 @@ class _Chain:
         text = self._values.text_at(value, execution.first) if value is not None else None
         at = EvaluatedAt(execution, expression, LinkKind.EXPRESSION, root=True)
         root = Query(node, at, value)
+        if expected is None:
+            expected = self._compared(node, execution)
         if text is not None and expected is not None:
             root = self._focused(root, text, expected)
         self._follow(root)
@@ -141,6 +154,21 @@ class _Chain:
                 if inner.text == node.text:
                     return inner
         return node
+
+    def _compared(self, node: Expression, execution: Execution) -> str | None:
+        """Return the text of the value that the statement compares *node* with for equality."""
+        for root in _expressions(execution.statement):
+            for each in root.walk():
+                sides = each.operands
+                if each.form is Form.CALL and _EQUALITY.fullmatch(called_name(each)):
+                    sides = each.operands[1:3]
+                elif each.form is not Form.OPERATION or each.name != "==":
+                    continue
+                if len(sides) == 2 and node in sides:
+                    other = sides[1] if sides[0] == node else sides[0]
+                    value = self._values.value(other, execution)
+                    return self._values.text_at(value, execution.first) if value else None
+        return None
 
     def _focused(self, root: Query, actual: str, expected: str) -> Query:
         focus = first_difference(actual, expected)

@@ -219,11 +219,22 @@ class TracedValues:
     def _untraced(self, call: Expression, execution: Execution) -> TracedValue | None:
         """Return the result of a call of library code, where it follows from its operands."""
         function, name = call.operands[0], called_name(call)
+        if any(call.labels):
+            return self._mapping(call, execution) if name == "dict" else None
         if function.form is not Form.PART:
             return self._operated(name, call.operands[1:], execution)
         owner = self.value(function.operands[0], execution) if len(call.operands) == 1 else None
         text = method_result(name, owner.text) if owner is not None else None
         return TracedValue(text, "str") if text is not None else None
+
+    def _mapping(self, call: Expression, execution: Execution) -> TracedValue | None:
+        """Return the value of `dict(name=value)`."""
+        values = [self.value(each, execution) for each in call.operands[1:]]
+        pairs = [f"{label!r}: {v.text}" for label, v in zip(call.labels, values, strict=True) if v]
+        is_plain = all(label.isidentifier() for label in call.labels)
+        if not is_plain or len(pairs) < len(values):
+            return None
+        return TracedValue("{" + ", ".join(pairs) + "}", "dict")
 
     def _operated(
         self, name: str, operands: Sequence[Expression], execution: Execution
