@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness import waits
+from harness.interpreters import interpreters
 from harness.reports import frame_of, place, printed, texts
 
 CHILD = """\
@@ -347,3 +348,16 @@ def test_a_program_that_closes_all_descriptors_goes_on_and_the_answer_says_so(db
     assert "closed the connection to its debugger" in told
     # pydevd would close its socket by the number that a file of the program's has now.
     assert {file.read_text() for file in p.path.parent.glob("file*")} == {"mine"}
+
+
+@pytest.mark.parametrize("adapter", ["debugpy", "pdb"])
+def test_the_outermost_frame_is_finished_with_the_program(dbg, write_program, adapter):
+    p = write_program("ends.py", "def work():\n    pass  # @work\nwork()\nprint('end')  # @end\n")
+    python = ("--interpreter", interpreters()[-1].path)
+    for way in (("ends.py",), ("-m", "ends")):
+        dbg.data("start", "--adapter", adapter, *python, *way, "-b", p.at("work"))
+        dbg.data("up")
+
+        ended = dbg.data("finish")
+
+        assert (ended["exit"]["code"], printed(ended)) == (0, "end\n")

@@ -9,6 +9,7 @@ event, and a line whose condition does not hold costs the condition. Everything 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 import types
@@ -34,6 +35,7 @@ def install(debugger: Any) -> None:
     if shown.update_monitor_events is not pydevd.update_monitor_events:
         return  # the compiled callback
     _keep_tags(pydevd)
+    _end_with_program(pydevd)
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
     event = monitoring.events.LINE
     if not hasattr(pydevd._line_event, "freezeframe"):
@@ -73,6 +75,30 @@ def _keep_tags(pydevd: Any) -> None:
 
     _get_unhandled_exception_frame.freezeframe = True  # type: ignore[attr-defined]
     pydevd._get_unhandled_exception_frame = _get_unhandled_exception_frame
+
+
+def _end_with_program(pydevd: Any) -> None:
+    """Finish the program's outermost frame by running on: its caller is the debugger's."""
+    stop = pydevd._stop_on_return
+    if hasattr(stop, "freezeframe"):
+        return
+
+    class Outermost:
+        f_back = None
+
+    def _stop_on_return(
+        debugger: Any, thread: Any, info: Any, step: int, frame: Any, value: Any
+    ) -> Any:
+        caller = frame.f_back
+        while caller is not None and os.path.basename(caller.f_code.co_filename) == "runpy.py":
+            caller = caller.f_back
+        patches: Any = sys.modules["_freezeframe_patches"]
+        if caller is not None and patches._is_debugger_s(caller):
+            frame = Outermost
+        return stop(debugger, thread, info, step, frame, value)
+
+    _stop_on_return.freezeframe = True  # type: ignore[attr-defined]
+    pydevd._stop_on_return = _stop_on_return
 
 
 def _one_deeper(function: Any) -> Any:
