@@ -25,6 +25,7 @@ _SHOWN_FRAMES = 5
 #: variables of a frame that are shown beside those of its statement
 _OTHERS = 4
 _STATEMENT_VALUES = 6
+_OUTER_VALUES = 3
 #: how an exception is raised that is no failure: filters of the user stopped at it
 _NO_FAILURE = frozenset(("raised", "always", "throw", "catch", "rethrow"))
 #: a variable with its fields and elements, as most languages write them; a call's name is not one
@@ -64,11 +65,16 @@ async def describe(
     if test is None:
         test, users = _found(runner, users)
     shown = users if len(users) <= _SHOWN_FRAMES else [*users[: _SHOWN_FRAMES - 1], users[-1]]
-    described = []
+    described: list[FailureFrame] = []
     for frame in reversed(shown):
         is_innermost = frame is users[0]
         text = _statement(session, error, frame)
         values, more = await _values(stop, frame, text, others=_OTHERS if is_innermost else 0)
+        if not is_innermost:
+            # What a caller has shown already is not shown again.
+            known = {(each.name, each.text) for outer in described for each in outer.values}
+            values = tuple(each for each in values if (each.name, each.text) not in known)
+            values = values[:_OUTER_VALUES]
         described.append(
             FailureFrame(frame.index, frame.function, frame.path, frame.line, text, values, more)
         )
@@ -199,7 +205,8 @@ async def _values(
                 value = await stop.expand(raws[path.root] if part is None else part)
                 shown[name] = replace(value, name=name, changed=False)
                 whole.add(path.root)
-        left = [name for name in raws if name not in whole | _WHOLE | _MACRO]
+        hidden = whole | _WHOLE | _MACRO
+        left = [name for name in raws if name not in hidden and not name.startswith("__")]
         for name in left[:others]:
             shown[name] = await stop.expand(raws[name])
         return tuple(shown.values()), max(0, len(left) - others) if others else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from freezeframe.backends.backend import Launch
 from freezeframe.model.answers import Chunk, Output, RunnerReport
 from freezeframe.runners import choice
@@ -15,6 +17,7 @@ from ._suggestions import quoted
 
 #: characters at the end of the output that are searched for the results
 _SEARCHED = 60_000
+_ESCAPE = re.compile(r"\x1b\[[\d;]*m")
 _STREAMS = frozenset({"stdout", "stderr"})
 
 
@@ -50,7 +53,7 @@ def at_end(session: Session, output: Output) -> RunnerReport | None:
         return None
     summary = runner.summary(printed(root)) or RunSummary()
     # Nothing stopped: what the runner printed is all that there is about a failure.
-    unexplained = bool(root.exit.code or root.exit.signal) and not root.stop_number
+    unexplained = bool(root.exit.code or root.exit.signal) and root.last_reported is None
     return RunnerReport(
         root.name,
         runner.name,
@@ -75,7 +78,7 @@ def _again(runner: Runner, summary: RunSummary) -> tuple[str, ...]:
 def printed(session: Session) -> str:
     """Return the end of what the runner printed."""
     found = session.root.output.read(streams=_STREAMS, limit=_SEARCHED)
-    return "".join(chunk.text for chunk in found.chunks)
+    return _ESCAPE.sub("", "".join(chunk.text for chunk in found.chunks))
 
 
 def _without_noise(output: Output, runner: Runner, message: str) -> Output:

@@ -14,6 +14,9 @@ _ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
 _NONE = re.compile(r"'NoneType' object")
 #: assertions with one subject; others compare their first two arguments
 _ONE = re.compile(r"assert_?(?:true|false|is_?none|is_?not_?none|_)$", re.IGNORECASE)
+#: variables that stand for everything around them
+_WHOLE = frozenset(("self", "cls"))
+_MOST_VARIABLES = 8
 #: nodes of literals
 _LITERALS = (
     *(ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp),
@@ -135,10 +138,17 @@ def _of_assertion(call: ast.Call) -> FailingExpression | None:
     return _of_pair(arguments[0], arguments[1], equality="equal" in name.lower())
 
 
-def _variables(node: ast.AST) -> list[ast.expr]:
-    """Return the variables that an expression reads, functions that it calls left out."""
+def _variables(node: ast.AST) -> list[ast.Name]:
+    """Return the variables that code reads, without functions that it calls and `self`."""
     called = {each.func for each in ast.walk(node) if isinstance(each, ast.Call)}
-    return [each for each in ast.walk(node) if isinstance(each, ast.Name) and each not in called]
+    return [
+        each
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name)
+        and isinstance(each.ctx, ast.Load)
+        and each not in called
+        and each.id not in _WHOLE
+    ]
 
 
 def _of_raise(statement: ast.Raise, above: list[ast.stmt]) -> FailingExpression | None:
@@ -181,12 +191,11 @@ def _of_error(statement: ast.stmt, type: str, message: str) -> FailingExpression
     if _NONE.search(message) and "subscriptable" in message:
         owners = [each.value for each in nodes if isinstance(each, ast.Subscript)]
         return FailingExpression(ast.unparse(owners[0])) if len(owners) == 1 else None
-    calls = [each for each in nodes if isinstance(each, ast.Call)]
-    if len(calls) == 1:
-        made = [each for each in calls[0].args if not _plain(each)]
-        if len(made) == 1 and not isinstance(made[0], ast.Starred):
-            return FailingExpression(ast.unparse(made[0]))
-    return None
+    # Which operand the operation refused is not known: all variables that the statement reads.
+    names = list(dict.fromkeys(each.id for each in _variables(_header(statement))))
+    if not 0 < len(names) <= _MOST_VARIABLES:
+        return None
+    return FailingExpression(names[0] if len(names) == 1 else f"({', '.join(names)})")
 
 
 def _header(statement: ast.stmt) -> ast.AST:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from freezeframe.errors import NotFound, UsageError
 from freezeframe.model.fast_dataclass import dataclass
 
@@ -62,15 +64,17 @@ def by_name(name: str) -> Runner:
     raise UsageError(f"no runner is called {name!r}; known: {known}.", next="dbg test")
 
 
+def _recognised(project: Project) -> list[tuple[Runner, Evidence]]:
+    pairs = ((runner, runner.recognise(project)) for runner in _RUNNERS)
+    return [(runner, evidence) for runner, evidence in pairs if evidence is not None]
+
+
 def choose(project: Project, name: str | None = None) -> RunnerChoice:
     """Return the runner of a project. Raises NotFound if nothing shows one."""
     if name is not None:
         return RunnerChoice(by_name(name), "--runner")
-    found: list[tuple[Runner, Evidence]] = []
-    for runner in _RUNNERS:
-        evidence = runner.recognise(project)
-        if evidence is not None:
-            found.append((runner, evidence))
+    # A selected file that shows nothing is run as the others of the project.
+    found = _recognised(project) or _recognised(replace(project, selectors=()))
     if not found:
         known = ", ".join(each.name for each in _RUNNERS)
         raise NotFound(

@@ -28,7 +28,8 @@ def _summary(output: str) -> RunSummary | None:
     counts = counted(
         found["counts"], {"passed": "passed", "failed": "failed", "skipped": "skipped"}
     )
-    failed = tuple(dict.fromkeys(each.strip() for each in _FAILED.findall(output)))
+    paths = (each.split(" \u203a ") for each in _FAILED.findall(output))
+    failed = tuple(dict.fromkeys(each[-1].strip() for each in paths))
     return RunSummary(
         counts,
         int(found["total"]),

@@ -90,7 +90,8 @@ def _summary(output: str) -> RunSummary | None:
         return RunSummary(nothing=True) if "No tests" in output else None
     run, failed, errors, skipped = map(int, found.groups())
     counts = ResultCounts(run - failed - errors - skipped, failed, errors, skipped)
-    names = tuple(dict.fromkeys(each.replace(".", "#", 1) for each in _FAILED.findall(output)))
+    ids = ("#".join(each.rsplit(".", 2)[-2:]) for each in _FAILED.findall(output))
+    names = tuple(dict.fromkeys(ids))
     return RunSummary(counts, run, float(took["s"]) if took else None, names, nothing=run == 0)
 
 
@@ -106,9 +107,7 @@ def _names(project: Project) -> Iterator[str]:
         yield from (each["name"] for each in _METHOD.finditer(project.text(path)))
 
 
-_FRAMEWORK = re.compile(
-    r"\b(?:org\.junit|junit\.framework|org\.assertj|org\.hamcrest|org\.opentest4j)\b"
-)
+_FRAMEWORK = re.compile(r"\b(?:org[./](?:junit|assertj|hamcrest|opentest4j)|junit[./]framework)\b")
 _NOISE = re.compile(r"\[(?:INFO|WARNING)\].*|> Task .*|")
 MAVEN = Runner(
     "maven",

@@ -9,7 +9,7 @@ from . import javascript_tests, titles
 from .runner import Project, Runner, RunnerCommand, RunSummary, counted
 
 _TIME = re.compile(r"^\s*\d+ passing \((?P<n>[\d.]+)(?P<unit>ms|s)\)", re.M)
-_FAILED = re.compile(r"^  \d+\) (.+)$", re.M)
+_FAILED = re.compile(r"^  \d+\) .+(?:\n {7,}.+)*\n {7,}(.+):$|^  \d+\) (.+):$", re.M)
 
 
 def _command(project: Project) -> RunnerCommand:
@@ -26,7 +26,7 @@ def _summary(output: str) -> RunSummary | None:
     if counts.passed is None:
         return None
     seconds = float(took["n"]) / (1000 if took["unit"] == "ms" else 1) if took else None
-    failed = tuple(dict.fromkeys(each.rstrip(":") for each in _FAILED.findall(output)))
+    failed = tuple(dict.fromkeys(inner or own for inner, own in _FAILED.findall(output)))
     return RunSummary(counts, None, seconds, failed, nothing=not counts.known)
 
 

@@ -78,8 +78,10 @@ def selected(project: Project, pattern: re.Pattern[str], files: Sequence[str]) -
                 paths.append(file)
                 names.append(name)
                 continue
-            names.append(selector)
-            paths += [each for each in project.files(*files) if selector in project.text(each)]
+            # An id names the groups around a test too.
+            title = selector.rpartition(" > ")[2]
+            names.append(title)
+            paths += [each for each in project.files(*files) if title in project.text(each)]
     return Selected(tuple(dict.fromkeys(paths)), tuple(names))
 
 

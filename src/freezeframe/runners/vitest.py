@@ -29,7 +29,7 @@ def _summary(output: str) -> RunSummary | None:
         found["counts"], {"passed": "passed", "failed": "failed", "skipped": "skipped"}
     )
     seconds = float(took["n"]) / (1000 if took["unit"] == "ms" else 1) if took else None
-    failed = tuple(dict.fromkeys(each.strip() for each in _FAILED.findall(output)))
+    failed = tuple(dict.fromkeys(each.split(" > ")[-1].strip() for each in _FAILED.findall(output)))
     nothing = not (counts.passed or counts.failed)
     return RunSummary(counts, int(found["total"]), seconds, failed, nothing=nothing)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from freezeframe.model.answers import RunnerReport
@@ -19,7 +20,9 @@ from .questions import explanation_sections
 _CAUSE, _FRAMES, _ORIGIN, _OUTPUT, _REST = 1, 2, 3, 5, 6
 #: lines of a message that are shown, and the bytes of one
 _MESSAGE_LINES = 8
-_MESSAGE = 300
+_MESSAGE = 200
+#: bytes of the frames, and of the chain behind the wrong value: all in all 600 tokens
+_FRAME_BYTES, _CHAIN_BYTES = 700, 800
 #: a time that is not worth a word
 _BRIEF_S = 0.05
 #: bytes of one value, and of the line of values of one frame
@@ -76,11 +79,17 @@ def _failure(failure: Failure, view: View) -> list[Section]:
             lines.append(Line(f"  … {plural(failure.hidden, 'frame')} (dbg backtrace)", Tone.QUIET))
         return lines
 
-    sections.append(Listing(_FRAMES, len(frames), item, widths=(200, 120), from_end=True))
+    def more(shown: int) -> str | None:
+        missing = len(frames) - shown
+        return f"  … {plural(missing, 'outer frame')} (dbg backtrace)" if missing else None
+
+    listing = Listing(_FRAMES, len(frames), item, more, widths=(160, 100, 60), from_end=True)
+    sections.append(Capped(listing, _FRAME_BYTES))
     if failure.raised_in is not None:
         sections.append(Fixed(_FRAMES, (Line(f"  raised in {one_line(failure.raised_in)}"),)))
     if failure.origin is not None and failure.origin.links:
-        sections += explanation_sections(failure.origin, _ORIGIN, view)
+        chain = explanation_sections(failure.origin, _ORIGIN, view)
+        sections += [Capped(chain[0], _CHAIN_BYTES), *chain[1:]]
         for note in failure.origin.notes:
             if "differed" in note:
                 sections.append(wrapped_in(_ORIGIN, f"note: {note}", Tone.BAD))
@@ -112,12 +121,14 @@ def _message(failure: Failure) -> list[Section]:
     text = text or failure.type
     sections: list[Section] = [Capped(wrapped_in(_CAUSE, text, Tone.BAD), _MESSAGE)]
     rest = lines[1:]
-    for line in rest[:_MESSAGE_LINES]:
-        sections.append(
-            Capped(wrapped_in(_CAUSE, f"  {line.strip().lstrip('+ ')}", Tone.BAD), _MESSAGE)
-        )
-    if len(rest) > _MESSAGE_LINES:
-        more = plural(len(rest) - _MESSAGE_LINES, "line")
+    # The first lines say most; a long difference is left to those who ask for it.
+    shown = rest[: _MESSAGE_LINES if sum(map(len, rest)) < _MESSAGE * 2 else _MESSAGE_LINES // 2]
+    for line in shown:
+        # pytest begins its explanations so; in a difference the sign matters.
+        text = re.sub(r"^\+ +(?=where |and )", "", line.strip())
+        sections.append(Capped(wrapped_in(_CAUSE, f"  {text}", Tone.BAD), _MESSAGE))
+    if len(rest) > len(shown):
+        more = plural(len(rest) - len(shown), "line")
         sections.append(Fixed(_CAUSE, (Line(f"  … {more} (dbg context)", Tone.QUIET),)))
     for line in failure.details[:4]:
         sections.append(Capped(wrapped_in(_CAUSE, f"  {line}", Tone.BAD), 240))
@@ -128,7 +139,7 @@ def _frame(frame: FailureFrame, width: int, view: View) -> list[Line]:
     where = f"  {file_line(frame.path, frame.line, view.cwd)} in {clip(frame.function, 60)}"
     text = clip(frame.text, width) if frame.text else ""
     lines = [Line(f"{where}: {text}" if text else where)]
-    lines += [Line(f"    {each}") for each in _values(frame, min(_VALUES, width * 2))]
+    lines += [Line(f"    {each}") for each in _values(frame, min(_VALUES, width))]
     if frame.more:
         lines[-1] = Line(f"{lines[-1].text}  … {number(frame.more)} more (dbg locals)")
     return lines

@@ -351,6 +351,6 @@ final class Agent {
             cause = deeper;
         }
         return JsonWriter.of("type", error.referenceType().name(), "message", new ValueFormatter(debuggee, debuggee.current).messageOf(error), "causes", causes,
-            "suppressed", Library.suppressed(error), "created", CreationSite.of(error, debuggee, debuggee.current), "mode", debuggee.caught ? "raised" : "uncaught");
+            "suppressed", Library.suppressed(error), "created", CreationSite.of(error, debuggee, debuggee.current), "mode", debuggee.failing ? "test-failing" : debuggee.caught ? "raised" : "uncaught");
     }
 }

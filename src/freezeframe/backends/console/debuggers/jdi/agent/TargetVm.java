@@ -56,6 +56,8 @@ final class TargetVm {
     private final KnownThreads known = new KnownThreads();
     ObjectReference exception;
     boolean caught;
+    /** The exception makes a test fail. */
+    boolean failing;
     private Value returned;
     private boolean returns;
     private int returnDepth;
@@ -277,6 +279,7 @@ final class TargetVm {
                 select(thrown.thread());
                 exception = thrown.exception();
                 caught = thrown.catchLocation() != null && !Failures.endsVirtualThread(thrown.catchLocation());
+                failing = caught && thrown.exception().equals(failure);
                 stop = true;
             } else if (event instanceof ModificationWatchpointEvent change) {
                 reason = "watchpoint";
