@@ -590,3 +590,18 @@ def test_a_source_that_did_not_change_is_not_built_again(dbg, project):
     assert again.startswith("built before: ")
     assert changed["notes"][0].startswith("built: ")
     assert printed(changed) == "2\n"
+
+
+def test_a_map_of_many_entries_is_shown_and_leaves_the_program_alive(dbg, project):
+    """The JVM's agent ends the program when it has to send 200,000 references at once."""
+    (project / "Many.java").write_text(
+        "import java.util.*;\npublic class Many {\n"
+        "    public static void main(String[] args) {\n"
+        "        Map<Integer, Integer> map = new HashMap<>();\n"
+        "        for (int i = 0; i < 200_000; i++) map.put(i, -i);\n"
+        "        System.out.println(map.size());\n    }\n}\n"
+    )
+    report = dbg("start", "Many.java", "-b", "Many.java:6")
+    assert "map = HashMap(200000) {0=0, 1=-1," in report.out, report
+    assert "[60000] = -60000" in dbg("print", "map", "--range", "60000:60001").out
+    assert printed(dbg.data("continue")) == "200000\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness.reports import printed, texts, values
+from harness.reports import place, printed, texts, values
 
 UNSET = "<not initialised yet>"
 
@@ -77,8 +77,8 @@ def test_the_last_line_of_a_function_is_reached_last_and_nothing_is_shown_before
     p = native(LISTS)
     assert texts(dbg.data("start", p.name, "-b", "twice", "-b", "lengths"))["all"] == UNSET
     first = texts(dbg.data("continue"))
-    for place in ("loop", "after", "last"):
-        dbg.data("break", p.at(place))
+    for marker in ("loop", "after", "last"):
+        dbg.data("break", p.at(marker))
     looping = dbg.data("continue")
     again = dbg.data("continue")
     after = texts(dbg.data("continue"))
@@ -108,8 +108,8 @@ def test_the_last_line_of_a_function_is_reached_last_and_nothing_is_shown_before
 def test_entries_of_maps_are_told_by_their_keys_wherever_they_lie(dbg, native):
     p = native(LISTS)
     first = dbg("start", p.name, "-b", p.at("before")).out
-    for place in ("changed", "erased"):
-        dbg.data("break", p.at(place))
+    for marker in ("changed", "erased"):
+        dbg.data("break", p.at(marker))
     changed, erased = dbg("continue").out, dbg("continue").out
 
     assert '  counts = map("b": 1)\n' in first
@@ -179,3 +179,15 @@ def test_each_pass_stops_and_conditions_take_the_functions_of_the_standard_libra
         assert dbg.data("print", "u.name")["value"]["text"] == '"bob"', each
     dbg.data("break", p.at("visit"), "-c", "*o == 41")
     assert "fails: it is empty (nullopt)" in dbg("continue").out
+
+
+def test_a_part_of_a_container_is_that_part_and_one_not_made_yet_loses_no_session(dbg, sample):
+    p = sample("pages")
+    dbg.data("start", p.name, "-b", p.at("late"), "-b", p.at("early"), "-b", p.at("built"))
+    assert "[250] = 250" in dbg("print", "numbers", "--range", "250:252").out
+    told = dbg("print", "squares", "--range", "250:252").out
+    assert re.search(r"\[250\] = \D*250\D+62500\b.*\n +\[251\] = \D*251\D+63001\b", told), told
+    # Its memory holds what another function left there: billions of elements.
+    dbg("continue")
+    assert "debugger-timeout" not in dbg("print", "late").err
+    assert place(dbg.data("continue")) == p.at("built")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness.reports import printed, shown, texts
+import re
+
+from harness.reports import place, printed, shown, texts
 
 UNSET = "<not initialised yet>"
 
@@ -122,3 +124,17 @@ def test_functions_of_the_library_that_are_not_compiled_in_are_evaluated(dbg, na
     assert shown(looping) == p.at("loop")
     # An element beyond those that are shown is a change too.
     assert "* big = " in ended
+
+
+def test_a_part_of_a_container_is_that_part_and_one_not_made_yet_loses_no_session(dbg, sample):
+    p = sample("pages")
+    dbg.data("start", p.name, "-b", p.at("late"), "-b", p.at("early"), "-b", p.at("built"))
+    assert "[250] = 250" in dbg("print", "numbers", "--range", "250:252").out
+    told = dbg("print", "squares", "--range", "250:252")
+    pairs = re.search(r"\[250\] = \D*250\D+62500\b.*\n +\[251\] = \D*251\D+63001\b", told.out)
+    # CodeLLDB lists what it can read in 5 s.
+    assert pairs or "lists fewer than 251 of the 300 items" in told.err, told
+    # Its memory holds what another function left there: billions of elements.
+    dbg("continue")
+    assert "debugger-timeout" not in dbg("print", "late").err
+    assert place(dbg.data("continue")) == p.at("built")

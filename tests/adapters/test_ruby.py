@@ -459,3 +459,10 @@ def test_a_process_without_the_gem_in_it_is_refused_with_what_to_do(dbg, sample,
     finally:
         living.kill()
         living.wait()
+
+
+def test_a_part_of_an_array_or_a_hash_has_its_own_indices_and_keys(dbg, sample, project):
+    (project / "pages.rb").write_text("a = (0..300).to_a\nh = a.to_h { |n| [n, n * n] }\nz = 1\n")
+    dbg.data("start", "pages.rb", "-b", "pages.rb:3")
+    assert dbg("print", "a", "--range", "250:252").out == "a [250:252]\n  250 = 250\n  251 = 251\n"
+    assert dbg("print", "h", "--range", "250:251").out == "h [250:251]\n  250 = 62500\n"

@@ -117,8 +117,16 @@ async def _whole(
     if bounds is not None:
         start, end = bounds
         found = await stop.backend.children(raw.ref, start=start, count=end - start)
+        value = stop.value(raw)
+        if not found and value.count is not None and start < value.count:
+            # CodeLLDB lists what it can read in 5 s.
+            tool = stop.backend.tool.name
+            raise DebuggerError(
+                f"{tool} lists fewer than {start + 1} of the {value.count} items.",
+                next=f"dbg print {quoted(expression)} --range 0:100",
+            )
         children = [await _opened(stop, each, max(depth or 1, 1) - 1) for each in found]
-        return replace(stop.value(raw), children=tuple(children))
+        return replace(value, children=tuple(children))
     return await _opened(stop, raw, max(depth or 1, 1)) if depth or raw.opaque else stop.value(raw)
 
 
@@ -135,9 +143,12 @@ async def _sliced(
     raw = await stop.backend.evaluate(code, frame_id)
     children = await _children(stop, raw, depth, _MAX_CHILDREN) if raw.ref else []
     # Keep the user's expression, not that of the slice.
-    return replace(
+    value = replace(
         stop.value(raw), name=expression, expression=expression, children=tuple(children)
     )
+    # A slice of as many elements does not say how many the whole has.
+    sliced = value.count is not None and value.count <= len(children)
+    return replace(value, count=None) if sliced else value
 
 
 async def _opened(stop: StopState, raw: RawValue, depth: int) -> Value:

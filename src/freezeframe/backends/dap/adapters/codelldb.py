@@ -247,7 +247,12 @@ ADAPTER = Adapter(
     ),
     frames=replace(_lldb.FRAMES, read=_read_frame, thread_name=_thread_name),
     values=replace(
-        _lldb.VALUES, hides=_hides, enrich=_enrich, returned_prefixes=("[return value]",)
+        _lldb.VALUES,
+        hides=_hides,
+        enrich=_enrich,
+        # It sends all children whatever part of them is requested.
+        pages_unsized=False,
+        returned_prefixes=("[return value]",),
     ),
     expressions=_lldb.EXPRESSIONS,
     # In `repl` a command's output comes on the console, after its response.

@@ -21,8 +21,11 @@ varref: Any = import_module("gdb.dap.varref")
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 #: names that GDB's printers use for the one value in an optional, a variant or a pointer
 _CONTAINED = ("[contained value]", "get()")
-#: entries of one map that are sent
-_ENTRIES = 1000
+#: the number of elements in a printer's text, and the most that a container can have
+_CLAIMED = re.compile(r"(?:of length|with) (-?\d+)")
+_MOST_CLAIMED = 1 << 31
+#: children that are counted where the text has no number
+_MOST_COUNTED = 100_000
 _COMPOSED = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 #: types of Rust's standard library: their members say nothing to users
 _OF_STD = re.compile(r"(core|alloc|std|hashbrown)::")
@@ -69,7 +72,6 @@ class _Map(gdb.ValuePrinter):  # type: ignore[misc]
 
     def __init__(self, usual: Any) -> None:
         self._usual = usual
-        self.entries: list[Any] | None = None
 
     def to_string(self) -> str:
         return str(self._usual.to_string())
@@ -78,13 +80,9 @@ class _Map(gdb.ValuePrinter):  # type: ignore[misc]
         return "array"
 
     def children(self) -> Any:
-        if self.entries is None:
-            items = iter(self._usual.children())
-            self.entries = [
-                (f"[{index}]", _Entry(key, next(items, ("", ""))[1]))
-                for index, (_, key) in enumerate(itertools.islice(items, _ENTRIES))
-            ]
-        return iter(self.entries)
+        items = iter(self._usual.children())
+        for index, (_, key) in enumerate(items):
+            yield f"[{index}]", _Entry(key, next(items, ("", ""))[1])
 
 
 class _Unset(_Plain):
@@ -236,13 +234,64 @@ def _completing(to_object: Any) -> Any:
 def _renaming_children(fetch: Any) -> Any:
     def called(self: Any, index: int) -> Any:
         if isinstance(self.printer, _Map):
-            return list(self.printer.children())[index]
+            return self.cache_children()[index]
         name, value = fetch(self, index)
         name = "[0]" if name in _CONTAINED else name
         return (f"*{self.name or ''}" if name == "*" else name), value
 
     return called
 
+
+class _ReadChildren(dict[int, Any]):
+    """Children that were read, by index."""
+
+    def __missing__(self, index: int) -> None:
+        return None
+
+
+class _LazyChildren:
+    """Children of a pretty-printer, read up to the one that is needed.
+
+    The server reads all of them to count them: a container that is not constructed yet may claim
+    billions.
+    """
+
+    def __init__(self, printer: Any) -> None:
+        self._rest = iter(printer.children())
+        self._read: list[Any] = []
+        claimed = _CLAIMED.search(str(printer.to_string()))
+        self._claimed = None if claimed is None else int(claimed[1])
+
+    def __getitem__(self, index: int) -> Any:
+        missing = index + 1 - len(self._read)
+        self._read += itertools.islice(self._rest, max(0, missing))
+        return self._read[index]
+
+    def __len__(self) -> int:
+        if self._claimed is None:
+            self._read += itertools.islice(self._rest, _MOST_COUNTED - len(self._read))
+            return len(self._read)
+        return self._claimed if 0 <= self._claimed <= _MOST_CLAIMED else 0
+
+
+def _lazy_children(self: Any) -> Any:
+    if self.child_cache is None:
+        self.child_cache = _LazyChildren(self.printer)
+    return self.child_cache
+
+
+def _keeping_read(fetch: Any) -> Any:
+    def fetched(self: Any, start: int, count: int) -> Any:
+        if self.children is None:
+            self.children = _ReadChildren()
+        yield from fetch(self, start, count)
+
+    return fetched
+
+
+if hasattr(varref.VariableReference, "cache_children"):
+    varref.VariableReference.cache_children = _lazy_children
+    varref.VariableReference.fetch_children = _keeping_read(varref.VariableReference.fetch_children)
 
 if hasattr(printing, "NoOpPointerReferencePrinter"):
     varref.VariableReference.fetch_one_child = _renaming_children(

@@ -54,6 +54,8 @@ class Opened:
     expression: str
     #: gdb's name of the variable object, once created
     handle: str | None = None
+    #: gdb lists the keys and the values of a map in turn
+    is_map: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +202,16 @@ class VarObjects:
             except MiError:
                 return []
             handle = str(made["name"])
-            self._refs[ref] = Opened(what.frame, what.expression, handle)
+            is_map = made.get("displayhint") == "map"
+            what = self._refs[ref] = Opened(what.frame, what.expression, handle, is_map)
         stop = start + (PAGE if count is None else count)
-        return await self._list(handle, what.frame, start, stop)
+        if not what.is_map:
+            return await self._list(handle, what.frame, start, stop)
+        found = await self._list(handle, what.frame, 2 * start, 2 * stop)
+        return [
+            replace(value, name=f"[{index}]", text=f"{key.text}: {value.text}", expression=None)
+            for index, (key, value) in enumerate(zip(found[::2], found[1::2], strict=False), start)
+        ]
 
     async def _create(self, expression: str, frame: GdbFrameRef | None) -> Fields:
         where = "" if frame is None else at(frame.thread, frame.level)
@@ -246,7 +255,8 @@ class VarObjects:
             or body.get("has_more") == "1"
             or (body.get("dynamic") == "1" and FOLDED.fullmatch(text))
         ):
-            ref = self._ref(Opened(frame, path or title, str(body["name"])))
+            is_map = body.get("displayhint") == "map"
+            ref = self._ref(Opened(frame, path or title, str(body["name"]), is_map))
         path = None if path is None else plain_path(path)
         return RawValue(
             title,

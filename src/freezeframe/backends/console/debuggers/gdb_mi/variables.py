@@ -287,7 +287,8 @@ class GdbVariables(VarObjects):
         handle = made.get("name")
         ref = 0
         if handle and frame is not None and opens(made):
-            ref = self._ref(Opened(frame, expression, str(handle)))
+            is_map = made.get("displayhint") == "map"
+            ref = self._ref(Opened(frame, expression, str(handle), is_map))
         if type and POINTER.search(type):
             address = None  # show the target's address, which is the text
         elif (match := re.match(r"\{[^}]*\} (0x[0-9a-f]+)", text)) is not None:

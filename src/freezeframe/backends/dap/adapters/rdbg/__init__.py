@@ -192,6 +192,13 @@ def _is_opaque(text: str, type: str | None) -> bool:
     return re.fullmatch(r"#<[\w:]+>", text) is not None
 
 
+def _slice(expression: str, start: int, end: int) -> str:
+    """Return an expression for some entries of a hash, or elements under their indices."""
+    part = f"x.to_a[{start}...{end}].to_a"
+    indexed = f"{part}.each_with_index.to_h {{ |v, i| [i + {start}, v] }}"
+    return f"->(x) {{ x.is_a?(Hash) ? {part}.to_h : {indexed} }}.call(({expression}))"
+
+
 ADAPTER = Adapter(
     name="rdbg",
     adapter_id="rdbg",
@@ -226,7 +233,7 @@ ADAPTER = Adapter(
     ),
     values=Values(is_opaque=_is_opaque, returned_prefixes=("(return) ",)),
     expressions=Expressions(
-        slice=lambda expression, start, end: f"({expression}).to_a[{start}...{end}]",
+        slice=_slice,
     ),
     raw=Raw(prefix=","),
     output=AdapterOutput(is_noise=lambda text: text.startswith("Ruby REPL: ")),

@@ -70,8 +70,11 @@ final class Library {
         List<String> messages = new ArrayList<>();
         if (ValueFormatter.field(error, "suppressedExceptions") instanceof ObjectReference list
             && ValueFormatter.field(list, "elementData") instanceof ArrayReference elements) {
-            for (Value each : elements.getValues()) {
-                if (each instanceof ObjectReference inner && messages.size() < MOST_SUPPRESSED) {
+            for (Value each : new PagedArray(elements)) {
+                if (messages.size() == MOST_SUPPRESSED) {
+                    break;
+                }
+                if (each instanceof ObjectReference inner) {
                     messages.add(ValueFormatter.failure(inner));
                 }
             }

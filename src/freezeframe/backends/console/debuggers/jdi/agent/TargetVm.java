@@ -325,7 +325,8 @@ final class TargetVm {
         try {
             EvaluationScope scope = new EvaluationScope(this, hit.thread(), 0);
             return !Arithmetic.truth(scope, ExpressionEvaluator.evaluate(scope, condition));
-        } catch (AgentError | VMDisconnectedException unknown) {
+        } catch (AgentError | RuntimeException unknown) {
+            // Not to be thrown: without this thread no event would ever be handled again.
             return false;
         } finally {
             evaluatingCondition = false;

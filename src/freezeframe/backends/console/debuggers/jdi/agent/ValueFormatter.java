@@ -290,7 +290,7 @@ final class ValueFormatter {
         try {
             Value from = map ? call(object, "entrySet", "()Ljava/util/Set;") : object;
             Value array = call((ObjectReference) from, "toArray", "()[Ljava/lang/Object;");
-            return array instanceof ArrayReference found ? found.getValues() : null;
+            return array instanceof ArrayReference found ? new PagedArray(found) : null;
         } catch (AgentError cannot) {
             return null;
         }
@@ -329,16 +329,18 @@ final class ValueFormatter {
             ObjectReference object = (ObjectReference) value;
             boolean map = is(object, "java.util.Map");
             int end = Math.min(items.size(), count < 0 ? items.size() : start + count);
+            // Read before any call: code that runs in the program may collect the array.
+            List<Value> part = start < end ? new ArrayList<>(items.subList(start, end)) : List.of();
             for (int i = start; i < end; i++) {
                 if (map) {
-                    Value[] pair = pair(items.get(i));
+                    Value[] pair = pair(part.get(i - start));
                     String key = text(pair[0], 1, 0);
                     boolean plain = pair[0] instanceof StringReference || key.matches("-?\\d+");
                     children.add(value("[" + key + "]", pair[1], null,
                         plain ? base + ".get(" + key + ")" : base + ".entrySet().toArray()[" + i + "].getValue()"));
                 } else {
                     String at = is(object, "java.util.List") ? ".get(" + i + ")" : ".toArray()[" + i + "]";
-                    children.add(value("[" + i + "]", items.get(i), null, base + at));
+                    children.add(value("[" + i + "]", part.get(i - start), null, base + at));
                 }
             }
             return children;
