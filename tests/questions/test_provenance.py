@@ -378,3 +378,71 @@ def test_an_unknown_name_and_a_fragment_have_no_chain(python: str) -> None:
 
     assert run.why("nonesuch").ends == ("the trace does not say where nonesuch was set",)
     assert run.why("1 +").ends == ("1 + cannot be read as an expression",)
+
+
+def test_returns_inside_of_with_and_finally_and_branches_of_one_line_are_found(python: str) -> None:
+    run = traced(
+        """
+        def last(x):
+            try:
+                return x * 2
+            finally:
+                x = 0
+
+        def inside(x):
+            with open(__file__) as file:
+                return x + 1
+
+        def none(x):
+            if x: return None
+            kept = 1
+
+        def main():
+            doubled = last(4)
+            raised = inside(2)
+            for n in (0, 1):
+                if n: chosen = n
+            nothing = none(0)
+            raise RuntimeError
+
+        main()
+        """,
+        python,
+    )
+
+    assert run.statements("doubled")[0] == "return x * 2"
+    assert run.statements("raised")[0] == "return x + 1"
+    chosen = run.why("chosen").links[0]
+    assert chosen.iteration is not None
+    assert chosen.iteration.round == 2
+    ended = run.why("nothing").links[0]
+    assert ended.note == "none ended here without a value"
+    assert [(each.text, each.taken) for each in ended.conditions] == [("x", False)]
+
+
+def test_equal_values_of_different_names_are_not_confused(python: str) -> None:
+    run = traced(
+        """
+        def main():
+            one = 0 + 1
+            other = 2 - 1
+            made = {}
+            made.update(a=one, b=other)
+            first = made["a"]
+            rows = [one, 7]
+            rows.reverse()
+            second = rows[0]
+            kept = [5, 6]
+            del kept[0]
+            third = kept[0]
+            raise RuntimeError
+
+        main()
+        """,
+        python,
+    )
+
+    assert "other = 2 - 1" not in run.statements("first")
+    assert run.statements("first")[-1] == "one = 0 + 1"
+    assert run.statements("second")[0] == "rows.reverse()"
+    assert run.statements("third")[0] == "del kept[0]"

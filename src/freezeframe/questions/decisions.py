@@ -176,6 +176,8 @@ def _made(
 def _last_execution(
     values: TracedValues, execution: Execution, statement: Statement
 ) -> Execution | None:
+    if statement.first <= execution.line <= statement.last:
+        return execution  # `if x: y = 1`: one step does both
     steps = values.index.steps_of(execution.frame)
     for index in range(values.index.last_before(execution.frame, execution.first), -1, -1):
         if statement.first <= steps[index].line <= statement.last:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from freezeframe.model.questions import LinkKind
 from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedValue, Write
+from freezeframe.model.values import is_cut
 
 from .arguments import Arguments
 from .decisions import rounds
@@ -185,6 +186,11 @@ class Definitions:
 
     def _from_part(self, query: Query, written: StepWrite, target: str) -> Query | Computed:
         """Follow a part of the value: the rest of the focus stays."""
+        new = written.write.new
+        plain = new.text if new is not None and new.object is None else None
+        known = query.part if len(query.focus) == 1 else None
+        if None not in (plain, known) and plain != known and not is_cut(plain or ""):
+            return _ended(query, f"{target} was {_CHANGED}")
         inner = replace(query, focus=query.focus[1:], value=None)
         return self._from_write(inner, written, target)
 
@@ -281,8 +287,13 @@ class Definitions:
                 and write.new is not None
                 and is_equal(value, write.new)
             ]
-            if same:
-                return replace(query, node=same[-1])
+            labelled = [
+                argument
+                for label, argument in zip(call.labels, call.operands[1:], strict=True)
+                if write.name in (f"[{label!r}]", f".{label}")
+            ]
+            if labelled or len({each.text for each in same}) == 1:
+                return replace(query, node=(labelled or same)[-1])
             if len(calls) == 1 and len(call.operands) > 1 and called_name(call) == "append":
                 return replace(query, node=call.operands[1])
         node = calls[0] if len(calls) == 1 else statement.value
@@ -339,7 +350,8 @@ class Definitions:
             body = source.lambda_at(frame.first_line) if source is not None else None
             return replace(moved, node=body) if body is not None else Computed(moved)
         if statement is None or statement.kind is not StatementKind.RETURN:
-            note = f"{frame.function} ended here without return" if statement else None
+            ended = statement is not None and frame.returned is not None
+            note = f"{frame.function} ended here without a value" if ended else None
             return Computed(moved, note=note)
         if statement.value is None:
             return Computed(moved)
@@ -350,17 +362,15 @@ class Definitions:
         steps = self._index.steps_of(frame.number)
         if not steps:
             return None
-        last = self._values.execution(steps[-1])
         for step in reversed(steps):
             execution = self._values.execution(step)
             statement = execution.statement
-            if statement is None:
+            if statement is None or (frame.returned and frame.returned.text == "None"):
                 break
-            if statement.kind is StatementKind.RETURN:
+            # After it only `with` and `finally` are executed.
+            if statement.kind is StatementKind.RETURN and step.raised is None:
                 return execution
-            if statement.kind is not StatementKind.WITH:
-                break
-        return last
+        return self._values.execution(steps[-1])
 
     # --- loops, with, except
 

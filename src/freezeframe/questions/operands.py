@@ -354,7 +354,7 @@ class Operands:
             current = self._values.text_at(each.value, query.at.execution.first)
             parts = parts_of(current) or {}
             found = [name for name, part in parts.items() if part == text]
-            if found and (len(found) == 1 or not query.focus):
+            if found and (len(found) == 1 or called_name(query.node) in ("min", "max")):
                 focus = (found[0], *query.focus[1:])
                 yield replace(each, weight=DECIDED, focus=focus, part=text)
                 return

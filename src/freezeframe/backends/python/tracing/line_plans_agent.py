@@ -207,6 +207,7 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
     skips: list[tuple[int, int]] = []
     exits = set()
     end = -1
+    is_branched = False
     line = flow.line
     at = next((i for i, each in enumerate(units) if each[0] >= offset), len(units))
     for start, number, argument, after, its_line in units[at:]:
@@ -224,6 +225,10 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
                 continue  # an inlined comprehension, which stays in its line
             if name in ("JUMP_FORWARD", "JUMP_BACKWARD"):
                 if target <= start or not _stays(units, start, target, line):
+                    # `if x: y = 1` in one line: a jump before it goes on behind it.
+                    if any(start < behind for _, behind in skips):
+                        is_branched = True
+                        continue
                     end = target
                     break
                 skips.append((start, target))
@@ -233,8 +238,11 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
             else:
                 exits.add(target)
         elif number in _ENDS:
+            if any(start < behind for _, behind in skips):
+                is_branched = True
+                continue
             break
-    if end in exits:
+    if end in exits or is_branched:
         end = -1
     local: dict[str, bool] = {}
     namespace: dict[str, bool] = {}
