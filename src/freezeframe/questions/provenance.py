@@ -291,8 +291,11 @@ class _Chain:
         if at.kind is LinkKind.DEFAULT:
             return ()
         found = list(conditions(self._values, execution))
-        if at.kind is LinkKind.RETURN and not found:
-            found += untaken_exits(self._values, execution)
+        if at.kind is LinkKind.RETURN:
+            # Another return stood before this one, inside of the same branch.
+            after = found[0].line if found else 0
+            exits = untaken_exits(self._values, execution)
+            found = [*(each for each in exits if each.line > after), *found]
         # What stayed as it was because a branch was not taken, here and where it was passed on.
         for later, earlier in pairwise((*query.via, at)):
             if earlier.kind is LinkKind.WRITE and later.execution.frame == earlier.execution.frame:

@@ -53,11 +53,14 @@ def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str
     change = _change(link)
     text += f"  {change}" if change else ""
     # Facts are left out whole, the least important ones first.
-    facts: list[str] = []
-    for fact in _facts(link, view):
-        if size(f"{text}  {'; '.join([*facts, fact])}") <= width:
-            facts.append(fact)
-    return clip(f"{text}  {'; '.join(facts)}" if facts else text, width, tail=False)
+    facts = _facts(link, view)
+    kept: set[int] = set()
+    for _, position in sorted((rank, position) for position, (rank, _) in enumerate(facts)):
+        shown = [fact for at, (_, fact) in enumerate(facts) if at in kept or at == position]
+        if size(f"{text}  {'; '.join(shown)}") <= width:
+            kept.add(position)
+    shown = [fact for at, (_, fact) in enumerate(facts) if at in kept]
+    return clip(f"{text}  {'; '.join(shown)}" if shown else text, width, tail=False)
 
 
 def _change(link: Link) -> str:
@@ -73,19 +76,20 @@ def _change(link: Link) -> str:
     return f"= {new}" if link.old is None else f"{clip(link.old, _MOST_VALUE)} → {new}"
 
 
-def _facts(link: Link, view: View) -> list[str]:
+def _facts(link: Link, view: View) -> list[tuple[int, str]]:
+    """Return what is known about a statement in the order it is shown, each with its rank."""
     shown = {each.expression for each in link.reads}
     short = [each for each in link.reads if len(each.value) <= _MOST_READ]
     long = [each for each in link.reads if len(each.value) > _MOST_READ]
-    facts = [_reads(short)] if short else []
-    facts += [_condition(each, shown, link, view) for each in link.conditions]
+    facts = [(1, _reads(short))] if short else []
+    facts += [(0, _condition(each, shown, link, view)) for each in link.conditions]
     if link.iteration is not None:
-        facts.append(f"round {link.iteration.round} of {link.iteration.of}")
+        facts.append((2, f"round {link.iteration.round} of {link.iteration.of}"))
     if link.note:
-        facts.append(one_line(link.note))
+        facts.append((3, one_line(link.note)))
     if link.via:
-        facts.append(f"via {_relays(link, view)}")
-    return [*facts, *(_reads([each]) for each in long)]
+        facts.append((4, f"via {_relays(link, view)}"))
+    return [*facts, *((5, _reads([each])) for each in long)]
 
 
 def _relays(link: Link, view: View) -> str:
@@ -107,7 +111,9 @@ def _reads(reads: Sequence[ReadValue]) -> str:
 
 def _condition(condition: Condition, shown: set[str], link: Link, view: View) -> str:
     word = "taken" if condition.taken else "not taken"
-    reads = [each for each in condition.reads if each.expression not in shown]
+    reads = condition.reads
+    if not condition.decisive:
+        reads = tuple(each for each in reads if each.expression not in shown)
     values = f" ({_reads(reads)})" if reads else ""
     if condition.exception is not None:
         values = f" ({clip(condition.exception, _MOST_VALUE)})"

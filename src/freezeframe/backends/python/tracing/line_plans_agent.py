@@ -226,8 +226,9 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
             if name in ("JUMP_FORWARD", "JUMP_BACKWARD"):
                 if target <= start or not _stays(units, start, target, line):
                     # `if x: y = 1` in one line: a jump before it goes on behind it.
-                    if any(start < behind for _, behind in skips):
-                        is_branched = True
+                    goes_on = _skips_beyond(skips, start)
+                    is_branched |= goes_on
+                    if goes_on:
                         continue
                     end = target
                     break
@@ -237,11 +238,9 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
                 exits.add(target)
             else:
                 exits.add(target)
-        elif number in _ENDS:
-            if any(start < behind for _, behind in skips):
-                is_branched = True
-                continue
+        elif number in _ENDS and not _skips_beyond(skips, start):
             break
+        is_branched |= number in _ENDS
     if end in exits or is_branched:
         end = -1
     local: dict[str, bool] = {}
@@ -255,6 +254,11 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
     flow.end = end
     flow.locals = tuple((name, sure, name in plan.free) for name, sure in local.items())
     flow.namespace = tuple(namespace.items())
+
+
+def _skips_beyond(skips: list[tuple[int, int]], start: int) -> bool:
+    """Return whether a jump before *start* goes on behind it."""
+    return any(start < behind for _, behind in skips)
 
 
 def _stays(units: Any, start: int, target: int, line: int) -> bool:
