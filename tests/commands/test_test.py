@@ -138,6 +138,6 @@ def test_unittest_runs_without_pytest_and_names_subtests(dbg):
     assert found.startswith("failed: test_price.PriceTest.test_b (n=12)  (test 2 of 2; 1 passed)")
     assert "AssertionError: 19 != 24\n" in found
     assert "    n = 12, self.cfg = {'rate': 2, 'discount': 5}\n" in found
-    assert "via unittest (test_price.py uses unittest)" in found
+    assert ", unittest (test_price.py uses unittest)\n" in found
     assert dbg("continue").out.startswith("done: 1 passed, 1 failed")
     assert dbg("test", "PriceTest.test_a").out.startswith("passed: 1 test")

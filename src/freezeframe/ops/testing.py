@@ -134,7 +134,7 @@ def _answer_of(
 ) -> RunnerReport:
     """Return the answer with how the tests were run."""
     reason = "" if chosen.reason == "--runner" else f" ({chosen.reason})"
-    via = f"{chosen.runner.name}{reason}" + (f", {first.via}" if first.via else "")
+    via = (f"{first.via}, " if first.via else "") + chosen.runner.name + reason
     return replace(answer, reason=chosen.reason, notes=(*answer.notes, *notes), via=via)
 
 
