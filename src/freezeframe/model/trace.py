@@ -28,6 +28,10 @@ class TracedValue:
     #: one whose identity the driver does not know (it steps, and the debugger shows no address)
     object: int | None = None
 
+    def text_at(self, step: int) -> str | None:
+        """Return the text of the object when a step began; None if the trace does not say it."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Write:

@@ -334,6 +334,9 @@ class TracedValues:
         """Return the text of a value at *moment*, with the parts that were written until then."""
         if value.object is None:
             return value.text
+        text = value.text_at(moment)
+        if text is not None:
+            return text
         if is_cut(value.text):
             return value.text
         writes = self.index.writes_of_parts(value.object, moment)

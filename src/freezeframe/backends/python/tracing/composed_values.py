@@ -54,6 +54,25 @@ class Contents:
         #: index → a value whose text is known, or type and number of an object
         self.values: dict[int, TracedValue | tuple[str, int]] = {}
         self._objects: dict[int, _Contents] = {}
+        #: steps in their order, and the moment at which each began
+        self._steps: list[int] = []
+        self._moments: list[int] = []
+
+    def begin_step(self, step: int, moment: int) -> None:
+        """Add the moment at which a step begins."""
+        self._steps.append(step)
+        self._moments.append(moment)
+
+    def delay_step(self, moment: int) -> None:
+        """Move the beginning of the last step: what code that is not traced had changed was seen
+        when it began.
+        """
+        self._moments[-1] = moment
+
+    def moment_of(self, step: int) -> int | None:
+        """Return the moment at which a step began; None for one of another segment."""
+        at = bisect_right(self._steps, step) - 1
+        return self._moments[at] if at >= 0 and self._steps[at] == step else None
 
     def value(self, index: int, moment: Callable[[], int] | int) -> TracedValue:
         """Return a value as it was at a moment. Raises KeyError for an unknown index."""
@@ -157,5 +176,12 @@ class ComposedValue(TracedValue):
     @property
     def text(self) -> str:
         moment = self._moment if isinstance(self._moment, int) else self._moment()
+        number = (self.object or 0) - self._contents.first_object
+        return self._contents.text(self.type, number, moment)
+
+    def text_at(self, step: int) -> str | None:
+        moment = self._contents.moment_of(step)
+        if moment is None:
+            return None
         number = (self.object or 0) - self._contents.first_object
         return self._contents.text(self.type, number, moment)

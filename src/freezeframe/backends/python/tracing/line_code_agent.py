@@ -16,22 +16,24 @@ _identities: Any = sys.modules["_freezeframe_identities"]
 _values: Any = sys.modules["_freezeframe_values"]
 
 LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
-READ, LOOK = _mentions.READ, _mentions.LOOK
+READ, LOOK, INSIDE = _mentions.READ, _mentions.LOOK, _mentions.INSIDE
 _MISSING = _identities.MISSING
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
+#: objects that were looked at before this are looked at again
+_NOW = "now = first.now = first.now + 1"
 
 
 def functions_of(flow: Any, plan: Any) -> tuple[Any, Any]:
     """Return the functions to call before and after a flow is executed; None for nothing.
 
-    `before(frame, state, step)`; `after(frame, state, is_sure, event)`, where *is_sure* says that
-    all of the flow was executed.
+    `before(frame, state, step)`; `after(frame, state, is_sure)`, where *is_sure* says that all of
+    the flow was executed.
     """
     before = after = None
     if flow.nodes:
         before = _compiled("before(frame, state, step", _before(flow, plan))
     if flow.nodes or flow.locals or flow.namespace:
-        after = _compiled("after(frame, state, sure, event", _after(flow, plan))
+        after = _compiled("after(frame, state, sure", _after(flow, plan))
     return before, after
 
 
@@ -44,7 +46,7 @@ def arguments_of(plan: Any) -> Any:
     count += bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
     if not count or not plan.is_optimized:
         return None
-    lines = ["local = frame.f_locals", "values = state.values"]
+    lines = [_NOW, "local = frame.f_locals", "values = state.values"]
     found = []
     for at, name in enumerate(code.co_varnames[:count]):
         lines.append(f"v = local.get({name!r})")
@@ -79,13 +81,13 @@ def _index(target: str, value: str, make: str) -> list[str]:
 
 def _before(flow: Any, plan: Any) -> list[str]:
     paths = _Paths(flow, plan)
-    lines = paths.roots()
+    lines = [_NOW, *paths.roots()]
     reads: list[str] = []
     described: list[str] = []
     for at, (parent, kind, key, text, flags, part) in enumerate(flow.nodes):
         lines += paths.resolve(at)
         if flags & LOOK:
-            lines += paths.look(at, "step", "0")
+            lines += paths.look(at, "0")
         if not flags & READ:
             continue
         lines += _index(f"i{at}", f"v{at}", "read_value")
@@ -106,11 +108,16 @@ def _before(flow: Any, plan: Any) -> list[str]:
 def _after(flow: Any, plan: Any) -> list[str]:
     paths = _Paths(flow, plan)
     nodes = [at for at, node in enumerate(flow.nodes) if node[4] & LOOK]
-    lines = ["step = state.step"]
+    lines = [_NOW, "step = state.step"]
     if flow.is_made:
         lines.append("first.by_step = 1")
     if flow.locals or nodes:
         lines += paths.roots(bool(flow.locals))
+    # What the line changed is recorded before it is seen as a part of what the line stores. An
+    # object that a variable was set to is recorded with the variable.
+    stored = {name for name, *_ in (*flow.locals, *flow.namespace)}
+    late = {at for at in nodes if paths.root_name(at) in stored}
+    lines += _looks(flow, paths, set(nodes) - late)
     if flow.locals:
         lines.append("values = state.values")
     for name, is_sure, is_free in flow.locals:
@@ -119,15 +126,23 @@ def _after(flow: Any, plan: Any) -> list[str]:
         lines += ["names = frame.f_globals", "space = state.namespace", "parts = space.parts"]
     for name, is_sure in flow.namespace:
         lines += _store_global(name, is_sure)
+    lines += _looks(flow, paths, late)
+    if flow.is_made:
+        lines.append("first.by_step = 0")
+    return lines if len(lines) > 2 else []
+
+
+def _looks(flow: Any, paths: _Paths, nodes: set[int]) -> list[str]:
+    """Return code that looks at objects after the line, which may have changed them."""
+    paths.restart()
+    lines = []
     needed = _with_prefixes(flow.nodes, nodes)
     for at in range(len(flow.nodes)):
         if at in needed:
             lines += paths.resolve(at)
             if at in nodes:
-                lines += paths.look(at, "event", "1")
-    if flow.is_made:
-        lines.append("first.by_step = 0")
-    return lines if len(lines) > 1 else []
+                lines += paths.look(at, "1")
+    return lines
 
 
 def _with_prefixes(nodes: Any, numbers: Any) -> set[int]:
@@ -238,14 +253,26 @@ class _Paths:
             return f"-1 if k{parent} is None else k{parent}.number"
         return "-1" if kind == LOCAL else "state.namespace.number"
 
-    def look(self, at: int, event: str, by_step: str) -> list[str]:
+    def restart(self) -> None:
+        """Forget what was obtained: the line's variables may be set meanwhile."""
+        self._dicts.clear()
+
+    def root_name(self, at: int) -> Any:
+        """Return the variable that a path begins with."""
+        while self._nodes[at][0] >= 0:
+            at = self._nodes[at][0]
+        return self._nodes[at][2]
+
+    def look(self, at: int, by_step: str) -> list[str]:
         """Return code that looks at an object, and at it as a part of a large container."""
         parent, kind, key = self._nodes[at][:3]
         lines = [
-            f"if k{at} is not None and k{at}.seen != {event}:",
-            f"    k{at}.seen = {event}",
+            f"if k{at} is not None and k{at}.seen != now:",
+            f"    k{at}.seen = now",
             f"    look(v{at}, k{at}, step, {by_step})",
         ]
+        if self._nodes[at][4] & INSIDE:
+            lines.append(f"    look_inside(v{at}, k{at}, step, {by_step})")
         if parent >= 0 and kind != ATTRIBUTE:
             index = f"v{key}" if kind == ITEM_BY else repr(key)
             lines += [
@@ -270,6 +297,7 @@ _NAMES = {
     "read_value": _values.read_value,
     "key_index": _values.key_index,
     "look": _values.look,
+    "look_inside": _values.look_inside,
     "look_at_item": _values.look_at_item,
     "part_missing": _values.look_at_missing,
     "first": _values.First,

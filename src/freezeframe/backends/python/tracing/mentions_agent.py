@@ -17,8 +17,9 @@ _MAX_NODES = 40
 
 # Kinds of nodes: how a node's value is obtained.
 LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
-# Flags of nodes: its value is recorded before the line is executed; the line may change it.
-READ, LOOK = 1, 2
+# Flags of nodes: its value is recorded before the line is executed; the line may change it; the
+# line may change one of its parts, and which one is not known beforehand (`d[len(w)].append(w)`).
+READ, LOOK, INSIDE = 1, 2, 4
 
 
 def read_source(path: str) -> dict[int, Any]:
@@ -84,7 +85,8 @@ def _read_body(body: Any, found: dict[int, Any]) -> None:
         changes = walk.may_change or type(statement) in _CHANGING
         for at, node in enumerate(walk.nodes):
             if changes or at in walk.changed:
-                walk.nodes[at] = (*node[:4], node[4] | LOOK, node[5])
+                inside = INSIDE if at in walk.inside else 0
+                walk.nodes[at] = (*node[:4], node[4] | LOOK | inside, node[5])
         is_made = type(getattr(statement, "value", None)) in _DISPLAYS or _is_made(statement)
         for line in range(first, last + 1):
             before = found.get(line)
@@ -167,6 +169,8 @@ class _Walk:
         self.may_change = False
         #: nodes whose parts are assigned
         self.changed: list[int] = []
+        #: containers with an element whose key is computed
+        self.inside: list[int] = []
         self._known: dict[str, int] = {}
 
     def visit(self, node: Any, is_read: bool) -> None:
@@ -242,6 +246,8 @@ class _Walk:
         if by < 0:
             self.visit(index, True)
         if parent < 0 or by < 0:
+            if parent >= 0 and type(index) is not _ast.Slice:
+                self.inside.append(parent)
             return parent if parent >= 0 else -1
         text = f"{self.nodes[parent][3]}[{self.nodes[by][3]}]"
         return self._add(parent, ITEM_BY, by, text, is_read, "")

@@ -282,7 +282,7 @@ def line(
         step = next_step()
         flow = state.flow
         if flow is not None and flow.after is not None:
-            flow.after(frame, state, flow.end == offset and not state.is_interrupted, step)
+            flow.after(frame, state, flow.end == offset and not state.is_interrupted)
         if suspects:
             _identities.release()
         flow = state.flows.get(offset)
@@ -313,7 +313,7 @@ def _settle(state: State, frame: Any) -> None:
     """Record what the line that a frame leaves has changed."""
     flow = state.flow
     if flow is not None and flow.after is not None:
-        flow.after(frame, state, False, -1)
+        flow.after(frame, state, False)
 
 
 def last_step() -> int:
@@ -336,6 +336,7 @@ def leave(state: State, frame: Any, value: Any) -> None:
     _settle(state, frame)
     if state.plan.kind == _COMPREHENSION:
         _First.by_step = 1
+    _First.now += 1
     index = _value_of(value, state.step)
     _First.by_step = 0
     _log.records.extend((_log.RETURN, state.number, state.step, index))

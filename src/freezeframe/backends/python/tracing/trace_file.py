@@ -32,6 +32,8 @@ VALUE, CODE, FRAME, STEP, WRITE, _, RETURN, RAISE, UNWIND, YIELD = range(10)
 END, REMARK, PROCESS, SNAP, LOCAL, READS = range(10, 16)
 #: integers of a record of each kind; those of a frame and of a snapshot are more
 _SIZES = (5, 6, 12, 4, 8, 6, 4, 3, 3, 3, 6, 2, 5, 8, 4, 4)
+#: where records of changes say whether a step made them
+_BY_STEP = {WRITE: 7, SNAP: 2}
 _KINDS = tuple(FrameKind)
 _NAME = re.compile(r"(\d+)-(\d+)\.trace")
 _MAX_FILE = 1 << 30
@@ -141,6 +143,7 @@ class _Segment:
 
     def _read_records(self, numbers: array[int]) -> None:
         at, end = 0, len(numbers)
+        is_beginning = False
         steps, first_step, first_frame = self._process.steps, self._steps, self._frames
         while at < end:
             kind = numbers[at]
@@ -160,7 +163,14 @@ class _Segment:
                 self._settle()
                 number = numbers[at + 1] + first_step
                 steps[number] = _Step(number, numbers[at + 2] + first_frame, numbers[at + 3])
+                self.contents.begin_step(number, self._moment)
+                is_beginning = True
             else:
+                by_step = numbers[at + _BY_STEP[kind]] if kind in _BY_STEP else 1
+                if is_beginning and not by_step:
+                    self.contents.delay_step(self._moment)
+                else:
+                    is_beginning = is_beginning and kind == VALUE
                 self._read_record(kind, numbers[at + 1 : at + size])
             at += size
 

@@ -39,6 +39,8 @@ class First:
     count = 0
     #: 1: the line that is settled makes them, by a display
     by_step = 0
+    #: the moment at which objects are looked at: the program has not run since it began
+    now = 0
 
 
 def value_of(value: Any, step: int) -> Any:
@@ -68,9 +70,52 @@ def value_of(value: Any, step: int) -> Any:
         made = known_of(value)
         if made is None:
             return _log.value(show(value), _objects.name_of(kind), -1)
-    if made.value >= 0:
-        return made.value
-    return _new_object(value, made, step)
+    if made.value < 0:
+        return _new_object(value, made, step)
+    if made.seen != First.now and made.shape < OPAQUE and First.depth < _DEPTH:
+        _look_again(value, made, step)
+    return made.value
+
+
+def _look_again(value: Any, made: Any, step: int) -> None:
+    """Look at an object that is recorded again: code that is not traced may have changed it, and
+    its text is composed from what is known of it.
+    """
+    if First.depth == 0:
+        First.count = 0
+    if First.count >= _AT_ONCE:
+        return
+    made.seen = First.now
+    First.depth += 1
+    First.count += 1
+    try:
+        look(value, made, step, 0)
+        if made.shape != FIELDS:
+            look_inside(value, made, step, 0)
+    finally:
+        First.depth -= 1
+
+
+def look_inside(value: Any, made: Any, step: int, by_step: int) -> None:
+    """Look at the elements of a container."""
+    elements = _elements(value, made)
+    if ATOMS.issuperset(map(id, map(type, elements))):
+        return
+    now = First.now
+    for each in elements:
+        found = get_known(id(each))
+        if found is not None and found.shape < OPAQUE and found.seen != now:
+            found.seen = now
+            look(each, found, step, by_step)
+
+
+def _elements(value: Any, made: Any) -> Any:
+    """Return the first elements of a container, or the fields of an object."""
+    if made.shape == FIELDS:
+        return list(islice(fields_of(value, made.kind).values(), SMALL))
+    if made.shape == DICT:
+        return list(islice(dict.values(value), SMALL))
+    return list(islice(made.kind.base.__iter__(value), SMALL))
 
 
 def _new_int(value: int) -> Any:
