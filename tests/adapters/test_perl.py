@@ -235,3 +235,35 @@ def test_a_watched_variable_stops_where_it_changes_and_when_it_is_gone(dbg, samp
     gone = dbg.data("continue")
     assert gone["stop"]["watch"]["ended"]
     assert dbg.data("continue")["exit"]["code"] == 3
+
+
+_ONE_LINE = """\
+use strict;
+sub add { my ($s, $n) = @_; $s->{sum} += $n; return $s->{sum} } # @add
+sub one { my ($n) = @_; return $n } sub two { return 2 }
+sub long {
+    my $x = shift; my $y = $x + 1; # @long
+    return $y;
+}
+my $h = {sum => 1};
+add($h, 4);
+my $code = \\&one; $code->(7), two();
+long(3);
+add($h, 2);
+"""
+
+
+def test_functions_of_one_line_stop_before_their_first_statement(dbg, write_program):
+    p = write_program("one.pl", _ONE_LINE)
+    report = dbg.data("start", p.name, "-b", "add", "-b", "one", "-b", "two", "-b", "long")
+
+    # Perl itself marks the last statement of a line.
+    assert (place(report), dbg.data("print", "$_[0]{sum}")["value"]["text"]) == (p.at("add"), "1")
+    hits = [dbg.data("continue")["stop"]["breakpoints"] for _ in range(4)]
+    assert hits == [[2], [3], [4], [1]]
+    assert dbg.data("continue")["exit"]["code"] == 0
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("start", p.name, "-b", p.at("add"))
+    assert dbg.data("print", "$_[0]{sum}")["value"]["text"] == "1"
+    assert place(dbg.data("continue")) == p.at("add")
+    assert dbg.data("continue")["exit"]["code"] == 0

@@ -72,7 +72,7 @@ class V8Breakpoints:
         self._by_id: dict[str, V8Breakpoint] = {}
         #: why a breakpoint can never be set
         self._rejected: dict[int, str] = {}
-        self.script_load = ScriptLoadBreakpoints(request)
+        self.script_load = ScriptLoadBreakpoints(request, scripts)
         self._copies = 0
 
     # --- requests
@@ -431,6 +431,7 @@ class V8Breakpoints:
         await self._scripts.read_maps((script,))
         found = self._scripts.map_of(script)
         sources = dict(zip(found.real_sources, found.sources, strict=True)) if found else {}
+        self.script_load.note_compiled({path, *sources})
         for name, (_, requests) in list(self._lines.items()):
             for request in self._settable(requests):
                 line, column = _line(request), 0

@@ -390,6 +390,7 @@ class V8Execution:
         script = isolate.scripts.get(str(data.get("scriptId")))
         if script is not None:
             await isolate.breakpoints.about_to_run(script)
+            await isolate.breakpoints.guard()
 
     async def _before_compiling(self, isolate: Isolate) -> None:
         assert isolate.stack is not None
@@ -403,6 +404,7 @@ class V8Execution:
         )
         if fits(compiled := answer.get("result", {}).get("value"), (str, str)):
             await isolate.breakpoints.about_to_compile(compiled[1], compiled[0])
+            await isolate.breakpoints.guard()
         await self._resume_silently(isolate)
 
     # --- steps

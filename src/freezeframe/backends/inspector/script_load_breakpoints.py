@@ -8,13 +8,13 @@ are stopped at instead.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from freezeframe.backends.backend import BreakpointRequest
 from freezeframe.backends.javascript import js_scanner
 
-from .scripts import Requester, offset_of, pattern_of, real
+from .scripts import Requester, Scripts, offset_of, pattern_of, real
 
 #: the file name of what is compiled, in the arguments of all compiling functions
 FILE_NAME = "(typeof arguments[1]==='string'?arguments[1]:arguments[2]?.filename)"
@@ -27,13 +27,18 @@ _USER_FILES = r"^(file:|/)(?!.*/freezeframe/backends/inspector/\w+_agent\.cjs$)"
 class ScriptLoadBreakpoints:
     """The internal breakpoints of one isolate: set only while there are requests that need them."""
 
-    def __init__(self, request: Requester) -> None:
+    def __init__(self, request: Requester, scripts: Scripts) -> None:
         self._request = request
+        self._scripts = scripts
         #: the functions that compile, once they are known
         self._compilers: list[str] = []
         #: V8's breakpoints, by their purpose
         self._set: dict[str, str] = {}
         self._code: str | None = None
+        #: before which scripts V8 stops
+        self._instrumentation: str | None = None
+        #: paths of modules that were stopped at before they were compiled
+        self._compiled: set[str] = set()
         #: whether the program has not begun, and its start must be reported
         self._expected = False
 
@@ -45,14 +50,25 @@ class ScriptLoadBreakpoints:
 
     async def guard(self, lines: Sequence[str], functions: Sequence[BreakpointRequest]) -> None:
         """Stop before scripts that may contain requested locations, as long as there are
-        requests."""
+        requests.
+
+        Each condition that V8 evaluates is a script to it: as long as every script is stopped
+        before, a condition costs more the more often it was evaluated.
+        """
         has_requests = bool(lines or functions)
-        if (has_requests or self._expected) != ("script" in self._set):
+        wanted = None
+        loaded = self._scripts.loaded_paths() | self._compiled
+        if self._expected or functions or not loaded.issuperset(lines):
+            wanted = "beforeScriptExecution"
+        elif has_requests:
+            wanted = "beforeScriptWithSourceMapExecution"
+        if wanted != self._instrumentation:
+            self._instrumentation = wanted
             if "script" in self._set:
                 await self._remove("script")
-            else:
+            if wanted is not None:
                 answer = await self._request(
-                    "Debugger.setInstrumentationBreakpoint", instrumentation="beforeScriptExecution"
+                    "Debugger.setInstrumentationBreakpoint", instrumentation=wanted
                 )
                 self._set["script"] = str(answer["breakpointId"])
         code = condition(lines, functions) if has_requests and self._compilers else None
@@ -66,6 +82,10 @@ class ScriptLoadBreakpoints:
                 "Debugger.setBreakpointOnFunctionCall", objectId=each, condition=code
             )
             self._set[f"compile{number}"] = str(answer["breakpointId"])
+
+    def note_compiled(self, paths: Set[str]) -> None:
+        """Note the file and the sources of a module that is about to be compiled."""
+        self._compiled |= paths
 
     def compiles(self, ids: Sequence[str]) -> bool:
         """Return whether a stop is in a compiling function."""

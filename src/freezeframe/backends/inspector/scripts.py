@@ -101,6 +101,14 @@ class Scripts:
     def at_path(self, path: str) -> list[Script]:
         return [each for each in self._by_id.values() if each.path == path]
 
+    def loaded_paths(self) -> set[str]:
+        """Return the files of all scripts, and their sources where the maps have been read."""
+        found = {each.path for each in self._by_id.values() if each.path is not None}
+        for each in self._by_id.values():
+            if each._map is not None:
+                found.update(each._map.real_sources)
+        return found
+
     async def mapped_from(self, path: str) -> list[Script]:
         """Return the loaded scripts that were generated from the source *path*."""
         in_library = is_library(path)

@@ -25,7 +25,9 @@ our ($single, $signal, $trace, $sub);
 our ($ff_in, $ff_out, $ff_buffer, $ff_pid, $ff_args, @ff_saved, $ff_error, @ff_bound, @ff_called);
 our ($ff_busy, $ff_evaluating, $ff_gone, $ff_first, $ff_pending, $ff_last, $ff_calls);
 our ($ff_mode, $ff_target, $ff_depth);
-our (%ff_breaks, %ff_at, %ff_path, %ff_filters, %ff_watches, %ff_late, %ff_early);
+our (%ff_breaks, %ff_at, %ff_entries, %ff_path, %ff_filters, %ff_watches, %ff_late, %ff_early);
+# The depth of a call that stops at its first statement.
+our $ff_entering;
 
 BEGIN {
     # At the prompt; evaluating for a command; running without a debugger; before the first line.
@@ -113,8 +115,11 @@ sub sub {
     $ff_called[$ff_calls] = ref $sub ? 0 + $sub : $sub;
     if (@_ == 1 && !wantarray && !$ff_busy && $SIG{__DIE__}) { ff_die_in_handler($sub, $_[0]) }
     if ($sub eq 'Test2::Hub::process') { ff_sent($_[1]) }
+    my $enters = %ff_entries && !ref $sub && $ff_entries{$sub} && !$ff_busy ? 1 : 0;
+    $ff_entering = $ff_calls if $enters;
     # A step into continues in the callee; any other resumes when the callee has returned or died.
-    local $single = 0 if $single && $ff_mode ne 'into' && !%ff_watches;
+    local $single = $enters if $single && $ff_mode ne 'into' && !%ff_watches;
+    $single = 1 if $enters;
     if (wantarray) {
         my @returned = &$sub;
         ff_returned(\@returned) if $ff_mode eq 'out' && $ff_calls == $ff_target + 1;
@@ -160,6 +165,11 @@ sub DB {
     return if $ff_busy || $ff_gone;
     my ($package, $file, $line) = caller;
     my $marked = $ff_at{$file} && $ff_at{$file}{$line};
+    if (%ff_entries) {
+        my $entered = $ff_entering && $ff_entering == $ff_calls;
+        $ff_entering = 0 if $entered;
+        $marked = ff_marked($marked, $entered);
+    }
     if (!$marked && !%ff_watches && !$ff_first) {
         if ($ff_mode eq '') { $single = 0; return }
         return if $ff_mode ne 'into' && $ff_calls > $ff_target;

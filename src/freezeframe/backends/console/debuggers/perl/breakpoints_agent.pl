@@ -7,8 +7,8 @@ use warnings;
 no warnings qw(once recursion);
 no overloading;
 
-our (%sub, @dbline, %dbline, $ff_busy, $ff_gone, $ff_last, @ff_bound);
-our (%ff_breaks, %ff_at, %ff_path, %ff_filters, %ff_early);
+our (%sub, @dbline, %dbline, $ff_busy, $ff_gone, $ff_last, $ff_calls, @ff_called, @ff_bound);
+our (%ff_breaks, %ff_at, %ff_entries, %ff_path, %ff_filters, %ff_early);
 
 sub ff_files { return map { /\A_<(.*)/s ? $1 : () } keys %main:: }
 
@@ -67,7 +67,24 @@ sub ff_bind {
     push @{$break->{locations}}, [$file, $line];
     $ff_at{$file}{$line}{$break->{number}} = $break;
     ff_mark($file, $line, 1);
+    ff_enter($break, $_) for grep { $sub{$_} eq "$file:$line-$line" } keys %sub;
     return 1;
+}
+
+# Stop where a function begins: of several statements on a line Perl marks the last one only.
+sub ff_enter {
+    my ($break, $function) = @_;
+    $ff_entries{$function}{$break->{number}} = $break;
+}
+
+# The breakpoints of the line that a statement begins: `$entered` is the function of which it is the first.
+sub ff_marked {
+    my ($marked, $entered) = @_;
+    my $own = $ff_entries{$ff_called[$ff_calls] // ''};
+    return $marked if !$own;
+    my %found = (map { $own->{$_} ? () : ($_ => $marked->{$_}) } keys %{$marked || {}});
+    %found = (%found, %$own) if $entered;
+    return %found ? \%found : undef;
 }
 
 # Return where the functions of a name begin. Without a package: in the program's own, else in any.
@@ -77,12 +94,18 @@ sub ff_bind_function {
     $name =~ s/->/::/;
     my @found = grep { exists $sub{$_} } $name, "main::$name";
     @found = sort grep { /::\Q$name\E\z/ } keys %sub if !@found;
-    my @locations = grep { defined } map { $sub{$_} =~ /\A(.*):(\d+)-(\d+)\z/s ? [$_, $1, $2] : undef } @found;
+    my @locations = grep { defined } map { $sub{$_} =~ /\A(.*):(\d+)-(\d+)\z/s ? [$_, $1, $2, $3] : undef } @found;
     my @own = grep { !ff_is_library(ff_absolute($_->[1])) } @locations;
     for my $location (@own ? @own : @locations) {
-        my ($function, $file, $from) = @$location;
+        my ($function, $file, $from, $to) = @$location;
         my $code = ff_code_of($function);
-        ff_bind($break, $file, ($code && ff_body($code)) || $from);
+        my $line = ($code && ff_body($code)) || $from;
+        if ($code && ($from == $to || ff_is_shared($code, $line))) {
+            push @{$break->{locations}}, [$file, $line];
+            ff_enter($break, $function);
+        } else {
+            ff_bind($break, $file, $line);
+        }
     }
     return scalar @locations;
 }
@@ -101,6 +124,17 @@ sub ff_body {
         $op = $op->next;
     }
     return $line;
+}
+
+# Whether a function begins on a line that has other statements too, as far as it runs straight on.
+sub ff_is_shared {
+    my ($code, $line) = @_;
+    my ($op, $count) = (eval { $code->START }, 0);
+    while ($op && $$op) {
+        $count++ if $op->name =~ /\A(?:db|next)state\z/ && $op->line == $line;
+        $op = $op->next;
+    }
+    return $count > 1;
 }
 
 sub ff_in_header {
@@ -163,6 +197,10 @@ sub do_unbreak {
         next if %$there;
         delete $ff_at{$location->[0]}{$location->[1]};
         ff_mark(@$location, 0);
+    }
+    for my $function (keys %ff_entries) {
+        delete $ff_entries{$function}{$number};
+        delete $ff_entries{$function} if !%{$ff_entries{$function}};
     }
     return '';
 }
