@@ -413,7 +413,11 @@ def test_an_assertion_that_fails_a_test_stops_and_those_that_are_expected_do_not
         "test.describe('sums', () => test('fails', () => {\n"
         "  const got = 1 + 1;\n"
         "  assert.strictEqual(got, 3); // @failing\n"
-        "}));\n",
+        "}));\n"
+        "test('rejects', async () => {\n"
+        "  try { await assert.rejects(Promise.resolve(1)); } catch {}\n"
+        "  await assert.rejects(Promise.resolve(2)); // @rejects\n"
+        "});\n",
         "sums.test.js",
     )
 
@@ -423,9 +427,12 @@ def test_an_assertion_that_fails_a_test_stops_and_those_that_are_expected_do_not
     assert "2 !== 3" in report["stop"]["exception"]["message"]
     # The assertion's own frames are the runtime's: the user's is selected.
     assert texts(report)["got"] == "2"
+    # What the runtime throws into an await of the test.
+    thrown = dbg.data("continue")["stop"]["exception"]
+    assert (thrown["mode"], thrown["message"]) == ("test-failing", "Missing expected rejection.")
     ended = dbg.data("continue")
     assert ended["exit"]["code"] == 1
-    assert ended["next"] == [f"break {p.at('failing')}"]  # not where the suite begins
+    assert ended["next"] == [f"break {p.at('rejects')}"]  # not where the suite begins
 
 
 def test_an_error_that_a_test_s_runner_catches_stops_where_it_is_thrown(dbg, script):

@@ -29,6 +29,8 @@ _EXPECTING = re.compile(
     r"(?:^|\.)(?:throws?|doesNotThrow|rejects|doesNotReject|toThrow\w*|assertThrows|"
     r"expectsError|getActual|waitForActual|throwingMatcher)$"
 )
+#: functions of libraries that try an assertion again until it holds
+_RETRYING = re.compile(r"poll|retry|until|waitFor(?!Actual)|checkCallback", re.IGNORECASE)
 #: before the parameters of a function
 _ASYNC = re.compile(r"\basync\b(?:\s+function\b)?[\s*]*[\w$]*\s*(?:\(.{0,5})?$", re.DOTALL)
 #: exceptions of a test run that are scanned before V8's own prediction must be enough
@@ -55,13 +57,33 @@ async def fails_a_test(stack: V8Stack, scripts: Scripts) -> bool:
     for call in stack.calls:
         script = scripts.get(str(call["location"]["scriptId"]))
         if script is None or script.library:
-            if _EXPECTING.search(str(call.get("functionName") or "")) and is_user_code:
+            name = str(call.get("functionName") or "")
+            if is_user_code and (_EXPECTING.search(name) or _RETRYING.search(name)):
                 return False
             continue
         is_user_code = True
         text = await scripts.text_of(script)
         begin, offset = _offsets(text, call)
         if js_scanner.is_caught(text, offset, begin):
+            return False
+    return is_user_code or await _fails_awaiting_code(stack, scripts)
+
+
+async def _fails_awaiting_code(stack: V8Stack, scripts: Scripts) -> bool:
+    """Return whether code of the user awaits the library that throws, and does not catch it."""
+    is_user_code = False
+    frames = [(call, call["location"]) for call in stack.calls]
+    for call, location in [*frames, *((call, call) for _, call in stack.callers)]:
+        script = scripts.get(str(location["scriptId"]))
+        if script is None or script.library or script.internal:
+            if _RETRYING.search(str(call.get("functionName") or "")):
+                return False
+            continue
+        is_user_code = True
+        text = await scripts.text_of(script)
+        offset = offset_of(text, location["lineNumber"], int(location.get("columnNumber") or 0))
+        function = js_scanner.innermost(text, offset)
+        if js_scanner.is_caught(text, offset, function.start if function is not None else 0):
             return False
     return is_user_code
 
@@ -91,6 +113,8 @@ async def errs_in_a_test(stack: V8Stack, scripts: Scripts) -> bool:
                 return False
             continue
         if script.library or script.internal:
+            if _RETRYING.search(str(call.get("functionName") or "")):
+                return False
             return is_user_code and calls_tests(script.url)
         if is_async:
             return False
