@@ -10,6 +10,7 @@ import pytest
 
 from freezeframe.backends import selection
 from freezeframe.backends.dap import adapters
+from freezeframe.backends.dap.adapters.rdbg.snapshots import is_library as is_ruby_library
 
 MINIMAL = """
 from freezeframe.backends.dap.adapters._descriptor import Adapter, Plan, Stdio
@@ -71,3 +72,9 @@ def test_what_runs_inside_programs_is_not_run_here(monkeypatch: pytest.MonkeyPat
 
     loaded = [name for name in sys.modules if name.startswith("freezeframe.")]
     assert not [name for name in loaded if name.endswith("agent")]
+
+
+def test_ruby_scripts_that_only_load_a_gem_are_library_code():
+    paths = ("/usr/bin/rspec", "/home/u/p/bin/rake", "/home/u/p/bin/app", "/home/u/p/rspec.rb")
+
+    assert [is_ruby_library(path, None) for path in paths] == [True, True, False, False]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,12 +18,16 @@ _DEADLOCK = (
     ' "No live threads left. Deadlock?"'
 )
 
+#: scripts that load a program of a gem
+_RUNNER = re.compile(r"/bin/(?:bundler?|cucumber|minitest|rake|rspec|spring)\Z")
 #: These methods only call blocks.
 _ITERATORS = frozenset({"each", "each_with_index", "loop", "map", "times", "tap", "then"})
 
 
 def is_library(path: str, target: Target | None) -> bool:
-    return "/gems/" in path or "/lib/ruby/" in path or path.startswith("<internal:")
+    if "/gems/" in path or "/lib/ruby/" in path or path.startswith("<internal:"):
+        return True
+    return _RUNNER.search(path) is not None
 
 
 def read(text: str) -> Snapshot:
