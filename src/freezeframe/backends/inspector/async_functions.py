@@ -84,12 +84,13 @@ def _left_by(text: str, function: js_scanner.Function, offset: int) -> str | Non
     if offset >= function.end - 1:
         return _RETURN
     read = js_scanner.read_text(text)
-    index = read.at(offset)
+    first = index = read.at(offset)
     while index < len(read.tokens) and read.tokens[index].start < function.end:
         word = read.word(index)
         if word in (_YIELD, _RETURN) and read.tokens[index].kind == "name":
             return word
-        if word in (";", "}") or "\n" in text[offset : read.tokens[index].start]:
+        closes = word == ")" and read.partner.get(index, first) < first  # the head of a loop
+        if closes or word in (";", "}") or "\n" in text[offset : read.tokens[index].start]:
             return None
         index = read.past(index) if word == "{" else index + 1
     return None

@@ -425,8 +425,10 @@ class V8Execution:
                 return outcome
             step.kind = StepKind.INTO
         call = stack.calls[0]
-        over = step.stepping_back or (step.over_calls and step.holds(stack))
-        if over and stack.depth > step.depth and not await read_generator(isolate.scripts, call):
+        over = (step.over_calls and step.called(stack)) or (
+            step.stepping_back and stack.depth > step.depth
+        )
+        if over and not await read_generator(isolate.scripts, call):
             await isolate.resume("Debugger.stepOut")
             return None
         script = isolate.scripts.get(str(call["location"]["scriptId"]))

@@ -59,6 +59,10 @@ class Step:
         above = stack.depth - self.depth
         return 0 <= above < len(stack.calls) and function_of(stack.calls[above]) == self.function
 
+    def called(self, stack: V8Stack) -> bool:
+        """Return whether the function called what runs; after an await it is on another stack."""
+        return any(function_of(call) == self.function for call in stack.calls[1:])
+
 
 async def begin(isolate: Isolate, stack: V8Stack, step: Step) -> str:
     """Prepare a step; return the method that begins it."""
@@ -195,7 +199,10 @@ async def _in_generator(
             await isolate.resume(await _continue_in(isolate, stack, step, function))
             return None
     elif _is_internal(isolate, stack.calls[0]):
-        return StepKind.INTO
+        if not step.called(stack):
+            return StepKind.INTO
+        await isolate.resume(_OUT)
+        return None
     await forget_exits(isolate, step)
     return events.Stopped(StopReason.STEP, isolate.id)
 
