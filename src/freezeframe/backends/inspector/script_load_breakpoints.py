@@ -56,19 +56,19 @@ class ScriptLoadBreakpoints:
         before, a condition costs more the more often it was evaluated.
         """
         has_requests = bool(lines or functions)
-        wanted = None
+        requested = None
         loaded = self._scripts.loaded_paths() | self._compiled
         if self._expected or functions or not loaded.issuperset(lines):
-            wanted = "beforeScriptExecution"
+            requested = "beforeScriptExecution"
         elif has_requests:
-            wanted = "beforeScriptWithSourceMapExecution"
-        if wanted != self._instrumentation:
-            self._instrumentation = wanted
+            requested = "beforeScriptWithSourceMapExecution"
+        if requested != self._instrumentation:
+            self._instrumentation = requested
             if "script" in self._set:
                 await self._remove("script")
-            if wanted is not None:
+            if requested is not None:
                 answer = await self._request(
-                    "Debugger.setInstrumentationBreakpoint", instrumentation=wanted
+                    "Debugger.setInstrumentationBreakpoint", instrumentation=requested
                 )
                 self._set["script"] = str(answer["breakpointId"])
         code = condition(lines, functions) if has_requests and self._compilers else None
