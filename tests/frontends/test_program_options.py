@@ -44,6 +44,7 @@ def read(line: str):
         ("cargo run --bin x -- a", "cargo", ("run", "--bin", "x", "--", "a"), {}),
         ("cargo -- run -- a", "cargo", ("run", "--", "a"), {}),
         ("cargo -t 60 -- test x", "cargo", ("test", "x"), {"timeout": 60.0}),
+        ("mvn -t 60 -- -q test", "mvn", ("-q", "test"), {"timeout": 60.0}),
         ("pytest x -- -k y", "pytest", ("x", "-k", "y"), {}),
         ("app.py --verbose -e", "app.py", ("--verbose",), {"stop_on_entry": True}),
         ("app.py -x -t 5 -v", "app.py", ("-x", "-v"), {"timeout": 5.0}),

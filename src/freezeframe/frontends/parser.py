@@ -293,7 +293,7 @@ class _Arguments:
             if len(before) == 2 and before[0] in _BREAKS:
                 line = quoted("break", before[1], token, following)
                 raise UsageError(f"`-b` takes no `{token}`; `break` does.", next=f"dbg {line}")
-        if not self._arguments() and precedes_separator(program, rest, self.spec):
+        if not self._arguments() and precedes_separator(rest, self.spec):
             return False
         module = self.single.get("module") is True
         return belongs_to_command(token, following, program, self.spec, module=module)

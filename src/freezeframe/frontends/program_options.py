@@ -61,11 +61,9 @@ def keeps_separator(tokens: Sequence[str]) -> bool:
     return False
 
 
-def precedes_separator(program: str, tokens: Sequence[str], spec: OpSpec) -> bool:
+def precedes_separator(tokens: Sequence[str], spec: OpSpec) -> bool:
     """Whether *tokens* begin with short options of the operation and a `--`, before a command's
     subcommand: `cargo -t 60 -- test x`."""
-    if os.path.basename(program) not in _SEPARATING:
-        return False
     waiting = list(tokens)
     while waiting and waiting[0] != "--":
         token = waiting.pop(0)
