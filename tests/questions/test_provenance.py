@@ -446,3 +446,27 @@ def test_equal_values_of_different_names_are_not_confused(python: str) -> None:
     assert run.statements("first")[-1] == "one = 0 + 1"
     assert run.statements("second")[0] == "rows.reverse()"
     assert run.statements("third")[0] == "del kept[0]"
+
+
+def test_what_was_put_into_an_object_of_a_library_is_part_of_its_chain(python: str) -> None:
+    run = traced(
+        """
+        import array
+
+        def main():
+            one = 2 + 3
+            table = array.array("i", [0, 0])
+            table[1] = one
+            total = sum(table)
+            raise RuntimeError
+
+        main()
+        """,
+        python,
+    )
+
+    statements = run.statements("total")
+
+    assert statements[:2] == ["total = sum(table)", "table[1] = one"]
+    assert "one = 2 + 3" in statements
+    assert "table = array.array('i', [0, 0])" in statements

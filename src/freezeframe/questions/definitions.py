@@ -12,8 +12,8 @@ from .arguments import Arguments
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
-from .library_calls import called_back
-from .operands import Operands
+from .library_calls import called_back, last_item_set
+from .operands import OBJECT, Operands
 from .queries import Computed, EvaluatedAt, Query
 from .trace_index import StepWrite
 from .traced_values import Execution, TracedValues, called_name, is_equal, is_same
@@ -114,6 +114,14 @@ class Definitions:
             part = self._index.part_write(value.object, query.focus[0], moment)
             if part is not None:
                 return self._from_part(query, part, f"{name}{query.focus[0]}")
+        changed = last_item_set(self._values, query, value, written)
+        if changed is not None:
+            at, target = changed
+            moved = self._moved(query, EvaluatedAt(at, target.target.text), None)
+            put = target.value
+            inside = replace(moved, node=Expression(put.text, Form.OTHER, put.position, (put,)))
+            older = replace(moved, node=target.target.root, weight=OBJECT, value=value)
+            return Computed(inside, (*self._operands.of(inside), older))
         if written is not None:
             return self._from_write(query, written, name)
         if name in arguments:
@@ -449,8 +457,6 @@ class Definitions:
             if frame.function.rpartition(".")[2] in ("__enter__", "__aenter__"):
                 return self._returned(query, frame)
         made = replace(query, node=query.node.operands[0], value=None)
-        if query.value is not None:
-            made = replace(made, value=None)
         return Computed(made, self._operands.of(made), note="entered by code that was not traced")
 
     def _caught(self, query: Query) -> Query | Computed:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from freezeframe.model.trace import FrameKind, TracedFrame
+from freezeframe.model.trace import FrameKind, TracedFrame, TracedValue
 
+from .expressions import Form, WrittenTarget
 from .queries import Query
+from .trace_index import StepWrite
 from .traced_values import Execution, TracedValues, is_equal
+
+#: steps that are searched for an assignment to an element
+_MOST_SEARCHED = 2000
 
 
 def called_back(values: TracedValues, query: Query) -> TracedFrame | None:
@@ -37,3 +42,35 @@ def _frames_during(values: TracedValues, execution: Execution) -> list[TracedFra
         if steps and execution.first < steps[0].number < end:
             found.append(frame)
     return [frame for frame in found if frame.kind is not FrameKind.COMPREHENSION]
+
+
+def last_item_set(
+    values: TracedValues, query: Query, value: TracedValue | None, written: StepWrite | None
+) -> tuple[Execution, WrittenTarget] | None:
+    """Return the last `name[key] = …` before a statement, of an object that library code keeps.
+
+    What such an object holds is not recorded (a table of pandas); its own frame's statements say
+    what was put into it since *written*, the last write of the variable.
+    """
+    if value is None or value.object is None or value.type in ("list", "dict", "tuple", "set"):
+        return None
+    if query.focus:
+        return None
+    frame = query.at.execution.frame
+    begin = written.step.number if written is not None else 0
+    steps = values.index.steps_of(frame)
+    last = values.index.last_before(frame, query.at.execution.first)
+    for index in range(last, max(-1, last - _MOST_SEARCHED), -1):
+        step = steps[index]
+        if step.number <= begin:
+            break
+        is_recorded = any(each.owner == value.object for each in step.writes)
+        if is_recorded or values.index.calls_of(step.number):
+            continue
+        found = values.execution(step)
+        for target in found.statement.writes if found.statement is not None else ():
+            path = target.target
+            is_item = path.form is Form.PART and len(path.operands) == 2
+            if is_item and path.operands[0].name == query.node.name:
+                return found, target
+    return None
