@@ -125,17 +125,26 @@ def go_flags(path: str) -> str | None:
 
 def is_rust(path: str) -> bool:
     """Whether a binary was built by rustc."""
+    return _holds(path, b"rust_panic", b"rustc version")
+
+
+def has_abi_tags(path: str) -> bool:
+    """Whether names of functions in a binary have ABI tags: those that return a std::string."""
+    return _holds(path, b"B5cxx11")
+
+
+def _holds(path: str, *words: bytes) -> bool:
     try:
-        return _is_rust(path, os.stat(path).st_mtime_ns)
+        return _contains(path, words, os.stat(path).st_mtime_ns)
     except OSError:
         return False
 
 
 @functools.lru_cache(maxsize=64)
-def _is_rust(path: str, stamp: int) -> bool:
+def _contains(path: str, words: tuple[bytes, ...], stamp: int) -> bool:
     try:
         with files.mapped(path) as view:
-            return view.find(b"rust_panic") >= 0 or view.find(b"rustc version") >= 0
+            return any(view.find(word) >= 0 for word in words)
     except (OSError, ValueError):
         return False
 

@@ -299,7 +299,8 @@ class DapBackend:
     ) -> Sequence[RawValue]:
         shown = await part(self._debuggee.channel, ref, start, count)
         values = self._optimized.children(ref, self._read_variables(shown))
-        return [*values, *self._debuggee.returns.within(ref)]
+        returned = self._debuggee.returns.within(ref)
+        return [*(each for each in values if not (each.returned and returned)), *returned]
 
     def _read_variables(self, variables: Sequence[Mapping[str, Any]]) -> Sequence[RawValue]:
         return [translate.value(each, self._adapter) for each in variables]

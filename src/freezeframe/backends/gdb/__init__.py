@@ -12,6 +12,7 @@ expressions_agent
                  likewise: operators over what those two read, for expressions and conditions
 cpp_agent        likewise: C++ standard library functions that gdb cannot call
 locks_agent      likewise: the lock a thread waits for, and its holder
+returned_agent   likewise: the value that a function returned, where gdb has a wrong one or none
 output_agent     likewise: line-buffered C standard output
 libc             addresses of symbols in a program's C library
 """
@@ -42,6 +43,7 @@ FORKS_AGENT = os.path.join(os.path.dirname(__file__), "forks_agent.py")
 OUTPUT_AGENT = os.path.join(os.path.dirname(__file__), "output_agent.py")
 CXX_EXCEPTIONS_AGENT = os.path.join(os.path.dirname(__file__), "cxx_exceptions_agent.py")
 LOCKS_AGENT = os.path.join(os.path.dirname(__file__), "locks_agent.py")
+RETURNED_AGENT = os.path.join(os.path.dirname(__file__), "returned_agent.py")
 #: agents that are loaded for every program
 AGENTS = (
     *machine_code.AGENTS,
@@ -53,6 +55,7 @@ AGENTS = (
     CXX_EXCEPTIONS_AGENT,
     EXPRESSIONS_AGENT,
     LOCKS_AGENT,
+    RETURNED_AGENT,
     OUTPUT_AGENT,
 )
 #: functions that a step does not enter: those of the standard libraries

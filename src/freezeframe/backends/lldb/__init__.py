@@ -55,6 +55,7 @@ _FUNCTION_CODE_AGENT = os.path.join(_HERE, "function_code_agent.py")
 #: prints the names of a frame's variables that are not initialised yet
 UNSET = "freezeframe-unset"
 _OUTPUT_AGENT = os.path.join(_HERE, "output_agent.py")
+_RETURN_REGISTERS_AGENT = os.path.join(_HERE, "return_registers_agent.py")
 _RETURNED_AGENT = os.path.join(_HERE, "returned_agent.py")
 _LOCK_OWNER_AGENT = os.path.join(_HERE, "lock_owner_agent.py")
 _CXX_EXCEPTIONS_AGENT = os.path.join(_HERE, "cxx_exceptions_agent.py")
@@ -64,6 +65,8 @@ THROWN = "freezeframe-thrown"
 LOCK_OWNER = "freezeframe-lock-owner"
 #: the commands that `returned_agent` adds: before a step out, and after it
 EXPECT_RETURNED, RETURNED = "freezeframe-expect-returned", "freezeframe-returned"
+#: the answer to the latter where LLDB's own value is wrong and the right one cannot be read
+UNKNOWN_RETURNED = "unknown"
 #: before the launch: makes the output of a C program appear at its stops, although it is piped
 OUTPUT_BY_LINE = "freezeframe-output-by-line"
 #: Rust's libraries, as its two mangling schemes name them: not stepped into
@@ -86,6 +89,7 @@ def first_commands(target: Target) -> list[str]:
         f'command script import "{_FUNCTION_CODE_AGENT}"',
         f'command script import "{_MULTI_LOCATION_AGENT}"',
         f'command script import "{_OUTPUT_AGENT}"',
+        f'command script import "{_RETURN_REGISTERS_AGENT}"',
         f'command script import "{_RETURNED_AGENT}"',
         f'command script import "{_LOCK_OWNER_AGENT}"',
         f'command script import "{_CXX_EXCEPTIONS_AGENT}"',
@@ -307,8 +311,12 @@ def read_resolved(answer: str) -> str | None:
 
 
 def generic_function(name: str) -> str:
-    """Return a pattern for a generic function, whose full name is longer than the user's."""
+    """Return a pattern for a function that LLDB does not find by the user's name for it.
+
+    A generic one, or one of C++ with an ABI tag: `greeting[abi:cxx11]()` returns a std::string.
+    """
     plain = rf"(^|::){re.escape(name)}(<.*>)?(::h[0-9a-f]+)?$"
+    plain += rf"|(^|::){re.escape(name)}(\[abi:\w+\])+(\(.*)?$"
     owner, joint, method = name.rpartition("::")
     if not joint:
         return plain

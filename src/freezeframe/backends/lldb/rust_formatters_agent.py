@@ -31,7 +31,9 @@ def _variant_index(_: Any, variants: Any) -> int:
             named.append((index, variant.GetName(), tag))
         else:
             default = index
-    high = bool(named) and _has_high_niche(variants.GetChildAtIndex(default), named[0][2])
+    high = bool(named) and _has_high_niche(
+        variants.GetChildAtIndex(default).GetType(), variants.GetChildAtIndex(named[0][0]).GetType()
+    )
     for index, name, tag in named:
         number = tag.GetValueAsUnsigned()
         if high and number & _HIGH_BIT:
@@ -43,25 +45,56 @@ def _variant_index(_: Any, variants: Any) -> int:
     return default
 
 
-def _has_high_niche(variant: Any, tag: Any) -> bool:
-    """Whether the value that shares its bytes with the tag never sets the highest bit."""
-    where = tag.GetLoadAddress()
-    value = variant.GetChildMemberWithName("value").GetNonSyntheticValue()
+def _has_high_niche(default: Any, named: Any) -> bool:
+    """Whether the value that shares its bytes with the tag never sets the highest bit.
+
+    Read from the types: a returned value has no address.
+    """
+    where = next((field.GetOffsetInBytes() for field in named.fields if field.name == "$discr$"), 0)
+    kind = default
     for _ in range(12):
-        if not value.IsValid() or where == lldb.LLDB_INVALID_ADDRESS:
-            return False
-        if any(name in value.GetType().GetName() for name in _HIGH_NICHES):
+        if any(name in (kind.GetName() or "") for name in _HIGH_NICHES):
             return True
-        inside = [value.GetChildAtIndex(i) for i in range(value.GetNumChildren())]
         holding = [
-            each
-            for each in inside
-            if each.GetLoadAddress() <= where < each.GetLoadAddress() + each.GetByteSize()
+            field
+            for field in kind.fields
+            if field.GetOffsetInBytes() <= where
+            and where < field.GetOffsetInBytes() + field.GetType().GetByteSize()
         ]
         if not holding:
             return False
-        value = holding[0].GetNonSyntheticValue()
+        where -= holding[0].GetOffsetInBytes()
+        kind = holding[0].GetType().GetCanonicalType()
     return False
+
+
+#: maximum length of a container: a larger one is not initialised
+_MOST_ELEMENTS = 1 << 40
+
+
+def _bounded_text(summary: Any) -> Any:
+    """Format a string that may not be initialised: its length can be any number."""
+
+    def summed(value: Any, names: Any) -> Any:
+        try:
+            return summary(value, names)
+        except Exception:
+            return "<not initialised, or its memory cannot be read>"
+
+    return summed
+
+
+def _patch_length(provider: Any, name: str) -> None:
+    """Show no elements of a container whose length is impossible."""
+    original = provider.update
+
+    def update(self: Any) -> Any:
+        result = original(self)
+        if not 0 <= getattr(self, name, 0) < _MOST_ELEMENTS:
+            setattr(self, name, 0)
+        return result
+
+    provider.update = update
 
 
 #: maximum buckets of a hash map
@@ -236,7 +269,18 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
     maps = getattr(providers, "StdHashMapSyntheticProvider", None)
     if maps is not None:
         _patch_hash_maps(maps)
+    for name, field in (
+        ("StdStringSyntheticProvider", "length"),
+        ("StdVecSyntheticProvider", "length"),
+        ("StdSliceSyntheticProvider", "length"),
+        ("StdVecDequeSyntheticProvider", "size"),
+    ):
+        if hasattr(providers, name):
+            _patch_length(getattr(providers, name), field)
     lookup = sys.modules.get("lldb_lookup")
+    for name in ("StdStringSummaryProvider", "StdStrSummaryProvider", "StdOsStringSummaryProvider"):
+        if hasattr(lookup, name):
+            setattr(lookup, name, _bounded_text(getattr(lookup, name)))
     if hasattr(lookup, _ENUM):
         setattr(lookup, _ENUM, _behind_pointers(getattr(lookup, _ENUM)))
         debugger.HandleCommand(
@@ -255,8 +299,9 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
         debugger.HandleCommand(
             f'type synthetic add -w default --regex "{pattern}" --python-class {__name__}.Inner'
         )
-    # u8 is a number in Rust, not a character.
+    # u8 and i8 are numbers in Rust, not characters.
     debugger.HandleCommand('type format add --skip-pointers --format unsigned "unsigned char" "u8"')
+    debugger.HandleCommand('type format add --skip-pointers --format decimal "char" "i8"')
     debugger.HandleCommand(
         'type summary add --skip-pointers --regex "^(unsigned char|u8) ?\\\\[[0-9]+\\\\]$" '
         '--summary-string "${var[]%u}"'

@@ -20,6 +20,7 @@ from freezeframe.backends.lldb import read_exit as read_exit
 from freezeframe.backends.lldb import sysroot as sysroot
 from freezeframe.backends.native import (
     explain_failure,
+    has_abi_tags,
     in_last_parentheses,
     is_own_code,
     is_rust,
@@ -303,7 +304,7 @@ def function_alias(target: Target, name: str) -> str:
 
 
 def searches(target: Target) -> bool:
-    return target.program is not None and is_rust(target.program)
+    return target.program is not None and (is_rust(target.program) or has_abi_tags(target.program))
 
 
 def entry_address(target: Target) -> str | None:
@@ -354,7 +355,7 @@ BREAKPOINTS = Breakpoints(
     ),
     searches=searches,
     # A hook that writes replaces `once_a_pass`.
-    logs=lambda target: not searches(target),
+    logs=lambda target: target.program is None or not is_rust(target.program),
     reads_see_writes=True,
     watch_by_address=True,
     value_at=value_at,

@@ -157,6 +157,8 @@ class LldbReturns(ReturnValues):
     async def _read_returned(self, thread: int | None) -> RawValue | None:
         channel, adapter = self._debuggee.channel, self._debuggee.adapter
         name = (await run_raw_command(channel, lldb.RETURNED, thread) or "").strip()
+        if name == lldb.UNKNOWN_RETURNED:
+            return RawValue("returned", "<in registers that cannot be read>", returned=True)
         frame = await innermost(channel, thread) if name else None
         if frame is None:
             return None

@@ -32,6 +32,7 @@ _BY_KERNEL = "128"
 _OUTERMOST = "not meaningful in the outermost frame"
 #: times that a step is repeated because it ended on the line where it began
 _MOST_REPEATS = 4
+_EXPECT_RETURNED = "python freezeframe_expect_returned()"
 _STEPS = {StepKind.OVER: "next", StepKind.INTO: "step", StepKind.OUT: "finish"}
 
 
@@ -133,6 +134,8 @@ class GdbExecution:
                 else None
             )
             self._step = command, here, self._channel.post(_stack_pointer(thread))
+        if kind is StepKind.OUT and self._values.python:
+            await self._channel.cli(_EXPECT_RETURNED, where=at(thread, 0))
         try:
             await self._execute(command)
         except MiError as error:
@@ -463,10 +466,12 @@ class GdbExecution:
             self.failures |= dict.fromkeys(self._breakpoints.conditional(named), why)
 
     def _take_returned(self, fields: Fields) -> None:
-        if "return-value" in fields:
+        # A breakpoint at the return address is another reason, with the value.
+        if "return-value" in fields or fields.get("reason") == "function-finished":
+            value = fields.get("return-value")
             self._values.returned = Returned(
                 frame_names.function_name(self._function),
-                str(fields["return-value"]),
+                None if value is None else str(value),
                 fields.get("gdb-result-var"),
             )
 

@@ -46,13 +46,16 @@ _SIDE_EFFECTS = re.compile(r"[\w\])]\s*\(|\+\+|--|(?<![=!<>])=(?!=)")
 #: expressions with a call or a string, which the agent evaluates; not those that assign
 _CALLS, _ASSIGNS = re.compile(r'[\w\])]\s*\(|"'), re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
 
+_IN_REGISTERS = "<in registers, where gdb cannot read it>"
+
 
 @dataclass(slots=True)
 class Returned:
     """The return value of a function, shown after `finish`."""
 
     function: str
-    text: str
+    #: as gdb shows it; None if gdb has no value
+    text: str | None
     #: gdb's convenience variable that holds the value
     variable: str | None = None
 
@@ -120,7 +123,8 @@ class GdbVariables(VarObjects):
     async def _variables(self, frame: GdbFrameRef, arguments: bool) -> list[RawValue]:
         values = await self._listed(frame, arguments)
         if not arguments and self.returned is not None and frame.level == 0:
-            values.append(await self._returned(self.returned, frame))
+            value = await self._returned(self.returned, frame)
+            values += [] if value is None else [value]
         return values
 
     def prefetch(self, frame: GdbFrameRef) -> None:
@@ -208,7 +212,17 @@ class GdbVariables(VarObjects):
             found[bool(int(each.get("arg") or 0))].append(value)
         return {kind: await self._follow(values, where) for kind, values in found.items()}
 
-    async def _returned(self, returned: Returned, frame: GdbFrameRef) -> RawValue:
+    async def _returned(self, returned: Returned, frame: GdbFrameRef) -> RawValue | None:
+        if self.python:
+            query = f"python freezeframe_find_returned({returned.variable or ''!r})"
+            answer = (await self._channel.cli(query, where=at(frame.thread, 0))).strip()
+            if answer == "found":
+                value = await self._evaluate("$_freezeframe_returned()", frame)
+                return replace(value, name=returned.function, returned=True)
+            if answer == "unknown":
+                return RawValue(returned.function, _IN_REGISTERS, returned=True)
+        if returned.text is None:
+            return None
         value = RawValue(returned.function, self._tidy(returned.text), returned=True)
         if returned.variable is None or not has_parts(returned.text, None):
             return replace(value, expression=returned.variable)

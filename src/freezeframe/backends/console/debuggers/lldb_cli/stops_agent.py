@@ -236,9 +236,13 @@ def expect_returned(thread: Any) -> None:
 
 
 def _add_returned(thread: Any, report: _Report) -> None:
-    expression = sys.modules["returned_agent"].found(thread)
-    returned = thread.GetStopReturnValue()
-    if not returned.IsValid() and expression is not None:
+    agent = sys.modules["returned_agent"]
+    expression = agent.found(thread)
+    if expression == agent.UNKNOWN:
+        return
+    if expression is None:
+        returned = thread.GetStopReturnValue()
+    else:
         returned = thread.GetFrameAtIndex(0).EvaluateExpression(expression)
     if returned.IsValid() and returned.GetError().Success():
         at = (thread.GetThreadID(), 0)
