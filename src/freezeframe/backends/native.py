@@ -136,17 +136,14 @@ def has_abi_tags(path: str) -> bool:
 def _holds(path: str, *words: bytes) -> bool:
     try:
         return _contains(path, words, os.stat(path).st_mtime_ns)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
 @functools.lru_cache(maxsize=64)
 def _contains(path: str, words: tuple[bytes, ...], stamp: int) -> bool:
-    try:
-        with files.mapped(path) as view:
-            return any(view.find(word) >= 0 for word in words)
-    except (OSError, ValueError):
-        return False
+    with files.mapped(path) as view:
+        return any(view.find(word) >= 0 for word in words)
 
 
 def is_stripped(path: str) -> bool:
