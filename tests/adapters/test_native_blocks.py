@@ -140,3 +140,31 @@ def test_a_program_without_debug_information_is_said_to_have_none(dbg, native):
     p = native("int main(void) { return 0; }\n", "-g0")
 
     assert "has no debug information" in dbg("start", p.name, "-b", "main").out
+
+
+ONE_LINE = r"""
+static int add(int a, int b) { return a + b; } // @add
+
+int main(void) {
+    int dirty[64];
+    for (int i = 0; i < 64; i++) dirty[i] = 77;
+    int sum = add(dirty[0] - 76, 10); // @call
+    return sum + add(2, 20) == 33 ? 0 : 1;
+}
+"""
+
+
+def test_the_arguments_of_a_function_on_one_line_are_told_right_or_not_at_all(dbg, native):
+    p = native(ONE_LINE)
+    report = dbg.data("start", p.name, "-b", p.at("add"), "-b", p.at("call"))
+    assert place(report) == p.at("call")
+    stepped = texts(dbg.data("step"))
+    assert {stepped["a"], stepped["b"]} in ({"1", "10"}, {"<not initialised yet>"})
+    dbg.data("breakpoint", "remove", "--all")
+    dbg.data("finish")
+    dbg.data("break", "add")
+
+    again = dbg.data("continue")
+
+    assert (place(again), texts(again)) == (p.at("add"), {"a": "2", "b": "20"})
+    assert dbg.data("continue")["exit"]["code"] == 0

@@ -79,15 +79,18 @@ def find_unset(debugger: Any, frame: Any) -> list[str]:
     level = frame.GetFrameID()
     if frame.IsInlined() or not function.IsValid() or not entry.GetLine():
         return []
+    unstored = level == 0 and _is_in_prologue(frame)
     # Outer blocks come first: the last variable of a name shadows the others.
     variables = {each.GetName(): each for each in frame.GetVariables(True, True, False, True)}
-    own = []
+    own, arguments = [], []
     for each in variables.values():
+        if unstored and each.GetValueType() == lldb.eValueTypeVariableArgument:
+            arguments.append(each.GetName())
         declared = each.GetDeclaration()
         is_local = each.GetValueType() == lldb.eValueTypeVariableLocal and declared.GetLine()
         if is_local and declared.GetFileSpec() == entry.GetFileSpec():
             own.append((each, declared.GetLine()))
-    if not own or function.GetIsOptimized():
+    if not (own or arguments) or function.GetIsOptimized():
         return []
     target = frame.GetThread().GetProcess().GetTarget()
     flow = read(target, function)
@@ -104,7 +107,7 @@ def find_unset(debugger: Any, frame: Any) -> list[str]:
         callee.GetFunctionName() if callee is not None else None,
     )
     is_c = frame.GetCompileUnit().GetLanguage() in _C
-    return [
+    return arguments + [
         value.GetName()
         for value, line in own
         if _has_content(value)
@@ -114,6 +117,15 @@ def find_unset(debugger: Any, frame: Any) -> list[str]:
             flow,
         )
     ]
+
+
+def _is_in_prologue(frame: Any) -> bool:
+    """Whether the arguments are not stored yet: a step may end there, in a function on one line."""
+    entry = frame.GetFunction().GetStartAddress().GetLineEntry()
+    start, end = (
+        each.GetFileAddress() for each in (entry.GetStartAddress(), entry.GetEndAddress())
+    )
+    return bool(start <= frame.GetPCAddress().GetFileAddress() < end)
 
 
 def _has_content(value: Any) -> bool:

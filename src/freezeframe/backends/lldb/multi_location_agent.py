@@ -44,7 +44,7 @@ def once(debugger: Any, command: str, _context: Any, result: Any, _state: Any) -
     for word in command.split():
         number, *options = word.split(":")
         made = target.FindBreakpointByID(int(number))
-        if "line" in options and (others := _replace(target, made)):
+        if others := _replace(target, made, "line" in options):
             replaced[number] = others
         condition = next((each for each in options if each.startswith("if=")), None)
         _conditions.pop(made.GetID(), None)
@@ -62,8 +62,11 @@ def once(debugger: Any, command: str, _context: Any, result: Any, _state: Any) -
     result.AppendMessage(json.dumps(replaced))
 
 
-def _replace(target: Any, made: Any) -> list[int]:
-    """Move locations of a breakpoint to where the line begins. Return the new breakpoints."""
+def _replace(target: Any, made: Any, on_line: bool) -> list[int]:
+    """Move locations of a breakpoint to where the line, or the function's code, begins.
+
+    Return the new breakpoints.
+    """
     by_function: dict[int, list[Any]] = {}
     for location in made:
         address = location.GetAddress()
@@ -72,14 +75,14 @@ def _replace(target: Any, made: Any) -> list[int]:
             start = address.GetFunction().GetStartAddress().GetFileAddress()
             by_function.setdefault(start, []).append(location)
     for locations in by_function.values():
-        _move(target, made, locations)
+        _move(target, made, locations, on_line)
     numbers = list(_replaced.get(made.GetID(), {}).values())
     for number in numbers:
         target.FindBreakpointByID(number).SetCondition(made.GetCondition())
     return numbers
 
 
-def _move(target: Any, made: Any, locations: list[Any]) -> None:
+def _move(target: Any, made: Any, locations: list[Any], on_line: bool) -> None:
     """Move the locations of a breakpoint in one function."""
     address = locations[0].GetAddress()
     entry = address.GetLineEntry()
@@ -92,8 +95,9 @@ def _move(target: Any, made: Any, locations: list[Any]) -> None:
     ):
         return  # code of another file
     line, path = entry.GetLine(), entry.GetFileSpec().fullpath or ""
-    text = "".join(control_flow.source_lines(path, line, line))
-    right = control_flow.starts(flow, line, list(given), text)
+    text = "".join(control_flow.source_lines(path, line, line)) if on_line else ""
+    starts = control_flow.starts(flow, line, list(given), text) if on_line else ()
+    right = [_behind_prologue(address.GetFunction(), at) for at in starts or given]
     for at, location in given.items():
         if right and at not in right:
             location.SetEnabled(False)
@@ -104,6 +108,21 @@ def _move(target: Any, made: Any, locations: list[Any]) -> None:
             new.SetScriptCallbackFunction(f"{__name__}.is_requested")
             known[at] = new.GetID()
             _originals[new.GetID()] = made.GetID()
+
+
+def _behind_prologue(function: Any, at: int) -> int:
+    """Return where a function on a single line begins, once its arguments are stored.
+
+    LLDB ends a prologue where the next line begins.
+    """
+    start = function.GetStartAddress()
+    entry = start.GetLineEntry()
+    behind = entry.GetEndAddress()
+    inside = behind.GetFileAddress() < function.GetEndAddress().GetFileAddress()
+    if at != start.GetFileAddress() or not inside:
+        return at
+    same = behind.GetLineEntry().GetLine() == entry.GetLine()
+    return int(behind.GetFileAddress()) if same else at
 
 
 def is_requested(frame: Any, location: Any, _state: Any) -> bool:
