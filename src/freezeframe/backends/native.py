@@ -133,17 +133,17 @@ def has_abi_tags(path: str) -> bool:
     return _holds(path, b"B5cxx11")
 
 
-def _holds(path: str, *words: bytes) -> bool:
+def _holds(path: str, *texts: bytes) -> bool:
     try:
-        return _contains(path, words, os.stat(path).st_mtime_ns)
+        return _contains(path, texts, os.stat(path).st_mtime_ns)
     except (OSError, ValueError):
         return False
 
 
 @functools.lru_cache(maxsize=64)
-def _contains(path: str, words: tuple[bytes, ...], stamp: int) -> bool:
+def _contains(path: str, texts: tuple[bytes, ...], stamp: int) -> bool:
     with files.mapped(path) as view:
-        return any(view.find(word) >= 0 for word in words)
+        return any(view.find(text) >= 0 for text in texts)
 
 
 def is_stripped(path: str) -> bool:

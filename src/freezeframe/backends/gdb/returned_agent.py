@@ -113,19 +113,19 @@ def _in_memory(value):
     if bare.code not in _STRUCTS or not str(bare).startswith("std::"):
         return None
     text = value.format_string(raw=True)
-    spots = [_register("rax", 8)]
+    addresses = [_register("rax", 8)]
     try:
         parts = layouts.pieces(_layout(bare, False), False)
         if parts is not None:
             names = layouts.registers(parts)
             contents = [_register(n, p[1]) for n, p in zip(names, parts, strict=True)]
             where = _search(layouts.pattern(bare.sizeof, parts, contents))
-            spots += [] if where is None else [where.to_bytes(8, "little")]
+            addresses += [] if where is None else [where.to_bytes(8, "little")]
     except layouts.Unknown:
         pass
-    for spot in spots:
+    for address in addresses:
         try:
-            found = _at(spot, value.type)
+            found = _at(address, value.type)
             if found.format_string(raw=True) == text:
                 return found
         except gdb.error:

@@ -86,15 +86,15 @@ def _of_c(layout):
         return None  # a packed struct
     if leaves == [(0, 16, FLOAT)]:
         return leaves
-    words = [None] * ((layout.size + 7) // 8)
+    classes = [None] * ((layout.size + 7) // 8)
     for offset, size, kind in leaves:
-        for word in range(offset // 8, (offset + size - 1) // 8 + 1):
-            words[word] = INT if INT in (kind, words[word]) else FLOAT
+        for index in range(offset // 8, (offset + size - 1) // 8 + 1):
+            classes[index] = INT if INT in (kind, classes[index]) else FLOAT
     if not leaves:
         return []  # an empty class
-    if None in words:
+    if None in classes:
         raise Unknown("a part without fields")
-    return [(8 * i, min(8, layout.size - 8 * i), kind) for i, kind in enumerate(words)]
+    return [(8 * i, min(8, layout.size - 8 * i), kind) for i, kind in enumerate(classes)]
 
 
 # --- Rust -------------------------------------------------------------------------------------
