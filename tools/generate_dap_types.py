@@ -38,6 +38,8 @@ _PRIMITIVE = {
     "object": "dict[str, Any]",
     "array": "list[Any]",
 }
+#: arguments of the requests that an adapter sends
+_REVERSE = ("RunInTerminalRequestArguments", "StartDebuggingRequestArguments")
 
 
 def schema_path() -> Path:
@@ -60,7 +62,7 @@ class _Writer:
 
     def text(self) -> str:
         for name, definition in self.definitions.items():
-            if name.endswith("RequestArguments"):  # of a reverse request; others' are `…Arguments`
+            if name in _REVERSE:
                 self.define(name)
             elif name != "ErrorResponse" and self.extends(definition, "Response", "Event"):
                 self.body(name, definition["allOf"][-1])

@@ -10,14 +10,6 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 
-AttachRequestArguments = TypedDict(
-    "AttachRequestArguments",
-    {
-        "__restart": "NotRequired[Any]",
-    },
-)
-
-
 class Breakpoint(TypedDict):
     id: NotRequired[int]
     verified: bool
@@ -221,25 +213,6 @@ class GotoTargetsResponseBody(TypedDict):
     targets: list[GotoTarget]
 
 
-class InitializeRequestArguments(TypedDict):
-    clientID: NotRequired[str]
-    clientName: NotRequired[str]
-    adapterID: str
-    locale: NotRequired[str]
-    linesStartAt1: NotRequired[bool]
-    columnsStartAt1: NotRequired[bool]
-    pathFormat: NotRequired[str]
-    supportsVariableType: NotRequired[bool]
-    supportsVariablePaging: NotRequired[bool]
-    supportsRunInTerminalRequest: NotRequired[bool]
-    supportsMemoryReferences: NotRequired[bool]
-    supportsProgressReporting: NotRequired[bool]
-    supportsInvalidatedEvent: NotRequired[bool]
-    supportsMemoryEvent: NotRequired[bool]
-    supportsArgsCanBeInterpretedByShell: NotRequired[bool]
-    supportsStartDebuggingRequest: NotRequired[bool]
-
-
 InvalidatedAreas = str
 
 
@@ -247,15 +220,6 @@ class InvalidatedEventBody(TypedDict):
     areas: NotRequired[list[InvalidatedAreas]]
     threadId: NotRequired[int]
     stackFrameId: NotRequired[int]
-
-
-LaunchRequestArguments = TypedDict(
-    "LaunchRequestArguments",
-    {
-        "noDebug": "NotRequired[bool]",
-        "__restart": "NotRequired[Any]",
-    },
-)
 
 
 class LoadedSourceEventBody(TypedDict):
