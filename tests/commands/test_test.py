@@ -127,6 +127,15 @@ def test_what_keeps_tests_from_running_is_said(dbg):
     loading = dbg("test", "test_wrong.py", env=WITH_PYTEST).out
     assert loading.startswith("error while loading test_wrong.py")
     assert "ModuleNotFoundError: No module named 'nothing_here'" in loading
+    write(
+        dbg,
+        test_order="SEEN = []\n"
+        "def test_a():\n    SEEN.append(1)\n"
+        "def test_b():\n    assert SEEN == []\n",
+    )
+    order = dbg("test", "test_order.py", env=WITH_PYTEST).out
+    assert order.startswith("failed: test_order.py::test_b  (test 2 of 2; 1 passed)")
+    assert "run a second time, alone, the test passed" in order
     syntax = dbg("test", "test_bad.py", env=WITH_PYTEST).out
     assert "1 with errors" in syntax
     assert "SyntaxError" in syntax

@@ -67,13 +67,22 @@ async def _explained(
     except Unsupported:
         pass
     except NotFound as error:
-        # The second run did not fail: that is a fact about the test.
-        notes = (f"no chain: {error.message}",)
+        notes = (f"no chain: {_missed(stop) or error.message}",)
     except FreezeframeError as error:
         notes = (f"no chain: {error.message}",)
     next = (f"why {quoted(found.text)}", "continue") if origin is not None else report.next
     failure = replace(failure, origin=origin)
     return replace(report, failures=(failure,), notes=(*report.notes, *notes), next=next)
+
+
+def _missed(stop: StopState) -> str | None:
+    """Return that the second run did not fail, if so: that is a fact about the test."""
+    second = stop.second_run.outcome if stop.second_run is not None else None
+    if second is None or second.how != "exited" or second.exit_code != 0:
+        return None
+    return (
+        "run a second time, alone, the test passed; other tests or chance decide whether it fails"
+    )
 
 
 def _expression(frame: FailureFrame, type: str, message: str) -> FailingExpression | None:
