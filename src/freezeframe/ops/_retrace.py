@@ -6,6 +6,7 @@ The second run is compared with the first one; what differs is said.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -34,6 +35,7 @@ from ._context import Context
 _LIMIT_S = 30.0
 #: frames of a stop that are compared with those of the trace
 _COMPARED_FRAMES = 60
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _LANGUAGE = "Python"
 
 
@@ -146,7 +148,7 @@ async def _located(
     _, _, (number, at), different = min(ranked, key=lambda each: each[:2])
     notes = ["the program ran a second time to record this"]
     exception = _exception(stop)
-    if exception is not None and trace.outcome.exception not in (None, exception):
+    if exception is not None and not _is_same_text(trace.outcome.exception, exception):
         different = (f"it raised {trace.outcome.exception}", *different)
     if different:
         what = "; ".join(different[:3])
@@ -160,6 +162,11 @@ async def _located(
         )
     before = stop.event.reason is not StopReason.EXCEPTION
     return SecondRun(_cut(trace, at) if before else trace, number, at, tuple(notes))
+
+
+def _is_same_text(second: str | None, first: str) -> bool:
+    """Whether two messages are the same but for addresses, which differ from run to run."""
+    return second is None or _ADDRESS.sub("0x", second) == _ADDRESS.sub("0x", first)
 
 
 def _candidates(stop: StopState, frames: Sequence[Frame], trace: Trace) -> list[TracedStep]:

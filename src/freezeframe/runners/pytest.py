@@ -155,13 +155,20 @@ def _alone(
     return _command(replace(project, selectors=(selector,))).argv[1:]
 
 
+#: progress, and the header that `-v` in a project's settings brings back
+_NOISE = re.compile(
+    r"(?:\S+\.py )?[.FEsxXuR,-]*(?:\s+\[\s*\d+%\])?|=+ test session starts =+"
+    r"|(?:platform|rootdir:|configfile:|plugins:|cachedir:|testpaths:|collected|collecting) .*"
+    r"|\S+::.* (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b.*"
+)
+
 RUNNER = Runner(
     "pytest",
     _recognise,
     _command,
     summary=_summary,
     framework=re.compile(r"[\\/](?:_pytest|pytest|pluggy|unittest)[\\/]"),
-    noise=re.compile(r"[.FEsxXuR,-]*(?:\s+\[\s*\d+%\])?"),
+    noise=_NOISE,
     module="pytest",
     alone=_alone,
     names=python_tests.names,
