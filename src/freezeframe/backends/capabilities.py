@@ -204,6 +204,14 @@ class DebuggerSources(Protocol):
 
 
 @runtime_checkable
+class SelectableGlobals(Protocol):
+    """A backend whose debugger reads all global variables with each frame."""
+
+    async def read_globals(self, *, on: bool) -> None:
+        """Read them or leave them out, from the next frame on. Raises DebuggerError."""
+
+
+@runtime_checkable
 class UnfollowedChildren(Protocol):
     """A backend that reports children it did not follow, when the program has ended."""
 

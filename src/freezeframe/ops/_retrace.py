@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from freezeframe.backends.backend import Core, Launch
 from freezeframe.backends.python.tracing.traced_run import run_traced
+from freezeframe.backends.selection import DebuggerChoice
 from freezeframe.errors import NotFound, Unsupported
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.stops import Frame, StopReason
@@ -30,6 +31,7 @@ from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
 from ._context import Context
+from ._retrace_by_stepping import retrace_by_stepping
 
 #: seconds that the second run may take unless the caller's time limit is shorter
 _LIMIT_S = 30.0
@@ -63,8 +65,13 @@ async def traced_again(
     The program is run again unless a question about this stop has done so before. Raises
     Unsupported if it cannot be run again, and NotFound if the second run never came to the stop.
     """
-    target = target or require_traceable(ctx, session)
+    whole, choice = require_traceable(ctx, session)
+    target = target or whole
     frames = await stop.frames(_COMPARED_FRAMES)
+    if stop.second_run is None and _LANGUAGE not in choice.debugger.languages:
+        if ctx.progress is not None:
+            await ctx.progress("running the program a second time, step by step")
+        stop.second_run = await retrace_by_stepping(ctx, session, stop, target, choice)
     if stop.second_run is None:
         until = _until(session, stop, frames, target)
         roots = {ctx.workspace.root, target.cwd}
@@ -76,8 +83,8 @@ async def traced_again(
     return await _located(stop, frame, frames, stop.second_run)
 
 
-def require_traceable(ctx: Context, session: Session) -> Launch:
-    """Return the launch target of a session. Raises Unsupported if it cannot be traced."""
+def require_traceable(ctx: Context, session: Session) -> tuple[Launch, DebuggerChoice]:
+    """Return the launch target of a session and its debugger. Raises Unsupported."""
     target = session.root.target
     if isinstance(target, Core):
         raise Unsupported(
@@ -98,13 +105,13 @@ def require_traceable(ctx: Context, session: Session) -> Launch:
     choice = next((each for kept, each in ctx.workspace.launches.values() if kept is target), None)
     launched = ctx.workspace.launches.get(session.root.name)
     debugger = choice or (launched[1] if launched else None)
-    if debugger is None or _LANGUAGE not in debugger.debugger.languages:
+    if debugger is None:
         tool = session.backend.tool if session.backend is not None else "this debugger"
         raise Unsupported(
-            f"`why` needs a trace, and programs under {tool} are not traced; it works for Python.",
+            f"`why` runs the program a second time, and it is not known how {tool} started it.",
             next="dbg backtrace --locals",
         )
-    return target
+    return target, debugger
 
 
 def _until(

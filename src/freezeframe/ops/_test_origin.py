@@ -52,7 +52,8 @@ async def _explained(
     origin: Explanation | None = None
     notes: tuple[str, ...] = ()
     try:
-        target = _alone(require_traceable(ctx, session), session, report)
+        whole, _ = require_traceable(ctx, session)
+        target = _alone(whole, session, report)
         shown = await stop.frame(frame.index)
         origin = await explained(
             ctx,

@@ -9,6 +9,7 @@ from freezeframe.backends.backend import Launch
 from freezeframe.errors import UsageError
 from freezeframe.model.questions import Explanation
 from freezeframe.model.stops import Frame
+from freezeframe.questions.any_expressions import is_any_expression
 from freezeframe.questions.provenance import DEFAULT_DEPTH, explain
 from freezeframe.questions.python_expressions import is_expression
 from freezeframe.session.session import Session
@@ -55,15 +56,17 @@ async def why(
     """Show where a value came from: the chain of statements that made it, newest first.
 
     Each has its location, the values that it read, and the branch that led to it. The program is
-    run a second time, traced, up to the same stop; the stopped program stays as it is. Works for
-    Python programs that were started here.
+    run a second time up to the same stop, traced inside where it is Python and step by step in
+    other languages; the stopped program stays as it is. Works for programs that were started here.
     """
     if depth is not None and depth < 1:
         raise UsageError(f"--depth takes 1 or more, not {depth}.", next="dbg why EXPR --depth 20")
-    if expression and not is_expression(expression):
-        raise UsageError(f"{expression!r} is not an expression.", next="dbg why NAME")
     stop = await ctx.session.require_stopped()
     shown = await frame_at(stop, frame)
+    is_python = (shown.path or "").endswith((".py", ".pyw"))
+    is_valid = is_expression if is_python else is_any_expression
+    if expression and not is_valid(expression):
+        raise UsageError(f"{expression!r} is not an expression.", next="dbg why NAME")
     links = _MOST_LINKS if all else depth or DEFAULT_DEPTH
     answer = await explained(ctx, ctx.session, stop, shown, expression, depth=links)
     if answer.left_out and not all:

@@ -10,7 +10,7 @@ from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedVa
 
 from .expressions import Expression, Form, Parameter, Statement, StatementKind
 from .queries import Computed, EvaluatedAt, Query
-from .traced_values import RECEIVERS, Execution, TracedValues, called_name
+from .traced_values import RECEIVERS, Execution, TracedValues, called_name, own_name
 
 
 class Arguments:
@@ -45,7 +45,21 @@ class Arguments:
                 return self._default(query, frame, found, value)
             if found is not None:
                 return self._of_loop(moved, call, found, frame) or self._checked(moved, found)
+        if call is not None and self._is_receiver(call, parameters, name, frame):
+            return self._checked(moved, (call.operands[0].operands[0], ()))
         return self._by_value(moved, frame, name)
+
+    def _is_receiver(
+        self,
+        call: Expression,
+        parameters: tuple[Parameter, ...],
+        name: str,
+        frame: TracedFrame,
+    ) -> bool:
+        """Whether *name* is the object of a method whose parameters do not list it."""
+        first = frame.arguments[0][0] if frame.arguments else ""
+        listed = any(each.name == name for each in parameters)
+        return name == first and not listed and call.operands[0].form is Form.PART
 
     def _of_loop(
         self,
@@ -95,7 +109,7 @@ class Arguments:
         source = self._values.files.file(self._values.index.frames[execution.frame].path)
         if source is None:
             return None
-        own = frame.function.rpartition(".")[2]
+        own = own_name(frame)
         if frame.call_site is not None:
             call = source.call_at(frame.call_site)
             if call is not None:

@@ -162,6 +162,13 @@ def _frames_inside(trace: Trace, frame: TracedFrame) -> list[TracedFrame]:
     return found
 
 
+def _is_part(path: str, owner: str) -> bool:
+    """Whether a path leads to a part of another one: `cart.total` of `cart`."""
+    if owner == "self" and path.startswith("@"):
+        return True
+    return path.startswith(owner) and path[len(owner) :].startswith((".", "[", "->"))
+
+
 class _Paths:
     """Names the parts of objects by the variables of a frame that lead to them."""
 
@@ -183,8 +190,11 @@ class _Paths:
         What was only seen for the first time, and parts that no variable leads to, are left out.
         """
         writes = []
+        names = [write.name for write in step.writes]
         for write in step.writes:
             path = write.name
+            if any(_is_part(name, path) for name in names):
+                continue  # its parts say what changed
             if write.owner is not None:
                 owner = self._names.get(write.owner)
                 path = f"{owner}{write.name}" if owner is not None else ""

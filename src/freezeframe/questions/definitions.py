@@ -12,8 +12,9 @@ from .arguments import Arguments
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
-from .library_calls import called_back, last_item_set
+from .library_calls import called_back, last_item_set, unwrapped_element
 from .operands import OBJECT, Operands
+from .path_writes import path_write, written_inside
 from .queries import Computed, EvaluatedAt, Query
 from .trace_index import StepWrite
 from .traced_values import Execution, TracedValues, called_name, is_equal, is_same
@@ -154,6 +155,8 @@ class Definitions:
         if getter is not None:
             return self._returned(query, getter)
         owner = self._values.value(node.operands[0], execution)
+        if by_path := path_write(self._values, node, execution):
+            return self._from_write(query, by_path, node.text)
         part = self._values.part_name(node, execution, owner)
         if not part:
             return Computed(query, self._operands.of(query))
@@ -216,6 +219,8 @@ class Definitions:
         assignment = self._assignment(execution, write, target)
         if assignment is not None:
             return replace(moved, node=assignment.value)
+        if inside := written_inside(self._index, execution, write):
+            return self._from_write(replace(query, value=inside.write.new), inside, target)
         return self._made(moved, write) or self._mutated(moved, write)
 
     def _made(self, query: Query, write: Write) -> Query | None:
@@ -250,7 +255,8 @@ class Definitions:
         statement = execution.statement
         assert statement is not None
         if write.owner is None:
-            names = [each for each in statement.writes if each.target.text == write.name]
+            own = write.name.removeprefix("this.")  # Java's fields need no object
+            names = [each for each in statement.writes if each.target.text in (write.name, own)]
             return names[-1] if names else None
         by_name = [
             each
@@ -386,7 +392,7 @@ class Definitions:
         """Follow the variable of a loop: the element of the round, or the yield that gave it."""
         source, execution = query.node.operands[0], query.at.execution
         assert execution.statement is not None
-        unwrapped = self._unwrapped(query, source)
+        unwrapped = unwrapped_element(query, source)
         if unwrapped is not None:
             return unwrapped
         name = query.node.name
@@ -411,22 +417,6 @@ class Definitions:
             return yielded
         made = replace(query, node=source, value=None, focus=())
         return Computed(made, self._operands.of(made))
-
-    def _unwrapped(self, query: Query, source: Expression) -> Query | None:
-        """Return the element behind enumerate and zip, if one of their items is followed."""
-        if source.form is not Form.CALL or not query.focus:
-            return None
-        name, part = called_name(source), query.focus[0]
-        inner: Expression | None = None
-        if name == "enumerate" and part == "[1]" and len(source.operands) > 1:
-            inner = source.operands[1]
-        elif name == "zip" and part[1:-1].isdigit():
-            position = int(part[1:-1]) + 1
-            inner = source.operands[position] if position < len(source.operands) else None
-        if inner is None:
-            return None
-        element = Expression(inner.text, Form.ELEMENT, inner.position, (inner,))
-        return replace(query, node=element, focus=query.focus[1:])
 
     def _yielded(self, query: Query) -> Query | None:
         """Return the yield of a traced generator that gave the value, if it can only be that one.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from freezeframe.model.trace import FrameKind, TracedFrame, TracedValue
 
-from .expressions import Form, WrittenTarget
+from .expressions import Expression, Form, WrittenTarget
 from .queries import Query
 from .trace_index import StepWrite
-from .traced_values import Execution, TracedValues, is_equal
+from .traced_values import Execution, TracedValues, called_name, is_equal
 
 #: steps that are searched for an assignment to an element
 _MOST_SEARCHED = 2000
@@ -74,3 +76,20 @@ def last_item_set(
             if is_item and path.operands[0].name == query.node.name:
                 return found, target
     return None
+
+
+def unwrapped_element(query: Query, source: Expression) -> Query | None:
+    """Return the element behind enumerate and zip, if one of their items is followed."""
+    if source.form is not Form.CALL or not query.focus:
+        return None
+    name, part = called_name(source), query.focus[0]
+    inner: Expression | None = None
+    if name == "enumerate" and part == "[1]" and len(source.operands) > 1:
+        inner = source.operands[1]
+    elif name == "zip" and part[1:-1].isdigit():
+        position = int(part[1:-1]) + 1
+        inner = source.operands[position] if position < len(source.operands) else None
+    if inner is None:
+        return None
+    element = Expression(inner.text, Form.ELEMENT, inner.position, (inner,))
+    return replace(query, node=element, focus=query.focus[1:])

@@ -27,6 +27,8 @@ _MAX_PARTS = 12
 _RETURNED = late_regex.compile(
     r"(?:return\s+)?\(?(?P<name>[@$]?[^\W\d][\w.]*|-?\d[\d_.]*|\"[^\"\\]*\"|'[^'\\]*')\)?;?"
 )
+#: names that debuggers give to blocks and closures
+_CLOSURE = late_regex.compile(r"^block |anonymous|closure|lambda|\.func\d|^$")
 _END_OF_CLOSURE = ("})", "});", "}),")
 _NAME = late_regex.compile(r"[@$]?[^\W\d][\w.]*")
 #: words that are no variables where they stand alone
@@ -55,6 +57,8 @@ class SteppedFrame:
     #: the line that the frame was first seen at
     first: int = 0
     called_by_library: bool = False
+    #: the frame is another call of the function that was there before
+    again: bool = False
 
 
 @dataclass(slots=True)
@@ -75,6 +79,8 @@ class _LiveFrame:
     values: dict[str, Value]
     step: _Step
     column: int | None
+    #: of a block or closure: variables of the function around it
+    shared: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -95,6 +101,11 @@ class SteppedTrace:
     def count(self) -> int:
         return len(self._steps)
 
+    @property
+    def current(self) -> int | None:
+        """The step that has not ended; None if every frame was left."""
+        return self._live[-1].step.number if self._live else None
+
     def position(self) -> SteppedFrame:
         """Return the line that is executed next in the innermost frame."""
         live = self._live[-1]
@@ -113,6 +124,25 @@ class SteppedTrace:
             return False
         further = None not in (at.column, known.column) and (at.column or 0) > (known.column or 0)
         return returned or further
+
+    def is_block(self, at: SteppedFrame) -> bool:
+        """Whether a stop is on the only line so far of a block or closure."""
+        live = next((each for each in self._live if each.depth == at.depth), None)
+        if live is None or not _is_same(live.frame, at):
+            return False
+        if not live.frame.first_line == live.step.line == at.line:
+            return False
+        return at.called_by_library or _CLOSURE.search(at.function) is not None
+
+    def is_called_again(self, at: SteppedFrame, values: Sequence[Value]) -> bool:
+        """Whether the variables of a block are those of another call: its arguments differ."""
+        live = next(each for each in self._live if each.depth == at.depth)
+        by_name = value_changes.by_name(values)
+        return any(
+            name in by_name and self._value(by_name[name]).text != value.text
+            for name, value in live.frame.arguments
+            if name not in live.shared
+        )
 
     def left(self, depth: int) -> bool:
         """Whether a stop at *depth* means that a frame has returned."""
@@ -150,6 +180,10 @@ class SteppedTrace:
         *returned* is what the debugger says of the frame that was left.
         """
         values = [_plain(value) for value in values]
+        for each in reversed(self._live):
+            another = each.depth == at.depth and self._is_another_call(each, at)
+            if each.depth > at.depth or another:
+                self._settle_shared(each, values)
         self.leave(at.depth, at, returned)
         live = self._live[-1] if self._live else None
         if live is not None and live.depth == at.depth and self._is_another_call(live, at):
@@ -167,7 +201,9 @@ class SteppedTrace:
             caller=live.step.number if live is not None else None,
             thread=self.thread,
         )
-        names = arguments if arguments is not None else [value.name for value in values]
+        names = list(arguments) if arguments is not None else [value.name for value in values]
+        receivers = [each.name for each in values if each.name in ("this", "self")]
+        names = [*(each for each in receivers if each not in names), *names]
         by_name = value_changes.by_name(values)
         frame.arguments = tuple(
             (name, self._value(by_name[name]))
@@ -179,7 +215,8 @@ class SteppedTrace:
             live.step.calls.append(frame.number)
         snapshot = value_changes.snapshot(values, None)
         step = self._step(frame.number, at.line)
-        self._live.append(_LiveFrame(frame, at.depth, snapshot, step, at.column))
+        shared = _shared(live, frame, values) if live is not None else frozenset()
+        self._live.append(_LiveFrame(frame, at.depth, snapshot, step, at.column, shared))
 
     def leave(
         self, depth: int, at: SteppedFrame | None = None, returned: Value | None = None
@@ -225,7 +262,7 @@ class SteppedTrace:
 
     def _is_another_call(self, live: _LiveFrame, at: SteppedFrame) -> bool:
         """Whether a stop at the depth of a live frame is in another call, not in that frame."""
-        if not _is_same(live.frame, at):
+        if at.again or not _is_same(live.frame, at):
             return True
         if at.line != live.frame.first_line or live.step.line == at.line:
             return False
@@ -295,12 +332,21 @@ class SteppedTrace:
         live.values = value_changes.snapshot(values, before)
         self._learn_result(live)
 
+    def _settle_shared(self, live: _LiveFrame, values: Sequence[Value]) -> None:
+        """Add what the last line of a block changed of the variables that it shares.
+
+        They are seen in the function around it, and in the next call of the block.
+        """
+        if live.shared:
+            own = [each for each in live.values.values() if each.name not in live.shared]
+            others = [each for each in values if each.name in live.shared]
+            if others:
+                self._settle(live, [*own, *others])
+
     def _writes(self, value: Value, before: Value | None) -> list[Write]:
+        old = self._value(before) if before is not None and value.was is not None else None
+        writes = [Write(value.name, self._value(value), old)]
         found = _parts(value, value.name)
-        if not found:
-            old = self._value(before) if before is not None and value.was is not None else None
-            return [Write(value.name, self._value(value), old)]
-        writes = []
         for part in found[:_MAX_PARTS]:
             old = TracedValue(_clipped(part.was)) if part.was is not None else None
             writes.append(Write(part.name, None if part.gone else self._value(part), old))
@@ -328,6 +374,18 @@ class SteppedTrace:
     def _text(self, path: str, line: int) -> str | None:
         text = self.line_text(path, line)
         return None if text is None else code_of(text)
+
+
+def _shared(live: _LiveFrame, frame: TracedFrame, values: Sequence[Value]) -> frozenset[str]:
+    """Return the variables of a block that are those of the frame around it: the same values."""
+    if live.frame.path != frame.path or _CLOSURE.search(frame.function) is None:
+        return frozenset()
+    return frozenset(
+        value.name
+        for value in values
+        if (known := live.values.get(value.name)) is not None
+        and (known.text, known.type) == (value.text, value.type)
+    )
 
 
 def _is_same(frame: TracedFrame, at: SteppedFrame) -> bool:

@@ -11,16 +11,18 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from freezeframe.backends.backend import StepKind
-from freezeframe.backends.capabilities import ArgumentNames
+from freezeframe.backends.capabilities import ArgumentNames, SelectableGlobals
 from freezeframe.errors import DebuggerError
 from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.stops import Frame, StopReason
 from freezeframe.model.trace import Dropped, Outcome, Trace
 from freezeframe.model.values import ScopeKind, Value
+from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 from freezeframe.session.source_cache import function_block
 from freezeframe.session.stop_capture import read_selected_frame
@@ -83,10 +85,12 @@ async def frames_only(session: Session) -> AsyncIterator[None]:
     """Capture stops without their variables; at the end, read those of the current stop."""
     root = session.root
     root.captures_frames_only = True
+    await _read_globals(session, on=False)
     try:
         yield
     finally:
         root.captures_frames_only = False
+        await _read_globals(session, on=True)
         stop = session.current_stop
         if stop is not None and stop.view is None and session.live:
             session.frame_snapshots.clear()
@@ -96,6 +100,15 @@ async def frames_only(session: Session) -> AsyncIterator[None]:
                     await read_selected_frame(session, stop, frames)
             except DebuggerError as error:
                 stop.error = error.message
+
+
+async def _read_globals(session: Session, *, on: bool) -> None:
+    """Tell a debugger that reads globals with each frame whether it should."""
+    backend: object = session.backend
+    if not isinstance(backend, SelectableGlobals) or session.phase is not Phase.STOPPED:
+        return
+    with suppress(DebuggerError):  # then they are read, and each step takes longer
+        await backend.read_globals(on=on)
 
 
 async def record_call(
@@ -157,7 +170,7 @@ class _Driver:
         outcome = await self._steps(stop)
         trace = self._recording.trace
         trace.frames, trace.steps = self._built.frames, self._built.steps()
-        trace.outcome = outcome
+        trace.outcome = replace(outcome, step=self._built.current)
         return self._recording
 
     async def _steps(self, stop: StopState) -> Outcome:
@@ -174,7 +187,7 @@ class _Driver:
             frame, depth = await self._shown(now)
             if depth < self._base:
                 await self._returned(now, frame, depth, kind)
-                return Outcome("reached", path=frame.path, line=frame.line)
+                return Outcome("exited")
             if not self._is_own(frame, depth):
                 kind = self._kind(library=True)
                 continue
@@ -285,24 +298,36 @@ class _Driver:
         at = self._at(stop, frame, depth)
         left = self._built.left(depth)
         returned = left or kind is StepKind.OUT
+        if self._built.is_block(at):
+            view = await stop.read_frame(frame.index)
+            values = [value for scope in view.scopes for value in scope.values]
+            if self._built.is_called_again(at, values):
+                self._built.leave(depth, at)
+                return await self._add(stop, frame, depth, kind, again=True)
         if self._built.is_rest_of_line(at, returned=returned):
-            view = await stop.read_frame(frame.index) if left and kind is StepKind.OUT else None
-            self._built.leave(depth, at, view.returned if view is not None else None)
+            result = None
+            if left and kind is StepKind.OUT:
+                result = (await stop.read_frame(frame.index)).returned
+            self._built.leave(depth, at, result)
             return False
         return await self._add(stop, frame, depth, kind)
 
-    async def _add(self, stop: StopState, frame: Frame, depth: int, kind: StepKind | None) -> bool:
+    async def _add(
+        self,
+        stop: StopState,
+        frame: Frame,
+        depth: int,
+        kind: StepKind | None,
+        *,
+        again: bool = False,
+    ) -> bool:
         view = await stop.read_frame(frame.index)
         values = [value for scope in view.scopes for value in scope.values]
-        at = self._at(stop, frame, depth)
-        if kind is not None and self._until is not None and self._until(stop, frame, values):
-            self._built.leave(depth, at)
-            self._built.see(at, values)
-            return True
+        at = replace(self._at(stop, frame, depth), again=again)
         arguments = await self._arguments(stop, view) if self._built.enters(at) else None
         result = view.returned if kind is StepKind.OUT else None
         self._built.add(at, values, arguments, result)
-        return False
+        return kind is not None and self._until is not None and self._until(stop, frame, values)
 
     async def _arguments(self, stop: StopState, view: FrameView) -> list[str] | None:
         """Return the names of a frame's parameters; None if the debugger does not tell them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from freezeframe.model import late_regex
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.questions import ReadValue
 from freezeframe.model.trace import FrameKind, Read, TracedFrame, TracedStep, TracedValue
@@ -29,6 +30,9 @@ SILENT_TYPES = frozenset(
         "method_descriptor",
     )
 )
+_JOINTS = late_regex.compile(r"\.|::|#")
+#: of a function's name: `(int, int)`, `<i32>`; not the receiver of `main.(*Cart).add`
+_PARAMETERS = late_regex.compile(r"(?:\([^()]*\)|<[^<>]*>)$")
 _MOST_READS = 6
 _MOST_TEXT = 80
 #: names of the object that a method is called on
@@ -151,7 +155,7 @@ class TracedValues:
         ]
         if source.form is Form.CALL:
             name = called_name(source)
-            frames = [each for each in frames if _own_name(each) == name] or frames
+            frames = [each for each in frames if own_name(each) == name] or frames
             # A recursive generator yields to itself meanwhile.
             steps = {step.number for step in execution.steps}
             frames = [each for each in frames if each.caller in steps] or frames
@@ -173,12 +177,12 @@ class TracedValues:
         ]
         exact = [each for each in frames if each.call_site == call.position]
         if exact:
-            constructors = [each for each in exact if _own_name(each) == "__init__"]
+            constructors = [each for each in exact if own_name(each) == "__init__"]
             found = constructors or exact
             # Several frames at one position: the rounds of a comprehension, or a decorator's.
             return found[0] if len(found) == 1 else None
         name = called_name(call)
-        unknown = [each for each in frames if each.call_site is None and _own_name(each) == name]
+        unknown = [each for each in frames if each.call_site is None and own_name(each) == name]
         return unknown[0] if len(unknown) == 1 and name else None
 
     def moment(self, execution: Execution, node: Expression) -> int:
@@ -209,7 +213,7 @@ class TracedValues:
             frame = self.called(execution, node)
             if frame is None:
                 return self._untraced(node, execution)
-            if _own_name(frame) == "__init__" or frame.kind is FrameKind.GENERATOR:
+            if own_name(frame) == "__init__" or frame.kind is FrameKind.GENERATOR:
                 return None
             return frame.returned
         if form is Form.OPERATION:
@@ -279,8 +283,13 @@ class TracedValues:
         read = self.read(node, execution)
         if read is not None:
             return read.value
+        by_path = self.index.variable_write(execution.frame, node.text, moment)
+        if by_path is not None:
+            return by_path.write.new
         if owner is not None and part:
-            text = (parts_of(owner.text) or {}).get(part)
+            parts = parts_of(owner.text) or {}
+            # Most languages write a field as Python writes a key: `Cart {total: 3}`.
+            text = parts.get(part) or parts.get(f"[{part.removeprefix('.')}]")
             if text is not None and not self._changed_since(owner, execution, moment):
                 return TracedValue(text)
         return None
@@ -376,7 +385,9 @@ class Files:
                 return PythonSource(lines)
             except (SyntaxError, ValueError, RecursionError):
                 return None
-        return None
+        from .any_source import AnySource
+
+        return AnySource(lines, path)
 
     def line(self, path: str, number: int) -> str:
         try:
@@ -392,8 +403,10 @@ def called_name(call: Expression) -> str:
     return function.name.removeprefix(".")
 
 
-def _own_name(frame: TracedFrame) -> str:
-    return frame.function.rpartition(".")[2]
+def own_name(frame: TracedFrame) -> str:
+    """Return the last part of a function's name: `add` of `Cart.add`, `cart::Cart::add`."""
+    plain = _PARAMETERS.sub("", frame.function)
+    return str(_JOINTS.split(plain)[-1])
 
 
 def _plain(text: str) -> str:

@@ -148,6 +148,11 @@ class DelveDebuggee(Debuggee):
 class DelveBackend(DapBackend):
     debuggee_class = DelveDebuggee
 
+    async def read_globals(self, *, on: bool) -> None:
+        # delve 1.27 needs 50 ms and more for the globals of a package, at every stop.
+        for setting in ("showGlobalVariables", "showRegisters"):
+            await self.raw(f"config {setting} {str(on).lower()}", None)
+
     async def _thread_bodies(self) -> Sequence[Mapping[str, Any]]:
         return [{**each, "id": frames.thread_id(each)} for each in await super()._thread_bodies()]
 

@@ -10,7 +10,7 @@ disassembly reached into. At a stop there the results are read, the breakpoints 
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends.backend import RawValue, Stopped
 from freezeframe.backends.dap import translate
@@ -23,6 +23,9 @@ from freezeframe.model.values import ScopeKind
 
 from .frames import result_names
 
+if TYPE_CHECKING:
+    from freezeframe.backends.dap.debuggee import Debuggee
+
 log = logging.getLogger(__name__)
 
 #: Instructions that are searched before and after the current one.
@@ -34,6 +37,11 @@ _FRAME = "runtime.frameoff"
 class DelveReturns(ReturnValues):
     #: read at the return instruction; the thread is not back in the caller yet
     _read: RawValue | None = None
+
+    def __init__(self, debuggee: Debuggee) -> None:
+        super().__init__(debuggee)
+        #: by function: the addresses of its return instructions, which take long to find
+        self._returns: dict[str, list[int]] = {}
 
     async def expect(self, thread: int) -> None:
         channel = self._debuggee.channel
@@ -107,6 +115,9 @@ class DelveReturns(ReturnValues):
         here = frame.get("instructionPointerReference")
         if here is None:
             return []
+        function = str(frame.get("name"))
+        if function in self._returns:
+            return self._returns[function]
         body = await self._debuggee.channel.request(
             "disassemble",
             {
@@ -116,14 +127,19 @@ class DelveReturns(ReturnValues):
             },
         )
         found: list[int] = []
+        gaps: set[bool] = set()
         for each in body.get("instructions") or ():
             if each.get("presentationHint") == "invalid":
                 continue
             address, text = int(each["address"], 0), str(each.get("instruction"))
             if text.startswith("INT "):  # the gap between two functions
+                gaps |= {address > int(here, 0)}
                 if address > int(here, 0):
                     break
                 found.clear()
             elif text == "RET":
                 found.append(address)
+        # Instances of a generic function have one name.
+        if len(gaps) == 2 and "[" not in function:
+            self._returns[function] = found
         return found

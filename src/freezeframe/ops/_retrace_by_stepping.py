@@ -1,0 +1,266 @@
+"""A trace of a stopped program, by stepping: it is run again in a second session to the same stop.
+
+The second run goes to the entry of a function on the stack, the outermost one first, and is stepped
+from there. Where that takes too many steps, a function further in is tried.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from freezeframe.backends.backend import Launch
+from freezeframe.backends.selection import DebuggerChoice
+from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.locations import Location
+from freezeframe.model.stops import Frame, StopReason
+from freezeframe.model.trace import Outcome, Trace
+from freezeframe.model.values import Value
+from freezeframe.questions.any_expressions import path_text
+from freezeframe.questions.source_patterns import CLOSING, code_of
+from freezeframe.questions.stepping import RecordedCall, StepLimits, frames_only, record_call
+from freezeframe.session.breakpoints import LogicalBreakpoint
+from freezeframe.session.phase import Phase
+from freezeframe.session.session import Session
+from freezeframe.session.source_cache import Sources, body_line, function_block
+from freezeframe.session.stop_state import StopState
+from freezeframe.session.stop_wait import SeenStops, seen_stops, wait_for_stop
+
+from ._context import Context
+from ._second_session import second_session
+
+#: Seconds for all runs together.
+_SECONDS = 40.0
+#: Frames of a stop that are searched for the user's functions.
+_FRAMES = 60
+#: How often the program is run again.
+_MOST_RUNS = 4
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+#: the code of a file outside of functions
+_MODULES = frozenset(("<module>", "<main>", "{main}", "(anonymous)", "<anonymous>", ""))
+
+_FAILURES = (StopReason.EXCEPTION, StopReason.SIGNAL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """The stop of the first run, as it is recognised in the second one."""
+
+    stop: StopState
+    #: the user's frames, innermost first
+    frames: tuple[Frame, ...]
+    #: the variables of the innermost one, by name
+    values: dict[str, str]
+
+    @property
+    def is_failure(self) -> bool:
+        return self.stop.event.reason in _FAILURES
+
+    def is_reached(self, frame: Frame, values: Sequence[Value]) -> bool:
+        """Whether a stop of the second run is this one: the same line with the same values."""
+        first = self.frames[0]
+        if (frame.path, frame.line, frame.function) != (first.path, first.line, first.function):
+            return False
+        second = {value.name: _masked(value) for value in values}
+        return all(second.get(name, text) == text for name, text in self.values.items())
+
+
+async def retrace_by_stepping(
+    ctx: Context, session: Session, stop: StopState, target: Launch, choice: DebuggerChoice
+) -> Trace:
+    """Return a trace of a second run that ends at *stop*, or as near as it came.
+
+    `outcome` says how the recording ended: `reached` and `raised` are the same kind of stop as the
+    first one. The stopped program stays as it is.
+    """
+    goal = await _goal(ctx, session, stop, target)
+    if not goal.frames:
+        return Trace(outcome=Outcome("killed"), remarks=("no frame is code of the workspace",))
+    ends_at = time.monotonic() + _SECONDS
+    best = Trace(outcome=Outcome("timeout"))
+    for run, base in enumerate(_bases(goal.frames)):
+        left_s = ends_at - time.monotonic()
+        if run == _MOST_RUNS or left_s < 1:
+            break
+        second = _SecondRun(ctx, target, choice, goal, base, left_s / 2 if run == 0 else left_s)
+        trace = _for_provenance(await second.trace(), ctx.hub.sources)
+        if trace.outcome.how in ("reached", "raised"):
+            return trace
+        best = trace if len(trace.steps) > len(best.steps) else best
+    return best
+
+
+async def _goal(ctx: Context, session: Session, stop: StopState, target: Launch) -> _Goal:
+    roots = (ctx.workspace.root, target.cwd)
+    frames = tuple(
+        frame
+        for frame in await stop.frames(_FRAMES)
+        if not frame.library
+        and not frame.suspended
+        and frame.path is not None
+        and frame.line is not None
+        and any(frame.path.startswith(root) for root in roots)
+        and session.sources.line(frame.path, frame.line) is not None
+    )
+    values: dict[str, str] = {}
+    if frames and stop.event.reason not in _FAILURES:
+        view = await stop.read_frame(frames[0].index)
+        values = {value.name: _masked(value) for scope in view.scopes for value in scope.values}
+    return _Goal(stop, frames, values)
+
+
+def _bases(frames: Sequence[Frame]) -> list[Frame]:
+    """Return the frames to begin at, in the order of the attempts: from the outside inward."""
+    outward = list(reversed(frames))
+    picked = [outward[0], outward[len(outward) // 2], outward[-1]]
+    return list(dict.fromkeys(picked))
+
+
+def _for_provenance(trace: Trace, sources: Sources) -> Trace:
+    """Return the trace as provenance reads it.
+
+    Paths of parts are spelled as expressions spell them; the stop at the closing bracket of a
+    function is left out, so that its last statement is the last step.
+    """
+    callers = {frame.caller for frame in trace.frames.values()}
+    steps = []
+    for step in trace.steps:
+        text = sources.line(trace.frames[step.frame].path, step.line) or ""
+        empty = not step.writes and step.raised is None and step.number not in callers
+        if empty and code_of(text) in CLOSING and step.number != trace.outcome.step:
+            continue
+        writes = tuple(replace(write, name=path_text(write.name)) for write in step.writes)
+        steps.append(replace(step, writes=writes))
+    trace.steps = steps
+    return trace
+
+
+def _masked(value: Value) -> str:
+    return _ADDRESS.sub("0x…", value.text)
+
+
+class _SecondRun:
+    """One run of the program to one of the goal's functions, and the steps from there."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        target: Launch,
+        choice: DebuggerChoice,
+        goal: _Goal,
+        base: Frame,
+        seconds: float,
+    ) -> None:
+        self._ctx = ctx
+        self._choice = choice
+        self._goal = goal
+        self._base = base
+        self._ends_at = time.monotonic() + seconds
+        self._roots = (ctx.workspace.root, target.cwd)
+        entry = _entry(ctx.hub.sources, base)
+        self._target = replace(target, stop_on_entry=entry is None)
+        self._entry = LogicalBreakpoint(0, entry) if entry is not None else None
+        self._calls = 0
+
+    @property
+    def _left_s(self) -> float:
+        return max(0.0, self._ends_at - time.monotonic())
+
+    async def trace(self) -> Trace:
+        """Return the trace of the call that leads to the goal: the first one, or the right one."""
+        trace = await self._attempt(1)
+        if trace.outcome.how != "exited" or self._calls < 2:
+            return trace
+        # The first call returned before the stop: the call that leads to it was counted.
+        return await self._attempt(self._calls)
+
+    async def _attempt(self, number: int) -> Trace:
+        entries = [self._entry] if self._entry is not None else []
+        if self._entry is not None:
+            self._entry.enabled = True
+        self._calls = 0
+        filters = self._ctx.workspace.filters
+        session_of = second_session(self._ctx, self._target, self._choice, entries, filters)
+        async with session_of as session:
+            async with frames_only(session):
+                at = await self._to_call(session, number, {session: 0})
+            if at is None:
+                return Trace(outcome=Outcome("timeout" if session.root.any_live else "killed"))
+            await self._switch(session, on=False)
+            recorded = await self._recorded(at)
+            if recorded.trace.outcome.how in ("reached", "raised", "timeout"):
+                return recorded.trace
+            await self._switch(session, on=True)
+            return await self._counted(session, recorded)
+
+    async def _recorded(self, session: Session) -> RecordedCall:
+        limits = StepLimits(seconds=self._left_s)
+        until = None if self._goal.is_failure else _until(self._goal)
+        recorded = await record_call(session, self._roots, limits=limits, until=until)
+        trace = recorded.trace
+        if trace.outcome.how == "raised":
+            missed = not self._goal.is_failure
+        else:
+            missed = not recorded.reached
+        if missed:
+            how = "timeout" if trace.dropped.limit else "exited"
+            trace.outcome = replace(trace.outcome, how=how)
+        return recorded
+
+    async def _counted(self, session: Session, recorded: RecordedCall) -> Trace:
+        """Run on to the goal and count the calls until then."""
+        member = recorded.session
+        trace = recorded.trace
+        if member.phase is not Phase.STOPPED:
+            return trace
+        async with frames_only(session):
+            seen = seen_stops(session)
+            seen[member] = member.stop_number
+            async with member.exclusive():
+                await member.resume()
+            await self._to_call(session, -1, seen)
+        return trace
+
+    async def _to_call(self, session: Session, number: int, seen: SeenStops) -> Session | None:
+        """Run to the entry of the function for the Nth time; None where it does not come there."""
+        while True:
+            got = await wait_for_stop(session, seen, self._left_s)
+            if got is None:
+                return None
+            member, stop = got
+            seen[member] = stop.number
+            if self._entry is None:
+                return member
+            if self._entry.id not in stop.event.breakpoints:
+                return None
+            self._calls += 1
+            if self._calls == number:
+                return member
+            async with member.exclusive():
+                await member.resume()
+
+    async def _switch(self, session: Session, *, on: bool) -> None:
+        if self._entry is None:
+            return
+        self._entry.enabled = on
+        for member in session.root.tree():
+            if member.live:
+                await member.apply([self._entry])
+
+
+def _until(goal: _Goal) -> Callable[[StopState, Frame, Sequence[Value]], bool]:
+    return lambda stop, frame, values: goal.is_reached(frame, values)
+
+
+def _entry(sources: Sources, frame: Frame) -> Location | None:
+    """Return where the function of a frame begins; None for the code of a whole file."""
+    path, line = frame.path or "", frame.line or 0
+    lines = sources.lines(path)
+    block = function_block(lines, line, frame.function)
+    if block:
+        return Location(file=path, line=body_line(lines, block))
+    if frame.function in _MODULES:
+        return None
+    return Location(function=frame.function)
