@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from harness.reports import printed
+
 _DEPTH = """\
 import sys
 
@@ -37,6 +39,15 @@ def test_a_breakpoint_where_the_stack_has_ended_stops_and_is_gone_on_from(dbg, w
     assert "exception: RecursionError" in uncaught
     assert "more frames of endless" in uncaught
     assert "while handling" not in uncaught, "the debugger's own errors are not the program's"
+
+
+def test_pdb_keeps_its_breakpoints_when_the_stack_has_ended(dbg, write_program):
+    write_program("depth.py", _DEPTH)
+
+    report = dbg.data("start", "depth.py", "--adapter", "pdb", "-b", "depth.py:16")
+
+    lines = (report["stop"]["frame"]["line"], printed(report))
+    assert lines == (16, "True 1000\nTrue 1000\n")
 
 
 def test_a_frame_is_selected_by_the_name_of_its_function(dbg, write_program):

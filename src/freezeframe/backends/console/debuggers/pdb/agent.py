@@ -116,6 +116,13 @@ class Debugger(pdb.Pdb):
     # --- stepping: by lines, in one thread
 
     def trace_dispatch(self, frame: Any, event: str, arg: Any) -> Any:
+        try:
+            return self.dispatch(frame, event, arg)
+        except RecursionError:
+            # At the end of the stack: the interpreter would end all tracing.
+            return self.trace_dispatch
+
+    def dispatch(self, frame: Any, event: str, arg: Any) -> Any:
         # Python 3.12 reports the line again where opcode events begin.
         # In an exception handler, the first opcodes belong to no line.
         is_in_line = event == "line" or (event == "opcode" and frame.f_lineno is not None)
