@@ -96,6 +96,24 @@ held_values: dict[int, Known] = {}
 _numbers = iter(range(1, 1 << 62)).__next__
 
 
+_kinds: dict[int, Kind] = {}
+
+
+class _Reference(_ref):  # type: ignore[misc, valid-type]
+    """A weak reference that knows the id of its object."""
+
+    __slots__ = ("key",)
+
+
+def _forget_reference(ref: Any, pop: Any = _known.pop) -> None:
+    # Called at the end of the interpreter too, when the variables of modules are gone.
+    pop(ref.key, None)
+
+
+def _forget_kind(ref: Any, pop: Any = _kinds.pop) -> None:
+    pop(ref.key, None)
+
+
 # --- classes ------------------------------------------------------------------------------------
 
 
@@ -129,7 +147,8 @@ class Kind:
         self.base: Any = None
         self.shape = self._shape(kind, value)
         key = id(kind)
-        self.ref = _ref(kind, lambda _: _kinds.pop(key, None))
+        self.ref = ref = _Reference(kind, _forget_kind)
+        ref.key = key
 
     def _shape(self, kind: type, value: Any) -> int:
         if issubclass(type(kind), enum.EnumMeta) or issubclass(kind, BaseException):
@@ -154,7 +173,6 @@ _FIXED = frozenset(
         "ZoneInfo", "Timestamp", "Timedelta",
     )
 )  # fmt: skip
-_kinds: dict[int, Kind] = {}
 
 
 def kind_of(kind: type, value: Any) -> Kind:
@@ -259,16 +277,6 @@ def known_of(value: Any) -> Known | None:
         _held[key] = made
     _known[key] = made
     return made
-
-
-class _Reference(_ref):  # type: ignore[misc, valid-type]
-    """A weak reference that knows the id of its object."""
-
-    __slots__ = ("key",)
-
-
-def _forget_reference(ref: Any) -> None:
-    _known.pop(ref.key, None)
 
 
 def suspect_value(index: int) -> None:

@@ -7,6 +7,7 @@ over its names and without questions whose answers do not change. No code of the
 
 from __future__ import annotations
 
+import _thread
 import sys
 from typing import Any
 
@@ -30,10 +31,13 @@ def functions_of(flow: Any, plan: Any) -> tuple[Any, Any]:
     the flow was executed.
     """
     before = after = None
-    if flow.nodes:
-        before = _compiled("before(frame, state, step", _before(flow, plan))
-    if flow.nodes or flow.locals or flow.namespace:
-        after = _compiled("after(frame, state, sure", _after(flow, plan))
+    if flow.namespace and not (flow.nodes or flow.locals or flow.is_made):
+        return None, _values.store_globals  # most lines of a module, which are executed once
+    with _lock:
+        if flow.nodes:
+            before = _compiled("before(frame, state, step", _before(flow, plan))
+        if flow.nodes or flow.locals or flow.namespace:
+            after = _compiled("after(frame, state, sure", _after(flow, plan))
     return before, after
 
 
@@ -46,25 +50,55 @@ def arguments_of(plan: Any) -> Any:
     count += bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
     if not count or not plan.is_optimized:
         return None
+    with _lock:
+        return _compiled("arguments(frame, state, step", _arguments(code.co_varnames[:count]))
+
+
+def _arguments(names: Any) -> list[str]:
     lines = [_NOW, "local = frame.f_locals", "values = state.values"]
     found = []
-    for at, name in enumerate(code.co_varnames[:count]):
-        lines.append(f"v = local.get({name!r})")
+    for at, name in enumerate(names):
+        lines.append(f"v = local.get({_constant(name)})")
         lines += _index(f"i{at}", "v", "value_of")
-        lines.append(f"values[{name!r}] = i{at}")
-        found.append(f"{_log.name(name)}, i{at}")
+        lines.append(f"values[{_constant(name)}] = i{at}")
+        found.append(f"{_constant(_log.name(name))}, i{at}")
     lines.append(f"return ({', '.join(found)})")
-    return _compiled("arguments(frame, state, step", lines)
+    return lines
 
 
 def _compiled(header: str, lines: list[str]) -> Any:
+    """Return a function with this code, for the constants that it uses.
+
+    Most lines have the code of other lines, but for their constants: it is compiled once.
+    """
+    constants = [value for _, value in _constants.values()]
+    _constants.clear()
     if not lines:
         return None
-    body = "".join(f"\n    {line}" for line in lines)
-    given = ", ".join(f"{name}={name}" for name in _NAMES)
-    names = dict(_NAMES, __name__="_freezeframe_generated")
-    exec(f"def {header}, {given}):{body}", names)
-    return names[header.partition("(")[0]]
+    body = "".join(f"\n        {line}" for line in lines)
+    numbered = ", ".join(f"c{at}" for at in range(len(constants)))
+    source = f"def make({numbered}):\n    def {header}):{body}\n    return "
+    source += header.partition("(")[0]
+    make = _made.get(source)
+    if make is None:
+        names = dict(_NAMES, __name__="_freezeframe_generated")
+        exec(source, names)
+        make = _made[source] = names["make"]
+    return make(*constants)
+
+
+#: source → the function that makes functions of it
+_made: dict[str, Any] = {}
+#: type and text of a constant of the function that is being written → its number and itself
+_constants: dict[tuple[str, str], tuple[int, Any]] = {}
+#: held while a function is written
+_lock = _thread.allocate_lock()
+
+
+def _constant(value: Any) -> str:
+    """Return the name of a constant in the function that is being written."""
+    key = (type(value).__name__, repr(value))
+    return f"c{_constants.setdefault(key, (len(_constants), value))[0]}"
 
 
 # --- values -------------------------------------------------------------------------------------
@@ -95,12 +129,12 @@ def _before(flow: Any, plan: Any) -> list[str]:
         reads += [f"i{at}", owner]
         is_dynamic = kind == ITEM_BY or (kind == ITEM and type(key) is int and key < 0)
         if is_dynamic:
-            index = f"v{key}" if kind == ITEM_BY else repr(key)
+            index = f"v{key}" if kind == ITEM_BY else _constant(key)
             lines.append(f"p{at} = key_index(v{parent}, {index}, step)")
             reads.append(f"p{at}")
         described.append(f"{text}\1{'' if is_dynamic else part}")
     if reads:
-        site = _log.name("\2".join(described))
+        site = _constant(_log.name("\2".join(described)))
         lines.append(f"extend(({_log.READS}, step, {site}, {len(reads)}, {', '.join(reads)}))")
     return lines if any(node[4] for node in flow.nodes) else []
 
@@ -156,37 +190,37 @@ def _with_prefixes(nodes: Any, numbers: Any) -> set[int]:
 
 def _store(name: str, is_sure: bool, is_free: bool) -> list[str]:
     """Return code that records the value that a local variable was set to."""
-    number = _log.name(name)
+    number = _constant(_log.name(name))
     condition = "i != was or sure" if is_sure else "i != was"
     record = f"({_log.LOCAL}, step, {number}, i)"
     if is_free:
-        record = f"({_log.WRITE}, step, {number}, i, -1, -1, definer(state, {name!r}), 1)"
+        record = f"({_log.WRITE}, step, {number}, i, -1, -1, definer(state, {_constant(name)}), 1)"
     return [
-        f"v = local.get({name!r}, M)",
-        f"if v is M: unbind(state, {name!r}, {number})",
+        f"v = local.get({_constant(name)}, M)",
+        f"if v is M: unbind(state, {_constant(name)}, {number})",
         "else:",
         *("    " + each for each in _index("i", "v", "value_of")),
-        f"    was = values.get({name!r})",
+        f"    was = values.get({_constant(name)})",
         f"    if {condition}:",
         "        if was in held: suspect(was)",
-        f"        values[{name!r}] = i",
+        f"        values[{_constant(name)}] = i",
         f"        extend({record})",
     ]
 
 
 def _store_global(name: str, is_sure: bool) -> list[str]:
     part = "." + name
-    number = _log.name(part)
+    number = _constant(_log.name(part))
     condition = "i != was or sure" if is_sure else "i != was"
     return [
-        f"v = names.get({name!r}, M)",
-        f"was = parts.get({part!r}, -1)",
+        f"v = names.get({_constant(name)}, M)",
+        f"was = parts.get({_constant(part)}, -1)",
         "if v is M:",
-        f"    if was >= 0: part_missing(space, {part!r}, step, 1)",
+        f"    if was >= 0: part_missing(space, {_constant(part)}, step, 1)",
         "else:",
         *("    " + each for each in _index("i", "v", "value_of")),
         f"    if {condition}:",
-        f"        parts[{part!r}] = i",
+        f"        parts[{_constant(part)}] = i",
         f"        extend(({_log.WRITE}, step, {number}, i, was, space.number, -1, 1))",
     ]
 
@@ -215,16 +249,16 @@ class _Paths:
     def resolve(self, at: int) -> list[str]:
         parent, kind, key, _, flags, _ = self._nodes[at]
         if kind == LOCAL:
-            lines = [f"v{at} = local.get({key!r}, M)"]
+            lines = [f"v{at} = local.get({_constant(key)}, M)"]
         elif kind == GLOBAL or (kind == NAME and self._plan.is_module):
-            lines = [f"v{at} = names.get({key!r}, M)"]
+            lines = [f"v{at} = names.get({_constant(key)}, M)"]
         elif kind == NAME:
-            lines = [f"v{at} = local.get({key!r}, M)"]
-            lines.append(f"if v{at} is M: v{at} = names.get({key!r}, M)")
+            lines = [f"v{at} = local.get({_constant(key)}, M)"]
+            lines.append(f"if v{at} is M: v{at} = names.get({_constant(key)}, M)")
         elif kind == ATTRIBUTE:
             lines = self._attribute(at, parent, key)
         else:
-            index = f"v{key}" if kind == ITEM_BY else repr(key)
+            index = f"v{key}" if kind == ITEM_BY else _constant(key)
             lines = [f"v{at} = item(v{parent}, {index}, k{parent})"]
         if at in self._parents or flags & LOOK:
             lines.append(f"k{at} = known(id(v{at})) or known_of(v{at})")
@@ -241,8 +275,8 @@ class _Paths:
                 f"    if type(d{parent}) is not dict: d{parent} = None",
             ]
         lines.append(
-            f"v{at} = d{parent}.get({name!r}, M) if d{parent} is not None "
-            f"else attribute(v{parent}, {name!r})"
+            f"v{at} = d{parent}.get({_constant(name)}, M) if d{parent} is not None "
+            f"else attribute(v{parent}, {_constant(name)})"
         )
         return lines
 
@@ -274,7 +308,7 @@ class _Paths:
         if self._nodes[at][4] & INSIDE:
             lines.append(f"    look_inside(v{at}, k{at}, step, {by_step})")
         if parent >= 0 and kind != ATTRIBUTE:
-            index = f"v{key}" if kind == ITEM_BY else repr(key)
+            index = f"v{key}" if kind == ITEM_BY else _constant(key)
             lines += [
                 f"if k{parent} is not None and k{parent}.parts is not None:",
                 f"    look_at_item(k{parent}, v{parent}, {index}, v{at}, step, {by_step})",

@@ -8,6 +8,7 @@ is read from the bytecode; which objects it mentions, from the syntax tree of it
 from __future__ import annotations
 
 import sys
+from _bisect import bisect_left
 from typing import Any
 
 _mentions: Any = sys.modules["_freezeframe_mentions"]
@@ -77,9 +78,7 @@ class Plan:
         "source", "started", "until",
     )  # fmt: skip
 
-    def __init__(
-        self, code: Any, path: str, kind: int, source: dict[int, Any], until: int | None
-    ) -> None:
+    def __init__(self, code: Any, path: str, kind: int, source: Any, until: int | None) -> None:
         self.code = code
         self.path = path
         #: the index of its `FrameKind`
@@ -125,7 +124,7 @@ class Plan:
         """
         found = self._nodes.get(line)
         if found is None:
-            nodes, is_made = self.source.get(line, ((), False))
+            nodes, is_made = self.source.mentions(line)
             rooted = [self._root(node) if node[1] == NAME else node for node in nodes]
             found = self._nodes[line] = (_needed(rooted), is_made)
         return found
@@ -209,7 +208,7 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
     end = -1
     is_branched = False
     line = flow.line
-    at = next((i for i, each in enumerate(units) if each[0] >= offset), len(units))
+    at = bisect_left(units, (offset,))
     for start, number, argument, after, its_line in units[at:]:
         if its_line is not None and its_line != line:
             end = start

@@ -22,8 +22,30 @@ LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
 READ, LOOK, INSIDE = 1, 2, 4
 
 
-def read_source(path: str) -> dict[int, Any]:
-    """Return the nodes of each line of a file: the paths that its statement mentions."""
+class Source:
+    """The statements of a file by line, and what they mention."""
+
+    def __init__(self, statements: dict[int, Any]) -> None:
+        self._statements = statements
+        self._mentions: dict[int, Any] = {}
+
+    def mentions(self, line: int) -> Any:
+        """Return the paths that the statements of a line mention, and whether the line makes
+        what it stores.
+        """
+        nodes: Any = ()
+        is_made = False
+        for statement, parts in self._statements.get(line, ()):
+            found = self._mentions.get(id(statement))
+            if found is None:
+                found = self._mentions[id(statement)] = _mentions_of(statement, parts)
+            nodes = _joined(nodes, found[0]) if nodes else found[0]
+            is_made = is_made or found[1]
+        return nodes, is_made
+
+
+def read_source(path: str) -> Source:
+    """Return the statements of a file; none if it cannot be read."""
     try:
         import posix
 
@@ -36,10 +58,10 @@ def read_source(path: str) -> dict[int, Any]:
             posix.close(handle)
         tree = compile(text, path, "exec", _ONLY_AST, True)
     except Exception:
-        return {}
+        return Source({})
     found: dict[int, Any] = {}
     _read_body(tree.body, found)
-    return found
+    return Source(found)
 
 
 _HEADERS = {
@@ -49,9 +71,9 @@ _HEADERS = {
     _ast.AsyncFor: ("target", "iter"),
     _ast.With: ("items",),
     _ast.AsyncWith: ("items",),
-    _ast.FunctionDef: ("decorator_list", "args"),
-    _ast.AsyncFunctionDef: ("decorator_list", "args"),
-    _ast.ClassDef: ("decorator_list", "bases", "keywords"),
+    _ast.FunctionDef: (),
+    _ast.AsyncFunctionDef: (),
+    _ast.ClassDef: (),
     _ast.Match: ("subject",),
     _ast.Try: (),
     _ast.ExceptHandler: ("type",),
@@ -79,21 +101,21 @@ def _read_body(body: Any, found: dict[int, Any]) -> None:
                 pending += getattr(statement, name, None) or ()
         if type(statement) in (_ast.Import, _ast.ImportFrom):
             continue
-        walk = _Walk()
-        for part in parts:
-            walk.visit(part, True)
-        changes = walk.may_change or type(statement) in _CHANGING
-        for at, node in enumerate(walk.nodes):
-            if changes or at in walk.changed:
-                inside = INSIDE if at in walk.inside else 0
-                walk.nodes[at] = (*node[:4], node[4] | LOOK | inside, node[5])
-        is_made = type(getattr(statement, "value", None)) in _DISPLAYS or _is_made(statement)
         for line in range(first, last + 1):
-            before = found.get(line)
-            if before is not None:
-                found[line] = (_joined(before[0], walk.nodes), before[1] or is_made)
-            elif walk.nodes or is_made:
-                found[line] = (tuple(walk.nodes), is_made)
+            found.setdefault(line, []).append((statement, parts))
+
+
+def _mentions_of(statement: Any, parts: Any) -> tuple[Any, bool]:
+    walk = _Walk()
+    for part in parts:
+        walk.visit(part, True)
+    changes = walk.may_change or type(statement) in _CHANGING
+    for at, node in enumerate(walk.nodes):
+        if changes or at in walk.changed:
+            inside = INSIDE if at in walk.inside else 0
+            walk.nodes[at] = (*node[:4], node[4] | LOOK | inside, node[5])
+    is_made = type(getattr(statement, "value", None)) in _DISPLAYS or _is_made(statement)
+    return tuple(walk.nodes), is_made
 
 
 _CHANGING = (_ast.With, _ast.AsyncWith, _ast.AsyncFor)
@@ -128,8 +150,6 @@ def _lines_of(part: Any) -> list[int]:
         return [line for each in part for line in _lines_of(each)]
     if type(part) is _ast.withitem:
         return _lines_of(part.context_expr) + _lines_of(part.optional_vars)
-    if type(part) is _ast.arguments:
-        return _lines_of(part.defaults) + _lines_of(part.kw_defaults) + _lines_of(part.args)
     end = getattr(part, "end_lineno", None)
     return [part.lineno, end] if end is not None else []
 
@@ -211,7 +231,7 @@ class _Walk:
             return
         for name in getattr(node, "_fields", ()):
             child = getattr(node, name, None)
-            if child is not None and type(child) not in (str, int):
+            if name != "annotation" and type(child) not in (type(None), str, int):
                 self.visit(child, is_read)
 
     def path(self, node: Any, is_read: bool) -> int:

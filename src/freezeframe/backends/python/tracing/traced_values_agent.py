@@ -437,6 +437,23 @@ def unbind(state: Any, name: str, number: int) -> None:
         _log.records.extend((_log.LOCAL, state.step, number, -1))
 
 
+def store_globals(frame: Any, state: Any, is_sure: bool) -> None:
+    """Record the global variables that a line stores."""
+    First.now += 1
+    names, space, step = frame.f_globals, state.namespace, state.step
+    for name, is_stored in state.flow.namespace:
+        value = names.get(name, MISSING)
+        part = "." + name
+        was = space.parts.get(part, -1)
+        if value is MISSING:
+            look_at_missing(space, part, step, 1)
+            continue
+        index = value_of(value, step)
+        if index != was or (is_sure and is_stored):
+            space.parts[part] = index
+            _write(space, part, index, was, step, 1)
+
+
 def definer(state: Any, name: str) -> int:
     """Return the frame whose variable a nonlocal name is; -1 if several frames may be it."""
     outer = state.plan.outer
