@@ -40,7 +40,10 @@ def end() -> None:
         threading.settrace(None)
 
 
-def _on_call(frame: Any, event: str, value: Any) -> Any:
+def _on_call(frame: Any, event: str, value: Any, get: Any = _plans.get) -> Any:
+    # Called for every function of every library: the first question decides most of them.
+    if get(id(frame.f_code), False) is None:
+        return None
     try:
         code = frame.f_code
         plan = _plans.get(id(code), False)
