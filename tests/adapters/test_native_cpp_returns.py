@@ -12,6 +12,7 @@ RETURNS = r"""
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -21,6 +22,7 @@ struct Closed { int a, b; Closed(int x, int y) : a(x), b(y) {} ~Closed() {} };
 struct Bits { unsigned a : 3; unsigned b : 5; int c; };
 struct Floats { float x, y, z; };
 struct Ints { int v[3]; };
+struct Named { std::string title() const { return "4"; } };
 
 std::variant<int, double> alternative() { return 1.5; }
 std::any anything() { return 42; }
@@ -40,6 +42,7 @@ int &global() { static int g = 11; return g; }
 int main() {
     alternative(); anything(); maybe(); numbers(); three(); two(); derived(); closed(); bits();
     floats(); ints(); wide(); longer(); global();
+    Named().title();
 }
 """
 #: the numbers in each value, in the order of the calls
@@ -57,6 +60,7 @@ NUMBERS = {
     "wide": ["1180591620717411303429"],
     "longer": ["3.25"],
     "global": ["11"],
+    "Named::title": ["4"],
 }
 _NUMBER = re.compile(r"(?<![\w.<])-?\d+(?:\.\d+)?(?![\w.>:\]]|, \d+>)")
 

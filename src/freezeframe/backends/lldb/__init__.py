@@ -316,7 +316,7 @@ def generic_function(name: str) -> str:
     A generic one, or one of C++ with an ABI tag: `greeting[abi:cxx11]()` returns a std::string.
     """
     plain = rf"(^|::){re.escape(name)}(<.*>)?(::h[0-9a-f]+)?$"
-    plain += rf"|(^|::){re.escape(name)}(\[abi:\w+\])+(\(.*)?$"
+    plain += rf"|(^|::){re.escape(name)}(\[abi:[a-z0-9_]+\])+(\(.*)?$"
     owner, joint, method = name.rpartition("::")
     if not joint:
         return plain
