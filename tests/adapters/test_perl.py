@@ -238,7 +238,9 @@ def test_a_watched_variable_stops_where_it_changes_and_when_it_is_gone(dbg, samp
 
 
 _ONE_LINE = """\
-use strict;
+use feature "signatures"; no warnings;
+package P { sub kept ($n, $m = 2) { my $sum = $n + $m; return $sum } }
+package main;
 sub add { my ($s, $n) = @_; $s->{sum} += $n; return $s->{sum} } # @add
 sub one { my ($n) = @_; return $n } sub two { return 2 }
 sub long {
@@ -250,17 +252,20 @@ add($h, 4);
 my $code = \\&one; $code->(7), two();
 long(3);
 add($h, 2);
+P::kept(4);
 """
 
 
 def test_functions_of_one_line_stop_before_their_first_statement(dbg, write_program):
     p = write_program("one.pl", _ONE_LINE)
-    report = dbg.data("start", p.name, "-b", "add", "-b", "one", "-b", "two", "-b", "long")
+    names = ("add", "one", "two", "long", "P::kept")  # the program begins on the line of the last
+    report = dbg.data("start", p.name, *(word for name in names for word in ("-b", name)))
 
     # Perl itself marks the last statement of a line.
     assert (place(report), dbg.data("print", "$_[0]{sum}")["value"]["text"]) == (p.at("add"), "1")
-    hits = [dbg.data("continue")["stop"]["breakpoints"] for _ in range(4)]
-    assert hits == [[2], [3], [4], [1]]
+    hits = [dbg.data("continue")["stop"]["breakpoints"] for _ in range(5)]
+    assert hits == [[2], [3], [4], [1], [5]]
+    assert dbg.data("print", "$n + $m")["value"]["text"] == "6"
     assert dbg.data("continue")["exit"]["code"] == 0
     dbg.data("breakpoint", "remove", "--all")
     dbg.data("start", p.name, "-b", p.at("add"))

@@ -222,9 +222,11 @@ def _is_at(installed: DebuggerBreakpoint, breakpoint: ConsoleBreakpoint, halt: S
         return installed.number in halt.numbers
     if installed.number in halt.among:
         return True
+    function = breakpoint.request.location.function
+    if function is not None and halt.function is not None and halt.function.startswith("<"):
+        return False  # code outside of functions may be on the line of one
     if installed.line is not None and halt.line is not None:
         return installed.line == halt.line and _same_file(installed.path, halt.path)
-    function = breakpoint.request.location.function
     return function is not None and halt.function is not None and halt.function == function
 
 

@@ -26,8 +26,8 @@ our ($ff_in, $ff_out, $ff_buffer, $ff_pid, $ff_args, @ff_saved, $ff_error, @ff_b
 our ($ff_busy, $ff_evaluating, $ff_gone, $ff_first, $ff_pending, $ff_last, $ff_calls);
 our ($ff_mode, $ff_target, $ff_depth);
 our (%ff_breaks, %ff_at, %ff_entries, %ff_path, %ff_filters, %ff_watches, %ff_late, %ff_early);
-# The depth of a call that stops at its first statement.
-our $ff_entering;
+# The depth of a call that stops at its first statement, and statements of its signature before that.
+our ($ff_entering, $ff_before);
 
 BEGIN {
     # At the prompt; evaluating for a command; running without a debugger; before the first line.
@@ -116,7 +116,7 @@ sub sub {
     if (@_ == 1 && !wantarray && !$ff_busy && $SIG{__DIE__}) { ff_die_in_handler($sub, $_[0]) }
     if ($sub eq 'Test2::Hub::process') { ff_sent($_[1]) }
     my $enters = %ff_entries && !ref $sub && $ff_entries{$sub} && !$ff_busy ? 1 : 0;
-    $ff_entering = $ff_calls if $enters;
+    ($ff_entering, $ff_before) = ($ff_calls, (ff_body(ff_code_of($sub)))[1]) if $enters;
     # A step into continues in the callee; any other resumes when the callee has returned or died.
     local $single = $enters if $single && $ff_mode ne 'into' && !%ff_watches;
     $single = 1 if $enters;
@@ -167,6 +167,7 @@ sub DB {
     my $marked = $ff_at{$file} && $ff_at{$file}{$line};
     if (%ff_entries) {
         my $entered = $ff_entering && $ff_entering == $ff_calls;
+        return if $entered && $ff_before-- > 0;
         $ff_entering = 0 if $entered;
         $marked = ff_marked($marked, $entered);
     }

@@ -99,8 +99,8 @@ sub ff_bind_function {
     for my $location (@own ? @own : @locations) {
         my ($function, $file, $from, $to) = @$location;
         my $code = ff_code_of($function);
-        my $line = ($code && ff_body($code)) || $from;
-        if ($code && ($from == $to || ff_is_shared($code, $line))) {
+        my $line = ($code && (ff_body($code))[0]) || $from;
+        if ($from == $to || ($code && ff_is_shared($code, $line))) {
             push @{$break->{locations}}, [$file, $line];
             ff_enter($break, $function);
         } else {
@@ -112,18 +112,18 @@ sub ff_bind_function {
 
 sub ff_is_library { my ($path) = @_; return $path =~ m{\A/usr/.*/perl(?:5|-base)?/|/lib/perl5/|/(?:site|vendor)_perl/|/perls/perl-|\A\(eval} }
 
-# Return the line of the first statement after a signature.
+# Return the line of the first statement after a signature, and how many statements the signature has.
 sub ff_body {
     my ($code) = @_;
-    my $op = eval { $code->START } or return undef;
-    my $line;
+    my $op = eval { $code->START } or return (undef, 0);
+    my ($line, $before) = (undef, -1);
     while ($$op) {
         my $name = $op->name;
-        if ($name =~ /\A(?:db|next)state\z/) { $line = $op->line }
+        if ($name =~ /\A(?:db|next)state\z/) { $line = $op->line; $before++ }
         elsif ($name !~ /\A(?:arg\w+|null|lineseq)\z/) { last }
         $op = $op->next;
     }
-    return $line;
+    return ($line, $before);
 }
 
 # Whether a function begins on a line that has other statements too, as far as it runs straight on.
@@ -140,7 +140,7 @@ sub ff_is_shared {
 sub ff_in_header {
     my ($line) = @_;
     my ($frame) = ff_stack();
-    my $body = defined $frame->{sub} && $frame->{code} ? ff_body($frame->{code}) : undef;
+    my ($body) = defined $frame->{sub} && $frame->{code} ? ff_body($frame->{code}) : ();
     return defined $body && $line < $body;
 }
 
