@@ -32,3 +32,18 @@ def test_trace_tells_the_life_of_a_call_and_stops_in_its_caller(dbg, sample, deb
     assert dbg.data("breakpoint", "list")["breakpoints"][1]["hits"] == 3
     dbg.data("breakpoint", "remove", "--all")
     assert dbg.data("continue")["state"] == "terminated"
+
+
+def test_why_steps_a_second_run_to_the_statement_that_made_a_value(dbg, sample, debugger):
+    p = sample("loop")
+    if p.source.suffix in (".py", ".hs", ".ml", ".pl", ".php"):
+        pytest.skip("Python is traced inside; the others are not read by any_source well enough")
+    dbg.data("start", p.name, "-b", p.at("last"))
+
+    answer = dbg.data("why", "total")
+
+    first = answer["links"][0]
+    assert (answer["value"], first["line"]) == ("19", p.line("loop"))
+    assert (first["old"], first["new"]) == ("11", "19")
+    assert p.line("callee") in [each["line"] for each in answer["links"]]
+    assert len(dbg.data("sessions")["sessions"]) == 1
