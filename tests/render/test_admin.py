@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 from freezeframe.errors import FreezeframeError, NotStopped
-from freezeframe.model import answers, history, questions, setup_answers
+from freezeframe.model import answers, calls, history, probes, questions, setup_answers
 from freezeframe.model.answers import (
     Batch,
     BatchItem,
@@ -43,6 +43,9 @@ from .samples import local_scope, report, shown, source, stop, text
 PARTS = {
     "AdapterInfo",
     "BatchItem",
+    "CallArgument",
+    "CallRow",
+    "CallSite",
     "Check",
     "Chunk",
     "Condition",
@@ -54,9 +57,13 @@ PARTS = {
     "HitGroup",
     "Instruction",
     "Iteration",
+    "LineChange",
+    "LineOfCall",
     "Link",
     "LinkKind",
     "Output",
+    "ProbeColumn",
+    "ProbeRow",
     "ReadValue",
     "RecordedStop",
     "Recording",
@@ -76,7 +83,7 @@ PARTS = {
 def test_every_kind_of_answer_has_a_renderer():
     kinds = {
         kind
-        for module in (answers, setup_answers, history, questions)
+        for module in (answers, calls, setup_answers, history, probes, questions)
         for name, kind in inspect.getmembers(module, inspect.isclass)
         if kind.__module__ == module.__name__ and name not in PARTS
     }
