@@ -22,10 +22,11 @@ import history
 import mcp_server
 import native
 import node
+import tracing
 from measures import FLOOR, MEASURES, Figure, Measure, Probe
 
 ROUNDS = 30
-_ANYWHERE = (*MEASURES, *history.RECORDED, *mcp_server.SERVED, *node.INSPECTED)
+_ANYWHERE = (*MEASURES, *history.RECORDED, *mcp_server.SERVED, *node.INSPECTED, *tracing.TRACED)
 
 
 def main() -> int:
