@@ -5,6 +5,7 @@ The second run is compared with the first one; what differs is said.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Sequence
@@ -135,8 +136,15 @@ def _until(
 async def _located(
     stop: StopState, frame: Frame, frames: Sequence[Frame], trace: Trace
 ) -> SecondRun:
-    index = TraceIndex(trace)
-    candidates = [step for step in _candidates(stop, frames, trace) if _fits(index, step, frames)]
+
+    def fitting() -> tuple[TraceIndex, list[TracedStep]]:
+        index = TraceIndex(trace)
+        return index, [
+            step for step in _candidates(stop, frames, trace) if _fits(index, step, frames)
+        ]
+
+    # A trace may have hundreds of thousands of steps: the daemon answers others meanwhile.
+    index, candidates = await asyncio.to_thread(fitting)
     if not candidates:
         raise NotFound(_missed(stop, frames, trace), next="dbg backtrace --locals")
     view = await stop.read_frame(frame.index, expand=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Annotated
 
@@ -92,7 +93,9 @@ async def explained(
     again, if not the whole program. Raises Unsupported if the program cannot be run again.
     """
     second = await traced_again(ctx, session, stop, frame, target)
-    found = explain(
+    # A trace may have hundreds of thousands of steps: the daemon answers others meanwhile.
+    found = await asyncio.to_thread(
+        explain,
         second.trace,
         second.frame,
         second.step,

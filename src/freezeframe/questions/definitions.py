@@ -177,6 +177,9 @@ class Definitions:
         known = query.part or (query.value.text if query.value is not None else None)
         if owner is None and node.operands[0].form is Form.NAME:
             return Computed(query)  # a module, a class: nothing that the trace follows
+        if owner is not None and self._is_missing(owner, part, execution):
+            why = "the trace does not say what its class has or computes"
+            return _ended(query, f"{node.text} is not a field of its object; {why}")
         return replace(
             query,
             node=node.operands[0],
@@ -184,6 +187,14 @@ class Definitions:
             focus=(part, *query.focus),
             part=known,
         )
+
+    def _is_missing(self, owner: TracedValue, part: str, execution: Execution) -> bool:
+        """Whether the trace has the fields of an object, and this is none of them."""
+        if owner.object is None or not part.startswith("."):
+            return False
+        written = self._index.writes_of_parts(owner.object, execution.first)
+        names = {each.write.name for each in written}
+        return bool(names) and part not in names
 
     def _getter(self, query: Query) -> TracedFrame | None:
         name = query.node.name.removeprefix(".")
@@ -331,7 +342,12 @@ class Definitions:
             if inner is not None:
                 return self._returned(query, inner)
             name = query.node.operands[0].text
-            note = f"{name}() was not traced"
+            own = called_name(query.node)
+            ran = any(
+                each.function.rpartition(".")[2] == own
+                for each in self._values.calls_inside(query.at.execution)
+            )
+            note = None if ran else f"{name}() was not traced"
             return Computed(query, self._operands.of(query), note=note)
         if frame.function.rpartition(".")[2] == "__init__":
             return self._constructed(query, frame)
