@@ -203,6 +203,8 @@ class _Chain:
         if query.node.form is Form.DEFINITION and query.parent is not None:
             return  # an import or a class: what is read from it says enough
         at = query.at
+        if at.kind is LinkKind.DEFAULT and query.parent is not None:
+            return  # the statement that reads the parameter shows its value
         key = (at.execution.frame, at.execution.first, at.target)
         if key in self._seen and not at.root:
             return
