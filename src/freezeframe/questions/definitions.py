@@ -368,7 +368,7 @@ class Definitions:
             return Computed(query, self._operands.of(query))
         if not query.focus and not is_same(query.value, frame.returned):
             return _ended(query, f"{query.node.text} was {_CHANGED}")
-        execution = self.return_of(frame)
+        execution = self._values.return_of(frame)
         if execution is None:
             return _ended(query, f"the steps of {frame.function} were not kept")
         name = f"{frame.function}()"
@@ -386,21 +386,6 @@ class Definitions:
         if statement.value is None:
             return Computed(moved)
         return replace(moved, node=statement.value)
-
-    def return_of(self, frame: TracedFrame) -> Execution | None:
-        """Return the execution of the return statement of a frame, or its last step."""
-        steps = self._index.steps_of(frame.number)
-        if not steps:
-            return None
-        for step in reversed(steps):
-            execution = self._values.execution(step)
-            statement = execution.statement
-            if statement is None or (frame.returned and frame.returned.text == "None"):
-                break
-            # After it only `with` and `finally` are executed.
-            if statement.kind is StatementKind.RETURN and step.raised is None:
-                return execution
-        return self._values.execution(steps[-1])
 
     # --- loops, with, except
 
@@ -467,19 +452,7 @@ class Definitions:
 
     def _caught(self, query: Query) -> Query | Computed:
         """Follow an exception to where it was raised."""
-        execution = query.at.execution
-        at = self._index.last_before(execution.frame, execution.first)
-        steps = self._index.steps_of(execution.frame)
-        raised = steps[at] if at >= 0 else None
-        while raised is not None and raised.raised is not None:
-            inner = [
-                frame
-                for frame in self._index.calls_of(raised.number)
-                if frame.raised is not None and self._index.steps_of(frame.number)
-            ]
-            if not inner:
-                break
-            raised = self._index.steps_of(inner[-1].number)[-1]
+        raised = self._values.raised_before(query.at.execution)
         if raised is None or raised.raised is None:
             return _ended(query, "the exception was raised by code that was not traced")
         made = self._values.execution(raised)

@@ -11,7 +11,7 @@ from freezeframe.model.questions import ReadValue
 from freezeframe.model.trace import FrameKind, Read, TracedFrame, TracedStep, TracedValue
 from freezeframe.model.values import is_cut
 
-from .expressions import Expression, Form, SourceFile, Statement
+from .expressions import Expression, Form, SourceFile, Statement, StatementKind
 from .literals import method_result, operated
 from .trace_index import NEVER, TraceIndex
 from .value_parts import parts_of, with_parts
@@ -184,6 +184,36 @@ class TracedValues:
         name = called_name(call)
         unknown = [each for each in frames if each.call_site is None and own_name(each) == name]
         return unknown[0] if len(unknown) == 1 and name else None
+
+    def return_of(self, frame: TracedFrame) -> Execution | None:
+        """Return the execution of the return statement of a frame, or its last step."""
+        steps = self.index.steps_of(frame.number)
+        if not steps:
+            return None
+        for step in reversed(steps):
+            execution = self.execution(step)
+            statement = execution.statement
+            if statement is None or (frame.returned and frame.returned.text == "None"):
+                break
+            # After it only `with` and `finally` are executed.
+            if statement.kind is StatementKind.RETURN and step.raised is None:
+                return execution
+        return self.execution(steps[-1])
+
+    def raised_before(self, execution: Execution) -> TracedStep | None:
+        """Return the innermost step that raised what a handler at *execution* caught."""
+        at = self.index.last_before(execution.frame, execution.first)
+        raised = self.index.steps_of(execution.frame)[at] if at >= 0 else None
+        while raised is not None and raised.raised is not None:
+            inner = [
+                frame
+                for frame in self.index.calls_of(raised.number)
+                if frame.raised is not None and self.index.steps_of(frame.number)
+            ]
+            if not inner:
+                break
+            raised = self.index.steps_of(inner[-1].number)[-1]
+        return raised
 
     def moment(self, execution: Execution, node: Expression) -> int:
         """Return the moment at which *node* is evaluated: after the calls to its left."""
