@@ -144,6 +144,9 @@ _SESSION = (
     "threads",
     "thread",
     "print order --depth 2",
+    "why tax_rate",
+    "trace subtotal -- orders.py",
+    "probe orders.py:23 cost -- orders.py",
     "eval net = 1",
     "set tax_rate = 0.3",
     "display tax_rate",
@@ -197,6 +200,7 @@ _SESSION = (
 _ELSEWHERE = frozenset(
     {
         "mcp",
+        "test",
         "watch",
         "watch_list",
         "watch_remove",

@@ -107,10 +107,13 @@ def test_a_second_run_that_differs_or_never_comes_to_the_stop_is_said(dbg):
     assert missed["message"].startswith("the program was run a second time and never came to")
 
 
-def test_what_cannot_be_run_again_is_refused_with_the_reason(dbg, program):
-    script = program("loop.js")
-    dbg("start", script.path, "--stop-on-entry")
-    other = dbg.error("why", "1")
+def test_what_cannot_be_run_again_is_refused_with_the_reason(dbg, write_program):
+    child = write_program("child.py", "x = 1\nprint(x)  # @print\n")
+    write_program(
+        "parent.py", "import subprocess, sys\nsubprocess.run([sys.executable, 'child.py'])\n"
+    )
+    dbg("start", "parent.py", "-b", child.at("print"))
+    refused = dbg.error("why", "x")
 
-    assert other["code"] == "unsupported"
-    assert "it works for Python" in other["message"]
+    assert refused["code"] == "unsupported"
+    assert "this is a child process" in refused["message"]
