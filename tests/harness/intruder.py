@@ -2,8 +2,8 @@
 
 Runs by itself: `python intruder.py UID [PROTOCOL …]`. Until its standard input ends it connects to
 whatever a process of UID begins to listen at, speaks the protocols of debuggers there (all, or
-those named), and keeps the lines open. Then it prints what it has tried and which answers it
-got, as JSON.
+those named, whose answer it then waits for), and keeps the lines open. Then it prints what it has
+tried and which answers it got, as JSON.
 """
 
 from __future__ import annotations
@@ -121,6 +121,13 @@ class Intruder:
             line.close()
 
 
+    def wait_for_answer(self) -> None:
+        """Wait for the first answer, or until every line is closed."""
+        while not self.got and self._selector.get_map():
+            for key, _ in self._selector.select():
+                self._hear(key)
+
+
 def main() -> None:
     intruder = Intruder(int(sys.argv[1]), sys.argv[2:])
     with selectors.DefaultSelector() as selector:
@@ -128,6 +135,8 @@ def main() -> None:
         print("ready", flush=True)
         while not selector.select(_LOOK_S):
             intruder.look()
+    if sys.argv[2:]:
+        intruder.wait_for_answer()
     print(json.dumps({"tried": intruder.tried, "got": intruder.got}))
 
 
