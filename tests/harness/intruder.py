@@ -120,7 +120,6 @@ class Intruder:
             self._selector.unregister(line)
             line.close()
 
-
     def wait_for_answer(self) -> None:
         """Wait for the first answer, or until every line is closed."""
         while not self.got and self._selector.get_map():

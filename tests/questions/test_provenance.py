@@ -14,7 +14,7 @@ from tests.harness.interpreters import interpreters
 
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.python.tracing.traced_run import run_traced
-from freezeframe.model.questions import Explanation, Link, LinkKind
+from freezeframe.model.questions import Explanation, Link, LinkKind, ReadValue
 from freezeframe.model.trace import Trace, TraceRequest
 from freezeframe.questions.provenance import explain
 from freezeframe.session.source_cache import Sources
@@ -200,8 +200,12 @@ def python(request: pytest.FixtureRequest) -> str:
     return str(request.param.path)
 
 
+def _values(reads: tuple[ReadValue, ...]) -> dict[str, str]:
+    return {each.expression: each.value for each in reads}
+
+
 def _reads(link: Link) -> dict[str, str]:
-    return {each.expression: each.value for each in link.reads}
+    return _values(link.reads)
 
 
 def test_a_chain_goes_through_calls_elements_and_branches_to_the_input(python: str) -> None:
@@ -312,6 +316,68 @@ def test_what_library_code_did_is_named_and_no_older_write_is_taken_for_it(pytho
     assert sorted_heap.links[0].statement == "heapq.heapify(heap)"
     assert (sorted_heap.links[0].old, sorted_heap.links[0].new) == ("5", "1")
     assert loaded.links[0].note == "json.loads() was not traced"
+
+
+def test_a_return_behind_a_loop_names_the_returns_that_were_not_taken(python: str) -> None:
+    run = traced(
+        """
+        def find(rows, least):
+            for row in rows:
+                if row > least:
+                    return row
+                elif row < 0:
+                    return -row
+            return []
+
+        def main():
+            found = find([1, 2], 5)
+            raise RuntimeError
+
+        main()
+        """,
+        python,
+    )
+
+    (link,) = run.why("found").links
+
+    assert link.statement == "return []"
+    assert [(each.text, each.taken, _values(each.reads)) for each in link.conditions] == [
+        ("row < 0", False, {"row": "2"}),
+        ("row > least", False, {"row": "2", "least": "5"}),
+    ]
+
+
+def test_texts_of_objects_are_those_of_the_moment_whoever_changed_them(python: str) -> None:
+    run = traced(
+        """
+        from collections import defaultdict
+
+        class Stock:
+            limit = 3
+            def __init__(self):
+                self.items = {}
+
+        def main():
+            words = defaultdict(list)
+            for word in ["a", "bb", "cc"]:
+                words[len(word)].append(word)
+            stock = Stock()
+            vars(stock)["items"]["x"] = 1
+            most = max(words.items())
+            shown = len(stock.items) + 0
+            raise RuntimeError
+
+        main()
+        """,
+        python,
+    )
+
+    assert run.why("most").value == "(2, ['bb', 'cc'])"
+    assert run.why("words[2][1]").links[0].statement == "for word in ['a', 'bb', 'cc']"
+    assert _reads(run.why("shown").links[0])["stock.items"] == "{'x': 1}"
+    limit = run.why("stock.limit")
+    assert (limit.links, len(limit.ends)) == ((), 1)
+    assert "is not a field of its object" in limit.ends[0]
 
 
 def test_the_exception_of_an_except_clause_leads_to_its_branch(python: str) -> None:

@@ -70,8 +70,23 @@ class PythonSource:
                     body, other = _leaves(before.body), _leaves(before.orelse)
                     if body != other:
                         found.append(EarlyExit(self._statement(before), body))
+                elif isinstance(before, ast.For | ast.AsyncFor | ast.While):
+                    found += self._returns_inside(before)
             node = parent
         return tuple(found)
+
+    def _returns_inside(self, loop: ast.stmt) -> list[EarlyExit]:
+        """Return the conditions of a loop under which its function returns, the last one first."""
+        scope = self._scope(loop)
+        found = [
+            each
+            for each in ast.walk(loop)
+            if isinstance(each, ast.If)
+            and isinstance(each.body[-1], ast.Return)
+            and self._scope(each) is scope
+        ]
+        found.sort(key=lambda each: each.lineno, reverse=True)
+        return [EarlyExit(self._statement(each), True) for each in found]
 
     def other_writes(self, statement: Statement, target: str) -> tuple[Statement, ...]:
         node = self._nodes.get((statement.first, statement.column))

@@ -14,7 +14,7 @@ _BRACKETS = {LIST: ("[", "]"), TUPLE: ("(", ")"), DICT: ("{", "}"), SET: ("{", "
 _PLAIN = {LIST: "list", TUPLE: "tuple", DICT: "dict", SET: "set"}
 #: characters of a text, and parts that are shown at each level
 _LIMIT = 160
-_MOST = (16, 6, 0)
+_MOST = (16, 6, 3, 0)
 
 
 class _Contents:
