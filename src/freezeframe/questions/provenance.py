@@ -324,9 +324,16 @@ class _Chain:
             made = [*made[: _SHOWN_RELAYS - 1], made[-1]]
         return tuple(made)
 
+    def _moment(self, link: Link) -> int:
+        """Return when a statement had its effect: after its calls, but for what it passed them."""
+        step = self._index.step(link.step) if link.step is not None else None
+        if step is None or link.kind in (LinkKind.ARGUMENT, LinkKind.DEFAULT):
+            return link.step or 0
+        return self._index.end(step)
+
     def _in_order(self) -> tuple[Link, ...]:
         """Return the links newest first, with `explains` renumbered."""
-        order = sorted(range(len(self._links)), key=lambda i: -(self._links[i].step or 0))
+        order = sorted(range(len(self._links)), key=lambda i: -self._moment(self._links[i]))
         new = {old: index for index, old in enumerate(order)}
         return tuple(
             replace(
