@@ -61,6 +61,12 @@ def test_every_hit_of_a_line_is_recorded_at_its_moment_in_all_threads(
     report = dbg.data("probe", p.at("return"), "p", "--until", "p < 0", *command)
     assert (report["hits"], report["found"]) == (5, {"hit": 5, "cells": ["-8"]})
     assert report["exit"] is None, "the program was ended there"
+    report = dbg.data("probe", p.at("return"), "extra", "--until", "n == 2", *command)
+    assert report["found"]["hit"] == 3, "a value that raises hides no condition that holds"
+    report = dbg.data("probe", p.at("return"), "p", "--until", "extra > 20", *command)
+    assert (report["hits"], report["found"]) == (5000, None)
+    [note] = report["notes"]
+    assert note.startswith("extra > 20 could not be evaluated at 4 hits: NameError")
     report = dbg.data("probe", p.at("return"), "p", "--until", "p < -100", *command)
     assert (report["hits"], report["found"], report["exit"]["code"]) == (5000, None, 0)
 

@@ -23,7 +23,7 @@ def test_a_probe_shows_its_rows_aligned_and_what_lies_between():
     )
     assert shown(report).splitlines() == [
         "/w/price.py:18  1200 hits",
-        "p < -9 held at no hit",
+        "p < -9 was true at no hit",
         " hit   p   kind",
         " 1     3   'a'",
         " … 1198 more",

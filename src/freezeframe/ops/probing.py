@@ -117,6 +117,9 @@ async def _inside(
     notes: list[str] = []
     if run.status is None:
         notes.append(f"the program was ended after {seconds:g} s, the time limit of the answer")
+    if run.undecided:
+        times = f"{run.undecided} hit{'s' if run.undecided > 1 else ''}"
+        notes.append(f"{until} could not be evaluated at {times}: {run.problem}")
     if run.unfinished:
         notes.append("a process was killed before it wrote its last hits")
     if not table.hits:

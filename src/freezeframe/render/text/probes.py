@@ -36,7 +36,7 @@ def _probe(report: ProbeReport, view: View) -> list[Section]:
 
 def _until(report: ProbeReport) -> Section:
     if report.found is None:
-        return wrapped_in(_RESULT, f"{report.until} held at no hit")
+        return wrapped_in(_RESULT, f"{report.until} was true at no hit")
     names = [column.expression for column in report.columns]
     cells = ", ".join(
         f"{name} = {clip(cell, _CELL)}"

@@ -46,7 +46,6 @@ class Probe:
         self._path: str = settings["path"]
         self._expressions: list[str] = settings["expressions"]
         self._until: str | None = settings["until"]
-        self._exits: bool = settings["exits"]
         self._directory = directory
         self._files: dict[str, bool] = {}
         self._rows: list[Any] = []
@@ -55,6 +54,9 @@ class Probe:
         self._busy: list[int] = []
         self._hits = 0
         self._found: int | None = None
+        #: hits at which the condition raised, and what it raised last
+        self._undecided = 0
+        self._problem = ""
         self._is_loaded = self._has_line = self._is_over = False
         self._names = self._names_read()
         #: the function that records a hit, and the globals that it was compiled for
@@ -83,7 +85,7 @@ class Probe:
 
     def _fail(self, frame: Any) -> None:
         """Record a hit at which an expression raises."""
-        self._rows.append(self._one_by_one(frame))
+        self._add_checked(self._one_by_one(frame))
 
     def _names_read(self) -> tuple[str, ...]:
         found: set[str] = set()
@@ -147,20 +149,24 @@ class Probe:
         self._rows.append(row)
         if row[0]:
             self._flush(row)
-            if self._exits:
-                end(leave=True)
+            end(leave=True)
 
     def _one_by_one(self, frame: Any) -> Any:
         """Return the row of a hit at which an expression raises."""
         row: list[Any] = []
         scope = {**frame.f_globals, **frame.f_locals}
-        for each in (self._until or "False", *self._expressions):
+        try:
+            row.append(bool(eval(f"(\n{self._until or False}\n)", scope)))
+        except Exception as error:
+            row.append(False)
+            self._undecided += 1
+            self._problem = f"{type(error).__name__}: {error}"[:_TEXT]
+        for each in self._expressions:
             try:
                 value = eval(f"(\n{each}\n)", scope)
                 row.append(value if type(value) in _FIXED else _text(value))
             except Exception as error:
                 row.append(_Text(f"<{type(error).__name__}: {error}>"[:_TEXT]))
-        row[0] = False
         return tuple(row)
 
     def _flush(self, matching: Any = None) -> None:
@@ -195,7 +201,8 @@ class Probe:
         self._flush()
         self._write(
             {
-                "hits": self._hits,
+                "undecided": self._undecided,
+                "problem": self._problem,
                 "found": self._found,
                 "loaded": self._is_loaded,
                 "has_line": self._has_line,
@@ -205,7 +212,7 @@ class Probe:
 
     def forked(self) -> None:
         """Begin anew in a child."""
-        self._lock, self._hits = threading.Lock(), 0
+        self._lock, self._hits, self._undecided = threading.Lock(), 0, 0
         self._rows.clear()
 
 
@@ -221,7 +228,7 @@ def _encoded(values: Any) -> Any:
     return [each if type(each) is _Text else _show(each, _TEXT) for each in values]
 
 
-_state: dict[str, Any] = {"probe": None, "tool": None}
+_state: dict[str, Any] = {"probe": None}
 
 
 def begin(settings: Any, directory: str) -> None:

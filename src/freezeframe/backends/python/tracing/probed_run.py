@@ -46,6 +46,9 @@ class ProbedRun:
     loaded: bool = False
     has_line: bool = False
     exception: str | None = None
+    #: hits at which the condition raised, and what it raised last
+    undecided: int = 0
+    problem: str = ""
     #: processes that ended without writing their last hits
     unfinished: int = 0
     processes: int = 0
@@ -63,7 +66,6 @@ async def run_probed(target: Launch, request: ProbeRequest, on_hits: OnHits) -> 
         "line": request.line,
         "expressions": list(request.expressions),
         "until": request.until,
-        "exits": True,
     }
     settings: dict[str, object] = {"probe": probe, "directory": directory}
     try:
@@ -91,6 +93,8 @@ def _read(directory: str, status: int | None, on_hits: OnHits) -> ProbedRun:
         any(each.get("loaded") for each in ends),
         any(each.get("has_line") for each in ends),
         str(exception) if exception else None,
+        sum(int(each.get("undecided") or 0) for each in ends),
+        next((str(each["problem"]) for each in ends if each.get("problem")), ""),
         len(names) - len(ends),
         len(names),
     )
