@@ -379,7 +379,3 @@ class Operands:
 
 def _index(part: str) -> int | None:
     return int(part[1:-1]) if part[1:-1].isdigit() else None
-
-
-def _is_both(one: TracedValue | None, other: TracedValue | None) -> bool:
-    return one is not None and other is not None and is_equal(one, other)
