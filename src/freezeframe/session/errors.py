@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from freezeframe.backends.backend import Attach, Backend, Core, Feature, Launch, Target
 from freezeframe.errors import (
-    DebuggerTimeout,
     FreezeframeError,
     NotRunning,
     NotStopped,
@@ -31,9 +30,8 @@ def not_stopped(session: Session) -> FreezeframeError:
 def unanswered(session: Session) -> FreezeframeError:
     """Return the error while the debugger has not answered the command that resumes."""
     tool = session.backend.tool.name if session.backend is not None else "the debugger"
-    return DebuggerTimeout(
-        f"{tool} has not answered `{session.last_command}` yet.", next="dbg await"
-    )
+    # No time limit has passed: another command may have resumed the program a moment ago.
+    return NotStopped(f"{tool} has not answered `{session.last_command}` yet.", next="dbg await")
 
 
 def already_running() -> FreezeframeError:
