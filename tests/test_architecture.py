@@ -78,7 +78,7 @@ ALLOWED_IN_BACKENDS = {
     "gdb": {"fork_modes", "machine_code"},
     "transport": set(),
     "builds": {"transport"},
-    "commands": {"builds", "transport"},
+    "commands": {"builds", "python", "transport"},
     "background_tasks": set(),
     "capabilities": {"backend", "raw_values", "snapshots"},
     "lifetime": set(),

@@ -12,6 +12,7 @@ from freezeframe.backends import selection
 from freezeframe.backends.builds.build_cache import Built, make
 from freezeframe.backends.builds.build_plan import BuildPlan
 from freezeframe.backends.commands.command_line import CommandLine, Resolved
+from freezeframe.backends.commands.python_environments import PythonEnvironment, environment_with
 from freezeframe.backends.commands.resolve import resolve
 from freezeframe.backends.native import binary_kinds
 from freezeframe.backends.transport.run_command import CommandResult, run
@@ -36,6 +37,15 @@ async def behind(
         return None
     line = CommandLine(args, ctx.caller.cwd, ctx.caller.env, break_files)
     return await resolve(line, _Tools(ctx))
+
+
+async def python_with(ctx: Context, module: str, named: str | None) -> PythonEnvironment:
+    """Return the caller's Python environment that has *module*, or the first without it.
+
+    *named* is the interpreter that the user named.
+    """
+    line = CommandLine((module,), ctx.caller.cwd, ctx.caller.env)
+    return await environment_with(module, line, _Tools(ctx), resolve, named=named)
 
 
 def is_native(ctx: Context, word: str, adapter: str | None) -> bool:

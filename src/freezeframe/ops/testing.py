@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated
 
-from freezeframe.backends import python
-from freezeframe.backends.backend import Launch
-from freezeframe.backends.transport.run_command import run
+from freezeframe.backends import selection
 from freezeframe.errors import NotFound, UserError
 from freezeframe.model.answers import Output, RunnerReport, StopReport
 from freezeframe.model.testing import Failure
@@ -20,7 +18,7 @@ from freezeframe.runners.runner import Project, Runner
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 
-from . import execution
+from . import _commands, execution
 from ._common_args import Breaks, DebuggerName, Record, SessionName, Timeout
 from ._context import Context
 from ._launch_program import LaunchRequest, launch
@@ -32,8 +30,6 @@ from ._test_report import printed
 #: failures that `--all` describes
 _MOST_FAILURES = 20
 _ROUTINE = ("built before: ", "replaced: ")
-_PROBE = "import importlib.util, sys; sys.exit(importlib.util.find_spec({!r}) is None)"
-_PROBE_S = 10.0
 
 
 @op(
@@ -89,7 +85,9 @@ async def run_tests(
     if cwd is not None:
         ctx = replace(ctx, caller=replace(ctx.caller, cwd=_directory(ctx, cwd)))
     project = Project(ctx.caller.cwd, ctx.caller.env, selectors, matching)
-    chosen = await _available(project, choice.choose(project, runner), interpreter)
+    chosen, interpreter, ctx = await _available(
+        ctx, project, choice.choose(project, runner), interpreter, adapter
+    )
     command = chosen.runner.command(project)
     began = time.monotonic()
     report = await launch(
@@ -147,27 +145,43 @@ def _remarks(chosen: RunnerChoice, project: Project, report: StopReport) -> Iter
 
 
 async def _available(
-    project: Project, chosen: RunnerChoice, interpreter: str | None
-) -> RunnerChoice:
-    """Return the runner, or one that is installed. Raises NotFound if neither is."""
+    ctx: Context,
+    project: Project,
+    chosen: RunnerChoice,
+    interpreter: str | None,
+    adapter: str | None,
+) -> tuple[RunnerChoice, str | None, Context]:
+    """Return the runner, or one that is installed, with its interpreter and environment.
+
+    Raises NotFound if neither is installed.
+    """
     module = chosen.runner.module
     if module is None:
-        return chosen
-    target = Launch(module, cwd=project.cwd, env=project.env, module=True, interpreter=interpreter)
-    path = python.interpreter(target, None)
-    argv = (path, "-c", _PROBE.format(module))
-    result = await run(argv, cwd=project.cwd, env=project.env, timeout_s=_PROBE_S)
-    if result.status == 0:
-        return chosen
-    if chosen.reason != "--runner":
-        unittest = choice.by_name("unittest")
-        evidence = unittest.recognise(project)
+        return chosen, interpreter, ctx
+    named = interpreter or _configured(ctx, module, adapter)
+    found = await _commands.python_with(ctx, module, named)
+    there = replace(ctx, caller=replace(ctx.caller, env=found.line.env))
+    if found.has_module:
+        return chosen, found.interpreter, there
+    if chosen.reason != "--runner" and (fallback := chosen.runner.fallback) is not None:
+        other = choice.by_name(fallback)
+        evidence = other.recognise(project)
         if evidence is not None:
-            return RunnerChoice(unittest, f"{evidence.reason}; {module} is not installed")
+            reason = f"{evidence.reason}; {module} is not installed"
+            return RunnerChoice(other, reason), found.interpreter, there
     raise NotFound(
-        f"{module} runs the tests here ({chosen.reason}), and {path} does not have it.",
-        next=f"{shlex.quote(path)} -m pip install {module}",
+        f"{module} runs the tests here ({chosen.reason}), and {found.interpreter} does not have "
+        "it.",
+        next=f"{shlex.quote(found.interpreter)} -m pip install {module}",
     )
+
+
+def _configured(ctx: Context, module: str, adapter: str | None) -> str | None:
+    """Return the interpreter that the settings of the module's debugger name."""
+    debugger = selection.choose(
+        module, module=True, name=adapter, cwd=ctx.caller.cwd, env=ctx.caller.env, config=ctx.config
+    ).debugger
+    return ctx.config.adapter(debugger.name).interpreter
 
 
 def _require_tests(runner: Runner, project: Project, session: Session) -> None:

@@ -170,6 +170,7 @@ RUNNER = Runner(
     framework=re.compile(r"[\\/](?:_pytest|pytest|pluggy|unittest)[\\/]"),
     noise=_NOISE,
     module="pytest",
+    fallback="unittest",
     alone=_alone,
     names=python_tests.names,
 )

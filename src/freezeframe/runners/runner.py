@@ -140,8 +140,10 @@ class Runner:
     )
     #: whole lines of its output that say nothing at a stop: progress
     noise: re.Pattern[str] | None = None
-    #: the module of the program's interpreter that it is
+    #: the module that the program's interpreter must have
     module: str | None = None
+    #: the runner that can run the same tests if the module is not installed
+    fallback: str | None = None
     #: the test whose code a frame runs, by the frame's function, source text and line; None if
     #: the frame is in no test
     name_at: Callable[[str, str, int], str | None] = lambda function, text, line: None

@@ -129,6 +129,7 @@ RUNNER = Runner(
     summary=_summary,
     framework=_FRAMEWORK,
     noise=_NOISE,
+    module="unittest",
     alone=_alone,
     names=python_tests.names,
 )
@@ -153,6 +154,7 @@ DJANGO = Runner(
     summary=_summary,
     framework=_FRAMEWORK,
     noise=_NOISE,
+    module="django",
     alone=_alone,
     names=python_tests.names,
 )

@@ -15,6 +15,7 @@ from freezeframe.backends.builds.build_cache import make
 from freezeframe.backends.builds.build_plan import BuildPlan
 from freezeframe.backends.commands import shell
 from freezeframe.backends.commands.command_line import CommandLine, Resolved
+from freezeframe.backends.commands.python_environments import environment_with
 from freezeframe.backends.commands.resolve import resolve
 from freezeframe.backends.transport.run_command import CommandResult, run
 from freezeframe.errors import BuildFailed, NotFound, UsageError
@@ -98,6 +99,47 @@ async def test_a_test_is_named_as_pytest_names_it(tmp_path):
         True,
         ("t/test_a.py::TestX::test_y", "-q"),
     )
+
+
+@on_loop
+async def test_tests_run_in_the_environment_that_has_their_runner(tmp_path):
+    no_module = "#!/bin/sh\nexit 1\n"
+    bare = write(tmp_path / "bin/python3", no_module, executable=True)
+    write(tmp_path / "test_a.py", "")
+
+    async def interpreter(**variables: str) -> tuple[str, bool, dict[str, str]]:
+        env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", **variables}
+        line = CommandLine(("pytest",), str(tmp_path), env)
+        got = await environment_with("pytest", line, Tools(), resolve)
+        return got.interpreter, got.has_module, dict(got.line.env)
+
+    assert (await interpreter())[:2] == (bare, False)
+
+    write(tmp_path / "bin/pytest", f"#!{sys.executable}\n", executable=True)
+    assert (await interpreter())[:2] == (sys.executable, True)
+    test = await resolve(
+        CommandLine(("test_a.py::x",), str(tmp_path), {"PATH": f"{tmp_path / 'bin'}:/bin"}), Tools()
+    )
+    assert test is not None
+    assert (test.program.interpreter, test.program.args) == (sys.executable, ("test_a.py::x",))
+
+    # A tool's environment comes before the command of that name on PATH.
+    tool = f'#!/bin/sh\nshift\nIN_TOOL=1 PATH={os.path.dirname(sys.executable)}:$PATH exec "$@"\n'
+    write(tmp_path / "bin/poetry", tool, executable=True)
+    write(tmp_path / "poetry.lock", "")
+    path, has_module, env = await interpreter()
+    assert (os.path.dirname(path), has_module) == (os.path.dirname(sys.executable), True)
+    assert env["IN_TOOL"] == "1"
+
+    # The project's own environment, and an active one, come first if they have the runner.
+    write(tmp_path / ".venv/bin/python", no_module, executable=True)
+    assert (await interpreter())[0] == path
+    own = write(tmp_path / ".venv/bin/python", "#!/bin/sh\n", executable=True)
+    assert (await interpreter())[0] == own
+    write(tmp_path / "active/bin/python", no_module, executable=True)
+    assert (await interpreter(VIRTUAL_ENV=str(tmp_path / "active")))[0] == own
+    active = write(tmp_path / "active/bin/python", "#!/bin/sh\n", executable=True)
+    assert (await interpreter(VIRTUAL_ENV=str(tmp_path / "active")))[0] == active
 
 
 @on_loop

@@ -62,8 +62,7 @@ async def python(line: CommandLine, tools: Tools) -> Program:
         raise UsageError(f"`{line.name}` alone runs no program.", next="dbg start FILE.py")
     script = line.path(args[0])
     if not os.path.exists(script):
-        test = test_named(line.then(*args))
-        if test is not None:
+        if is_test(line.then(*args)):
             raise UsageError(
                 f"{args[0]} is a test for pytest, not a script.", next=f"dbg start {args[0]}"
             )
@@ -71,12 +70,10 @@ async def python(line: CommandLine, tools: Tools) -> Program:
     return Program(script, tuple(args[1:]), False, interpreter, tuple(options))
 
 
-def test_named(line: CommandLine) -> Program | None:
-    """Read `tests/test_a.py::test_b` as what pytest runs."""
+def is_test(line: CommandLine) -> bool:
+    """Whether a line is `tests/test_a.py::test_b`, which pytest runs."""
     found = _TEST.fullmatch(line.argv[0])
-    if found is None or not os.path.isfile(line.path(found["file"])):
-        return None
-    return Program("pytest", line.argv, module=True, name="pytest")
+    return found is not None and os.path.isfile(line.path(found["file"]))
 
 
 def script(path: str, first: bytes, args: tuple[str, ...], line: CommandLine) -> Program | None:

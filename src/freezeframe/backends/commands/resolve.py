@@ -10,6 +10,7 @@ from freezeframe.errors import NotFound, UsageError
 
 from . import cargo, go, java, make, node, npm, php_perl, prove, python, ruby, scripts, wrappers
 from .command_line import CommandLine, Program, Resolved, Step, Tools
+from .python_environments import environment_with
 
 #: nesting limit of commands that run commands
 _MAX_DEPTH = 12
@@ -64,9 +65,9 @@ async def _once(line: CommandLine, tools: Tools) -> CommandLine | Program | None
     word = line.argv[0]
     if wrappers.is_assignment(word) and len(line.argv) > 1:
         return await wrappers.env(line.then("env", *line.argv), tools)
-    test = python.test_named(line)
-    if test is not None:
-        return test
+    if python.is_test(line):
+        there = await environment_with("pytest", line, tools, resolve)
+        return there.line.then(there.interpreter, "-m", "pytest", *line.argv)
     if os.sep not in word and _is_here(line, word):
         # A file or a project in the current folder, by its name.
         is_script = os.path.isfile(line.path(word)) and not _has_suffix(word)

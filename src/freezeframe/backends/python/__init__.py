@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,40 +87,51 @@ def page(expression: str, start: int, end: int) -> str:
 def interpreter(target: Launch | Attach, configured: str | None) -> str:
     """Return the caller's interpreter: the named one, the active venv's, that of .venv, or from
     PATH."""
-    named = target.interpreter or configured
-    path = target.env.get("PATH", os.defpath)
-    if named is not None:
-        found = shutil.which(os.path.expanduser(named), path=path)
-        if found is None:
-            raise DebuggerMissing(
-                f"there is no interpreter {named}.", next="dbg start PROGRAM --interpreter PATH"
-            )
-        return found
-    bin_directory = "Scripts" if sys.platform == "win32" else "bin"
-    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        if prefix := target.env.get(variable):
-            candidate = os.path.join(prefix, bin_directory, "python")
-            if os.access(candidate, os.X_OK):
-                return candidate
-    for directory in _upwards(target):
-        for name in (".venv", "venv"):
-            candidate = os.path.join(directory, name, bin_directory, "python")
-            if os.access(candidate, os.X_OK):
-                return candidate
-    found = shutil.which("python3", path=path) or shutil.which("python", path=path)
-    return found or sys.executable
-
-
-def _upwards(target: Launch | Attach) -> list[str]:
-    """Return the program's directory, the working directory, and its parents up to a repository."""
-    found = []
+    name = target.interpreter or configured
+    if name is not None:
+        return named(name, target.env)
+    beside: tuple[str, ...] = ()
     if isinstance(target, Launch) and not target.module:
-        found.append(os.path.dirname(target.program))
-    directory = target.cwd
-    while directory not in found or directory == target.cwd:
-        found.append(directory)
-        parent = os.path.dirname(directory)
-        if parent == directory or os.path.exists(os.path.join(directory, ".git")):
-            break
-        directory = parent
+        beside = (os.path.dirname(target.program),)
+    return next(environments(target.cwd, target.env, beside), None) or on_path(target.env)
+
+
+def named(name: str, env: Mapping[str, str]) -> str:
+    """Return the path of an interpreter that the user named. Raises DebuggerMissing."""
+    found = shutil.which(os.path.expanduser(name), path=env.get("PATH", os.defpath))
+    if found is None:
+        raise DebuggerMissing(
+            f"there is no interpreter {name}.", next="dbg start PROGRAM --interpreter PATH"
+        )
     return found
+
+
+def environments(cwd: str, env: Mapping[str, str], beside: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the interpreters of the active environment and of the project's own.
+
+    The project's are those in the directories *beside*, in *cwd*, and above it up to a repository.
+    """
+    bin_directory = "Scripts" if sys.platform == "win32" else "bin"
+    prefixes = [env.get(variable) for variable in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    for directory in (*beside, *_upwards(cwd)):
+        prefixes += [os.path.join(directory, name) for name in (".venv", "venv")]
+    for prefix in filter(None, prefixes):
+        candidate = os.path.join(prefix, bin_directory, "python")
+        if os.access(candidate, os.X_OK):
+            yield candidate
+
+
+def on_path(env: Mapping[str, str]) -> str:
+    """Return the interpreter of the caller's PATH, or else the one that runs us."""
+    path = env.get("PATH", os.defpath)
+    return shutil.which("python3", path=path) or shutil.which("python", path=path) or sys.executable
+
+
+def _upwards(cwd: str) -> Iterator[str]:
+    """Yield the working directory, and its parents up to a repository."""
+    while True:
+        yield cwd
+        parent = os.path.dirname(cwd)
+        if parent == cwd or os.path.exists(os.path.join(cwd, ".git")):
+            return
+        cwd = parent
