@@ -10,8 +10,10 @@ What reads a trace knows no language and no driver: lines, names, values.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from enum import StrEnum
 from operator import attrgetter
+from typing import Protocol
 
 from .fast_dataclass import dataclass, field
 
@@ -80,6 +82,15 @@ class TracedStep:
     raised: str | None = None
     #: what the line yielded or awaited, if it suspended its frame
     yielded: TracedValue | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of its own frame's variables among `writes`."""
+        return tuple(
+            each.name
+            for each in self.writes
+            if each.owner is None and each.frame in (None, self.frame)
+        )
 
 
 class FrameKind(StrEnum):
@@ -179,6 +190,18 @@ class TraceRequest:
     ends_program: bool = True
 
 
+class TraceChanges(Protocol):
+    """What a driver knows of changes without reading each step; numbers of steps, in any order."""
+
+    def of_object(self, owner: int) -> Iterable[int]:
+        """Return the steps with writes of parts of an object."""
+        ...
+
+    def of_frame(self, frame: int) -> Iterable[int]:
+        """Return the steps of other frames with writes of a frame's variables."""
+        ...
+
+
 @dataclass(slots=True)
 class Trace:
     """The frames and steps of one run; frames by number, steps in order."""
@@ -191,6 +214,8 @@ class Trace:
     remarks: tuple[str, ...] = ()
     #: the end of what the program wrote, both streams in the order in which they were read
     output: str = ""
+    #: None: only the steps tell. It may tell of steps that the trace does not have
+    changes: TraceChanges | None = None
 
     def step(self, number: int) -> TracedStep | None:
         """Return the step of that number; None if it was dropped or never was."""

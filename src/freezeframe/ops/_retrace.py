@@ -278,6 +278,7 @@ def _cut(trace: Trace, step: int) -> Trace:
     """Return the trace up to a step that is not executed yet."""
     steps = [each for each in trace.steps if each.number <= step]
     if steps and steps[-1].number == step:
-        steps[-1] = replace(steps[-1], writes=(), raised=None)
+        last = steps[-1]
+        steps[-1] = TracedStep(last.number, last.frame, last.line, reads=last.reads)
     kept = {each.frame for each in steps}
     return replace(trace, steps=steps, frames={n: f for n, f in trace.frames.items() if n in kept})

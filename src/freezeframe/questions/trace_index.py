@@ -7,6 +7,7 @@ when everything that the step called has ended.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from operator import attrgetter, itemgetter
 
 from freezeframe.model.fast_dataclass import dataclass
@@ -36,26 +37,20 @@ class TraceIndex:
         self.frames = trace.frames
         self._of_frame: dict[int, list[TracedStep]] = {}
         self._called: dict[int, list[TracedFrame]] = {}
+        self._changes = trace.changes or _ChangesOfSteps(trace)
         #: owner → (step, write), in the order of the steps
         self._owners: dict[int, list[tuple[TracedStep, Write]]] = {}
-        #: frame → the same for its variables that steps of other frames wrote
-        self._nonlocal: dict[int, list[tuple[TracedStep, Write]]] = {}
         self._sorted: dict[int, list[StepWrite]] = {}
         self._parts: dict[tuple[int, str], list[StepWrite]] = {}
-        #: frame → name → (end, step, write), in the order of the ends
-        self._variables: dict[int, dict[str, list[tuple[int, TracedStep, Write]]]] = {}
-        of_frame, owners = self._of_frame, self._owners
+        #: frame → name → (end, step), in the order of the ends
+        self._variables: dict[int, dict[str, list[tuple[int, TracedStep]]]] = {}
+        of_frame = self._of_frame
         for step in trace.steps:
             kept = of_frame.get(step.frame)
             if kept is None:
                 of_frame[step.frame] = [step]
             else:
                 kept.append(step)
-            for write in step.writes:
-                if write.owner is not None:
-                    owners.setdefault(write.owner, []).append((step, write))
-                elif write.frame is not None and write.frame != step.frame:
-                    self._nonlocal.setdefault(write.frame, []).append((step, write))
         for frame in trace.frames.values():
             if frame.caller is not None:
                 self._called.setdefault(frame.caller, []).append(frame)
@@ -121,20 +116,30 @@ class TraceIndex:
         index = bisect_left(writes, moment, key=itemgetter(0))
         if not index:
             return None
-        end, step, write = writes[index - 1]
-        return StepWrite(step, write, end)
+        end, step = writes[index - 1]
+        frames = (None, frame) if step.frame == frame else (frame,)
+        for write in reversed(step.writes):
+            if write.name == name and write.owner is None and write.frame in frames:
+                return StepWrite(step, write, end)
+        return None
 
-    def _writes_of(self, frame: int) -> dict[str, list[tuple[int, TracedStep, Write]]]:
-        found: dict[str, list[tuple[int, TracedStep, Write]]] = {}
+    def _writes_of(self, frame: int) -> dict[str, list[tuple[int, TracedStep]]]:
+        found: dict[str, list[tuple[int, TracedStep]]] = {}
         for step in self.steps_of(frame):
+            for name in step.variables:
+                found.setdefault(name, []).append((step.number, step))
+        for step in self._changed(self._changes.of_frame(frame)):
             for write in step.writes:
-                if write.owner is None and write.frame in (None, frame):
-                    found.setdefault(write.name, []).append((step.number, step, write))
-        for step, write in self._nonlocal.get(frame, ()):
-            found.setdefault(write.name, []).append((self.end(step), step, write))
+                if write.owner is None and write.frame == frame != step.frame:
+                    found.setdefault(write.name, []).append((self.end(step), step))
         for writes in found.values():
             writes.sort(key=itemgetter(0))
         return found
+
+    def _changed(self, numbers: Iterable[int]) -> list[TracedStep]:
+        """Return the steps of those numbers that were kept, in order."""
+        found = [self.trace.step(number) for number in sorted(set(numbers))]
+        return [step for step in found if step is not None]
 
     def part_write(self, owner: int, name: str, moment: int) -> StepWrite | None:
         """Return the last write of a part of an object before *moment*, by any frame.
@@ -162,7 +167,18 @@ class TraceIndex:
         write = written.write
         if write.by_step or write.old is not None or write.owner is None:
             return False
-        return self._owners[write.owner][0][0].number == written.step.number
+        return self._of_owner(write.owner)[0][0].number == written.step.number
+
+    def _of_owner(self, owner: int) -> list[tuple[TracedStep, Write]]:
+        found = self._owners.get(owner)
+        if found is None:
+            found = self._owners[owner] = [
+                (step, write)
+                for step in self._changed(self._changes.of_object(owner))
+                for write in step.writes
+                if write.owner == owner
+            ]
+        return found
 
     def _writes_of_part(self, owner: int, name: str) -> list[StepWrite]:
         if owner not in self._sorted:
@@ -173,7 +189,7 @@ class TraceIndex:
     def _writes_of_owner(self, owner: int) -> list[StepWrite]:
         found = self._sorted.get(owner)
         if found is None:
-            found = [StepWrite(s, w, self.end(s)) for s, w in self._owners.get(owner, ())]
+            found = [StepWrite(s, w, self.end(s)) for s, w in self._of_owner(owner)]
             found.sort(key=attrgetter("end"))
             self._sorted[owner] = found
         return found
@@ -190,3 +206,23 @@ class TraceIndex:
         if written is not None:
             return written.write.new
         return dict(self.frames[frame].arguments).get(name)
+
+
+class _ChangesOfSteps:
+    """The steps that changed objects and other frames, of a driver that keeps no table of them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._objects: dict[int, list[int]] = {}
+        self._frames: dict[int, list[int]] = {}
+        for step in trace.steps:
+            for write in step.writes:
+                if write.owner is not None:
+                    self._objects.setdefault(write.owner, []).append(step.number)
+                elif write.frame is not None and write.frame != step.frame:
+                    self._frames.setdefault(write.frame, []).append(step.number)
+
+    def of_object(self, owner: int) -> list[int]:
+        return self._objects.get(owner, [])
+
+    def of_frame(self, frame: int) -> list[int]:
+        return self._frames.get(frame, [])

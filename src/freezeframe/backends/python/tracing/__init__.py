@@ -3,6 +3,7 @@
 traced_run         run a program again, traced (in the daemon)
 probed_run         run a program with a probe at one line (in the daemon)
 trace_file         read what the agents have written (in the daemon)
+trace_segment      the records of one file, decoded when they are asked for
 site_agent/        begins the trace when an interpreter starts
 bootstrap_agent    loads the agents; which code is traced
 monitoring_agent   events of `sys.monitoring`, from Python 3.12 on

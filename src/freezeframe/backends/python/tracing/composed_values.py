@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from typing import Protocol
 
 from freezeframe.model.trace import TracedValue
 
@@ -17,13 +17,13 @@ _LIMIT = 160
 _MOST = (16, 6, 3, 0)
 
 
-class _Contents:
+class Parts:
     """The parts of an object through a segment: what it contained first, and each change."""
 
     __slots__ = ("changes", "is_cut", "moments", "shape")
 
-    def __init__(self) -> None:
-        self.shape = -1
+    def __init__(self, shape: int) -> None:
+        self.shape = shape
         #: it had more parts than were recorded
         self.is_cut = False
         self.moments: list[int] = []
@@ -45,62 +45,40 @@ class _Contents:
         return found
 
 
+class Recorded(Protocol):
+    """What a segment says of values and objects."""
+
+    def found_value(self, index: int) -> TracedValue | tuple[str, int]: ...
+
+    def parts_of(self, number: int) -> Parts | None: ...
+
+    def moment_of(self, step: int) -> int | None: ...
+
+
 class Contents:
-    """What the objects of one segment contained, and the values that it refers to by index."""
+    """What the objects of one segment contained."""
 
-    def __init__(self, first_object: int) -> None:
+    def __init__(self, first_object: int, recorded: Recorded) -> None:
         self.first_object = first_object
-        self.last_object = first_object
-        #: index → a value whose text is known, or type and number of an object
-        self.values: dict[int, TracedValue | tuple[str, int]] = {}
-        self._objects: dict[int, _Contents] = {}
-        #: steps in their order, and the moment at which each began
-        self._steps: list[int] = []
-        self._moments: list[int] = []
+        self._recorded = recorded
+        self._objects: dict[int, Parts | None] = {}
 
-    def begin_step(self, step: int, moment: int) -> None:
-        """Add the moment at which a step begins."""
-        self._steps.append(step)
-        self._moments.append(moment)
-
-    def delay_step(self, moment: int) -> None:
-        """Move the beginning of the last step: what code that is not traced had changed was seen
-        when it began.
-        """
-        self._moments[-1] = moment
+    def keep(self, number: int, parts: Parts | None) -> None:
+        """Remember the parts of an object."""
+        self._objects[number] = parts
 
     def moment_of(self, step: int) -> int | None:
         """Return the moment at which a step began; None for one of another segment."""
-        at = bisect_right(self._steps, step) - 1
-        return self._moments[at] if at >= 0 and self._steps[at] == step else None
+        return self._recorded.moment_of(step)
 
-    def value(self, index: int, moment: Callable[[], int] | int) -> TracedValue:
-        """Return a value as it was at a moment. Raises KeyError for an unknown index."""
-        found = self.values[index]
-        if isinstance(found, TracedValue):
-            return found
-        kind, number = found
-        return ComposedValue(kind, number, self, moment)
-
-    def add(
-        self, number: int, moment: int, shape: int, parts: dict[str, int], is_cut: bool
-    ) -> None:
-        """Add what an object contained when it was seen first."""
-        held = self._objects.setdefault(number, _Contents())
-        held.shape, held.is_cut = shape, is_cut
-        held.moments.append(moment)
-        held.changes.append(parts)
-
-    def change(self, number: int, moment: int, name: str, index: int) -> None:
-        """Add a change of one part; of a part of a set, the name is its text."""
-        held = self._objects.get(number)
-        if held is not None:
-            held.moments.append(moment)
-            held.changes.append({name: index})
+    def _parts(self, number: int) -> Parts | None:
+        if number not in self._objects:
+            self.keep(number, self._recorded.parts_of(number))
+        return self._objects[number]
 
     def text(self, kind: str, number: int, moment: int, depth: int = 0) -> str:
         """Return the text of an object at a moment."""
-        held = self._objects.get(number)
+        held = self._parts(number)
         parts = held.at(moment) if held is not None else None
         if held is None or parts is None:
             return f"{kind}(…)" if kind not in _PLAIN.values() else _unknown(kind)
@@ -123,10 +101,11 @@ class Contents:
         return dict(sorted(parts.items(), key=lambda part: part[0].startswith("._")))
 
     def _part(self, shape: int, name: str, index: int, moment: int, depth: int) -> str:
-        found = self.values.get(index)
-        if found is None:
-            text = "…"
-        elif isinstance(found, TracedValue):
+        try:
+            found = self._recorded.found_value(index)
+        except (KeyError, IndexError):  # a damaged file
+            found = TracedValue("…")
+        if isinstance(found, TracedValue):
             text = found.text
         else:
             text = self.text(*found, moment, depth + 1)
@@ -162,11 +141,9 @@ class ComposedValue(TracedValue):
 
     __slots__ = ("_contents", "_moment")
     _contents: Contents
-    _moment: Callable[[], int] | int
+    _moment: int
 
-    def __init__(
-        self, kind: str, number: int, contents: Contents, moment: Callable[[], int] | int
-    ) -> None:
+    def __init__(self, kind: str, number: int, contents: Contents, moment: int) -> None:
         put = object.__setattr__
         put(self, "type", kind)
         put(self, "object", number + contents.first_object)
@@ -175,9 +152,8 @@ class ComposedValue(TracedValue):
 
     @property
     def text(self) -> str:
-        moment = self._moment if isinstance(self._moment, int) else self._moment()
         number = (self.object or 0) - self._contents.first_object
-        return self._contents.text(self.type, number, moment)
+        return self._contents.text(self.type, number, self._moment)
 
     def text_at(self, step: int) -> str | None:
         moment = self._contents.moment_of(step)

@@ -192,7 +192,7 @@ def _store(name: str, is_sure: bool, is_free: bool) -> list[str]:
     """Return code that records the value that a local variable was set to."""
     number = _constant(_log.name(name))
     condition = "i != was or sure" if is_sure else "i != was"
-    record = f"({_log.LOCAL}, step, {number}, i)"
+    record = f"({_log.LOCAL}, step, {number}, i, was)"
     if is_free:
         record = f"({_log.WRITE}, step, {number}, i, -1, -1, definer(state, {_constant(name)}), 1)"
     return [
@@ -200,7 +200,7 @@ def _store(name: str, is_sure: bool, is_free: bool) -> list[str]:
         f"if v is M: unbind(state, {_constant(name)}, {number})",
         "else:",
         *("    " + each for each in _index("i", "v", "value_of")),
-        f"    was = values.get({_constant(name)})",
+        f"    was = values.get({_constant(name)}, -1)",
         f"    if {condition}:",
         "        if was in held: suspect(was)",
         f"        values[{_constant(name)}] = i",

@@ -434,7 +434,7 @@ def unbind(state: Any, name: str, number: int) -> None:
     if was >= 0:
         if was in _identities.held_values:
             _identities.suspect_value(was)
-        _log.records.extend((_log.LOCAL, state.step, number, -1))
+        _log.records.extend((_log.LOCAL, state.step, number, -1, was))
 
 
 def store_globals(frame: Any, state: Any, is_sure: bool) -> None:
