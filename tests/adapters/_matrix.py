@@ -160,7 +160,6 @@ PYTHONS = tuple(
             "memory write 0x1000 00",
             "registers",
             "disassemble",
-            "watch total",
             "break *0x1000",
             "return 1",
             "restart-frame",
@@ -184,7 +183,7 @@ PROMPTED = tuple(
         row,
         id=f"pdb-{row.id}",
         name="pdb",
-        refuses=(*row.refuses, "detach"),
+        refuses=(*row.refuses, "detach", "watch total"),
         joins=False,
     )
     for row in PYTHONS
@@ -584,7 +583,7 @@ def _compiled_language(module: str) -> compilers.Language:
 def held_against(module: str, test: str) -> tuple[Debugger, ...]:
     """Return the rows for a test. A file about a language names it; others are about all."""
     language = _compiled_language(module)
-    if "python_untraced" in module:
+    if "python_untraced" in module or "python_watchpoints" in module:
         # The oldest is traced by sys.settrace, all others by sys.monitoring.
         return PYTHONS if _EVERY else tuple(dict.fromkeys((PYTHONS[0], PYTHONS[-1])))
     if "python_shared_tracing" in module:

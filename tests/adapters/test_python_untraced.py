@@ -66,6 +66,9 @@ def main():
     return n + names['made'](names['number'])
 MADE = __file__.replace('late.py', 'made.py')
 main()
+def later():
+    yield 1  # @later
+next(later())
 print('end')
 """
 
@@ -101,6 +104,7 @@ def test_breakpoints_hold_in_what_lives_already_and_in_code_that_is_made(dbg, wr
 
     dbg.data("start", p.name, "-b", p.at("first"))
     wanted = [p.at("plain"), p.at("generator"), p.at("frame"), f"{made.name}:4", f"{made.name}:2"]
+    wanted.append(p.at("later"))
     for each in wanted:
         dbg.data("break", each)
 

@@ -155,6 +155,8 @@ class BreakpointList:
     breakpoints: tuple[Breakpoint, ...]
     #: breakpoints removed by this call
     removed: tuple[Breakpoint, ...] = ()
+    #: those of the current session
+    watchpoints: tuple[Watchpoint, ...] = ()
     via: str | None = None
     next: tuple[str, ...] = ()
 

@@ -201,6 +201,8 @@ class Watchpoint:
     condition: str | None = None
     verified: bool = True
     message: str | None = None
+    #: how often it stopped the program
+    hits: int = 0
 
 
 @dataclass(frozen=True, slots=True)

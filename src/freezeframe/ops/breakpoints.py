@@ -281,8 +281,12 @@ def _after_add(ctx: Context, edited: bool) -> tuple[str, ...]:
 )
 async def breakpoint_list(ctx: Context) -> BreakpointList:
     """List the breakpoints of this workspace: where they are, and how often they were hit."""
+    session = ctx.workspace.sessions.get(ctx.session_name or ctx.workspace.current or "")
     return BreakpointList(
-        tuple(ctx.workspace.describe(entry) for entry in ctx.workspace.breakpoints)
+        tuple(ctx.workspace.describe(entry) for entry in ctx.workspace.breakpoints),
+        watchpoints=tuple(sorted(session.watchpoints.values(), key=lambda each: each.id))
+        if session is not None
+        else (),
     )
 
 
@@ -430,7 +434,12 @@ async def watch(
         str | None, Arg("stop only when true", short="-c", also=("--if",), meta="EXPR")
     ] = None,
 ) -> WatchpointList:
-    """Stop the program when a value is written."""
+    """Stop the program when a value is written, after the line that wrote it.
+
+    In Python a path of fields and elements is read as it is stored; any other expression is
+    evaluated after each line of the program's own code, so what it calls runs in the program. What
+    a library changes is seen after the line that called it.
+    """
     session = ctx.session
     stop = await session.require_stopped()
     await stop.current_frame()
@@ -445,7 +454,8 @@ async def watch(
 @op("watch list", group="watchpoints", needs=Needs.SESSION, control=True, example="watch list")
 async def watch_list(ctx: Context) -> WatchpointList:
     """List the watchpoints of the session."""
-    return WatchpointList(tuple(ctx.session.watchpoints.values()))
+    found = sorted(ctx.session.watchpoints.values(), key=lambda each: each.id)
+    return WatchpointList(tuple(found))
 
 
 @op(

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from freezeframe.backends.backend import Stopped
 from freezeframe.backends.capabilities import HitQueries
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import Frame, Stop, StopReason, Thread
@@ -40,9 +41,7 @@ async def _read_stop(session: Session, stop: StopState) -> None:
         stop.notes += (f"the thread waits: {waits}",) if waits else ()
     if event.reason in (StopReason.EXCEPTION, StopReason.SIGNAL):
         stop.exception = await stop.backend.exception(stop.thread.id)
-    for hit in (event.watch, *event.watch.also) if event.watch is not None else ():
-        if hit.ended:
-            session.watchpoints.pop(hit.id, None)
+    _count_watch_hits(session, event)
     await _keep_hit_breakpoints(stop)
     _count_hits(session, stop)
     await _remove_temporary_breakpoints(session, stop)
@@ -68,6 +67,13 @@ async def _read_thread(session: Session, stop: StopState) -> list[Frame]:
         current=True,
     )
     return frames
+
+
+def _count_watch_hits(session: Session, event: Stopped) -> None:
+    for hit in (event.watch, *event.watch.also) if event.watch is not None else ():
+        point = session.watchpoints.pop(hit.id, None)
+        if point is not None and not hit.ended:
+            session.watchpoints[hit.id] = replace(point, hits=point.hits + 1)
 
 
 def _count_hits(session: Session, stop: StopState) -> None:

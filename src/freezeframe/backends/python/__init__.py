@@ -16,6 +16,7 @@ signals_agent          holds signal handlers back at a stop
 stacks_agent           stacks of running threads
 tasks_agent            tasks of asyncio, and what each awaits
 trace_sharing_agent    trace functions of the program beside the debugger's
+watch_agent            watched expressions, compared after each line
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ STACKS_AGENT = Path(__file__).with_name("stacks_agent.py")
 TASKS_AGENT = Path(__file__).with_name("tasks_agent.py")
 #: the module that shares `sys.settrace` with the program
 TRACE_SHARING_AGENT = Path(__file__).with_name("trace_sharing_agent.py")
+#: watched expressions: read, compared, and who wrote them
+WATCH_AGENT = Path(__file__).with_name("watch_agent.py")
 
 
 def failing_test(facts: Mapping[str, Any] | None) -> FailingTest | None:

@@ -95,13 +95,16 @@ class Local:
             self.lines, frame.f_trace_lines = False, True
 
     def __call__(self, frame: Any, event: str, arg: Any) -> Any:
-        self.call_program(frame, event, arg)
+        if not stops(self.program):
+            self.call_program(frame, event, arg)
         if self.debugger is not None:
             own = self.debugger(frame, event, arg)
             if own is not None:
                 self.debugger = own
             elif frame.f_trace is not self:
                 self.debugger = frame.f_trace
+        if stops(self.program):
+            self.call_program(frame, event, arg)
         return self
 
     def call_program(self, frame: Any, event: str, arg: Any) -> None:
@@ -128,12 +131,20 @@ def _called(tracer: Any, frame: Any, event: str, arg: Any) -> Any:
     before = raw_trace()
     result = as_debugger(tracer, frame, event, arg)
     now = raw_trace()
-    if now is not before:
+    if now is not before and not stops(tracer):
         programs[ident] = now
         if type(before) is Shared:
             before.program = now
             set_trace(before if now is not None else before.debugger)
     return result
+
+
+def stops(tracer: Any) -> bool:
+    """Return whether a trace function is that of watchpoints, in the place of the program's."""
+    return "stops" in _dict_of(type(tracer))
+
+
+_dict_of: Any = type.__dict__["__dict__"].__get__
 
 
 def program_of(tracer: Any) -> Any:

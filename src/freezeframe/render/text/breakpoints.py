@@ -111,7 +111,7 @@ def _breakpoints(answer: BreakpointList, view: View) -> list[Section]:
             )
         )
     points = answer.breakpoints
-    if not points and not answer.removed:
+    if not points and not answer.removed and not answer.watchpoints:
         sections.append(headline("no breakpoints"))
 
     def item(index: int, width: int) -> list[Line]:
@@ -137,6 +137,16 @@ def _breakpoints(answer: BreakpointList, view: View) -> list[Section]:
                 len(points),
                 item,
                 lambda shown: _more(len(points) - shown, "more", "breakpoint list", view),
+            )
+        )
+    watched = answer.watchpoints
+    if watched:
+        sections.append(
+            Listing(
+                3,
+                len(watched),
+                lambda index, width: [_watchpoint(watched[index], "")],
+                lambda shown: _more(len(watched) - shown, "more", "watch list", view),
             )
         )
     return [*sections, *next_step(answer.next), *via(answer.via)]
@@ -171,6 +181,8 @@ def _watchpoint(point: Watchpoint, done: str) -> Line:
     text = f"{done}watchpoint {point.id} on {clip(point.expression, 80)} ({one_line(point.access)})"
     if point.condition:
         text = f"{text} if {clip(point.condition, 80)}"
+    if point.hits:
+        text = f"{text}, {plural(point.hits, 'hit')}"
     if not point.verified:
         text = f"{text}, not set"
     if point.message:

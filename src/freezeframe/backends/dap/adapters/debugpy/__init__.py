@@ -235,6 +235,7 @@ ADAPTER = Adapter(
     rank=5,
     extra_features=frozenset(
         {Feature.FUNCTION_BREAKPOINTS, Feature.CONDITIONS, Feature.HIT_COUNTS, Feature.LOGPOINTS}
+        | {Feature.WATCHPOINTS}
         # Threads that wait in C do not stop, but their stacks are read.
         | {Feature.RUNNING_STACKS}
     ),

@@ -117,6 +117,9 @@ def use_saved_threading() -> None:
 
 def leave() -> None:
     """Undo every change to the program; the debugger detaches after this."""
+    watching = sys.modules.get("_freezeframe_watching")
+    if watching is not None:
+        _quietly(watching.leave)
     tracing = sys.modules.get("_freezeframe_tracing")
     if tracing is not None:
         _quietly(tracing.leave)

@@ -12,7 +12,13 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from freezeframe.backends.backend import Attach, Launch, ProcessStarted, Target
+from freezeframe.backends.backend import (
+    Attach,
+    BoundBreakpoint,
+    Launch,
+    ProcessStarted,
+    Target,
+)
 from freezeframe.backends.dap.adapter_channel import AdapterChannel
 from freezeframe.backends.dap.backend import DapBackend
 from freezeframe.backends.dap.debuggee import Debuggee
@@ -23,6 +29,7 @@ from freezeframe.model.stops import Exit
 
 from . import conditions, exceptions, unfollowed_children
 from .options import options
+from .watchpoints import DebugpyStops, PythonWatchpoints
 
 log = logging.getLogger(__name__)
 
@@ -151,6 +158,11 @@ def detach_expression(target: Target) -> str:
 class DebugpyDebuggee(Debuggee):
     channel_class = DebugpyChannel
     termination_class = DebugpyTermination
+    stops_class = DebugpyStops
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.watchpoints = PythonWatchpoints()
 
     async def _identify_peer(self) -> None:
         endpoint = self.resources.endpoint if self.resources is not None else None
@@ -231,6 +243,20 @@ class DebugpyBackend(DapBackend):
         super().__init__(*arguments)
         #: thread → number of artificial frames above the program's innermost frame
         self._above: dict[int, int] = {}
+
+    async def watch(
+        self, expression: str, access: str, condition: str | None, frame: int | None
+    ) -> BoundBreakpoint:
+        debuggee = self._debuggee
+        assert isinstance(debuggee, DebugpyDebuggee)
+        return await debuggee.watchpoints.add(
+            debuggee.channel, expression, access, condition, frame
+        )
+
+    async def unwatch(self, id: int) -> None:
+        debuggee = self._debuggee
+        assert isinstance(debuggee, DebugpyDebuggee)
+        await debuggee.watchpoints.remove(debuggee.channel, id)
 
     async def _request_frames(
         self, thread: int, start: int, count: int

@@ -31,6 +31,7 @@ from freezeframe.backends.python import (
     TASKS_AGENT,
     TEXT_AGENT,
     TRACE_SHARING_AGENT,
+    WATCH_AGENT,
 )
 
 _AGENT = "__import__('sys').modules['_freezeframe']"
@@ -78,6 +79,10 @@ _UNTRACED = (
     ("_freezeframe_tracing", "tracing_agent.py"),
 )
 _MONITORED = (("_freezeframe_monitoring", "monitoring_agent.py"),)
+_WATCHING = (
+    ("_freezeframe_watch", str(WATCH_AGENT)),
+    ("_freezeframe_watching", "watching_agent.py"),
+)
 #: pydevd neither traces nor shows code of files with such a name
 _AGENT_FILE = "<frozen freezeframe>"
 
@@ -207,6 +212,25 @@ def install(session: str) -> str:
         f" m['_freezeframe_patches'].later({_texts(_LATER)!r}, {untraced!r}),"
         f" m['_freezeframe'].install({session!r}))[-1])(__import__('sys').modules)"
     )
+
+
+def watch(id: int, expression: str, condition: str | None, frame: int) -> str:
+    """Return the expression that watches another one in a frame; it loads what that needs."""
+    return (
+        f"(lambda m: ({_PATCHES}._compile(dict({_texts(_WATCHING)!r})),"
+        f" m['_freezeframe_watching'].add({id}, {expression!r}, {condition!r}, {frame}))[-1])"
+        "(__import__('sys').modules)"
+    )
+
+
+def unwatch(id: int) -> str:
+    """Return the expression that removes a watchpoint."""
+    return f"__import__('sys').modules['_freezeframe_watching'].remove({id})"
+
+
+def watch_hits() -> str:
+    """Return the expression for the watchpoints that were hit at this stop, as JSON."""
+    return "__import__('sys').modules['_freezeframe_watching'].hits()"
 
 
 def unstick() -> str:

@@ -103,14 +103,24 @@ def instrumented(code: Any) -> Any:
     return new
 
 
-def lacks_hooks(code: Any) -> bool:
+def lacks_hooks(code: Any, line: int | None = None) -> bool:
+    """Return whether *code* runs past lines that should have hooks.
+
+    *line*: and whether functions that it defines after that line do.
+    """
     known = codes.get(id(code))
     plain, hooked = (code, frozenset[int]()) if known is None else known[1:]
     hooks = by_file.get(file_of(plain.co_filename))
     if not hooks:
         return False
     missing = {line for line, hook in hooks.items() if hook.test is not never} - hooked
-    return bool(missing) and any(line in missing for _, _, line in plain.co_lines())
+    if missing and any(each in missing for _, _, each in plain.co_lines()):
+        return True
+    return line is not None and any(
+        each.co_firstlineno > line and lacks_hooks(each, 0)
+        for each in plain.co_consts
+        if missing and type(each) is types.CodeType
+    )
 
 
 def instrument_functions(files: set[str]) -> None:
@@ -173,13 +183,18 @@ def watch_pytest() -> None:
         rewrite._read_pyc.freezeframe = True
 
 
+def silence() -> None:
+    """Make every hook do nothing."""
+    for hooks in by_file.values():
+        for hook in hooks.values():
+            hook.test = never
+
+
 def remove() -> None:
     """Restore the original code of every function."""
     while _undo:
         _undo.pop()()
-    for hooks in by_file.values():
-        for hook in hooks.values():
-            hook.test = never
+    silence()
     for each in gc.get_objects():
         if type(each) is types.FunctionType and id(each.__code__) in codes:
             each.__code__ = codes[id(each.__code__)][1]

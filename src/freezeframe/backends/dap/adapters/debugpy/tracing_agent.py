@@ -84,7 +84,8 @@ class Once(_sharing.Local):  # type: ignore[misc]
 
     def __call__(self, frame: Any, event: str, arg: Any) -> Any:
         ident = threading.get_ident()
-        self.call_program(frame, event, arg)
+        if not _sharing.stops(self.program):
+            self.call_program(frame, event, arg)
         if _state["debugger"].pydb_disposed:
             _disarm()
             frame.f_trace = self.program
@@ -96,6 +97,8 @@ class Once(_sharing.Local):  # type: ignore[misc]
                 sys.modules["_freezeframe_async"].left(frame)
         finally:
             _verdicts.pop(ident, None)
+        if _sharing.stops(self.program):
+            self.call_program(frame, event, arg)
         frame.f_trace = self
         if not _needs_tracing(ident):
             self._inner = None
@@ -121,14 +124,15 @@ def _arm(ident: int, tracer: Any = None) -> None:
     if tracer is None:
         tracer = _tracers.get(ident) or _state["debugger"].trace_dispatch
     _hooks.armed.add(ident)
-    _sharing.as_debugger(
-        _state["library"].AttachDebuggerTracing,
-        ctypes.c_int(0),
-        ctypes.py_object(sys.settrace),
-        ctypes.py_object(_sharing.joined(tracer, ident)),
-        ctypes.c_uint(ident & 0xFFFFFFFF),
-        ctypes.py_object(None),
-    )
+    _set_tracer(ident, _sharing.joined(tracer, ident))
+
+
+def _set_tracer(ident: int, tracer: Any) -> None:
+    """Set the trace function of any thread."""
+    arguments = map(ctypes.py_object, (sys.settrace, tracer))
+    thread = ctypes.c_uint(ident & 0xFFFFFFFF)
+    attach, zero = _state["library"].AttachDebuggerTracing, ctypes.c_int(0)
+    _sharing.as_debugger(attach, zero, *arguments, thread, ctypes.py_object(None))
 
 
 def _disarm() -> None:
@@ -215,7 +219,8 @@ def install(debugger: Any) -> None:
     main = sys.modules.get("__main__")
     begins = main is sys.modules.get("pydevd") or not hasattr(main, "__file__")
     _hooks.state["fresh"] = begins and not forked and "_freezeframe_join" not in sys.modules
-    _wrap(debugger)
+    _wrap_tracing(debugger)
+    _wrap_stops(debugger)
     # pytest-timeout, and others, recognize a debugger by the module of the trace function.
     debugger.trace_dispatch.__module__ = "pydevd"
     sharing.install(debugger, _requested)
@@ -247,9 +252,7 @@ def _mute() -> None:
     _state["debugger"] = _Disposed
     _hooks.armed.clear()
     _hooks.lock = threading.RLock()
-    for hooks in _hooks.by_file.values():
-        for hook in hooks.values():
-            hook.test = _hooks.never
+    _hooks.silence()
 
 
 class _Disposed:
@@ -259,11 +262,6 @@ class _Disposed:
 
 def _is_governed(debugger: Any) -> bool:
     return _state["debugger"] is debugger
-
-
-def _wrap(debugger: Any) -> None:
-    _wrap_tracing(debugger)
-    _wrap_stops(debugger)
 
 
 def _wrap_tracing(debugger: Any) -> None:
@@ -407,6 +405,8 @@ def _decide() -> None:
         debugger.set_tracing_for_untraced_contexts()
         _arm_others()
     elif was and not now:
+        # Functions may have been defined meanwhile.
+        _hooks.instrument_functions(set(_hooks.by_file))
         _relax_others()
 
 
@@ -427,7 +427,7 @@ def _reasons() -> Iterator[Any]:
     frame: Any
     for frame in list(sys._current_frames().values()):
         while frame is not None:
-            yield _hooks.lacks_hooks(frame.f_code)
+            yield _hooks.lacks_hooks(frame.f_code, frame.f_lineno)
             frame = frame.f_back
     _hooks.begun[:] = [each for each in _hooks.begun if _hooks.is_alive(each())]
     yield _hooks.begun
