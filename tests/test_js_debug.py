@@ -74,3 +74,17 @@ def test_a_variable_that_is_not_initialised_has_no_value(dbg, project):
     seen = texts(dbg.data("up"))
     assert (seen["r"], seen["s"]) == ("<not initialised yet>",) * 2
     assert texts(dbg.data("continue"))["a"] == "2"
+
+
+def test_finish_of_an_async_generator_is_refused_and_the_program_lives_on(dbg, project):
+    (project / "pages.js").write_text(
+        "async function* pages(n) {\n  for (let i = 0; i < n; i++) {\n    yield i;\n  }\n}\n"
+        "async function main() {\n  for await (const page of pages(2)) console.log(page);\n"
+        "  process.exitCode = 6;\n}\nmain();\n"
+    )
+    dbg.data("start", "pages.js", "-b", "pages.js:3")
+
+    assert "async generator" in dbg.error("finish")["message"]
+
+    dbg.data("breakpoint", "remove", "--all")
+    assert dbg.data("continue")["exit"]["code"] == 6

@@ -392,6 +392,7 @@
 
   // Only the debugger can see private fields; the class shows whether there may be any.
   function hasPrivate(value) {
+    if (typeof value === 'function') return isClass(value) && functionText(value).includes('#');
     if (typeof value !== 'object' || value === null || is.proxy(value)) return false;
     for (let at = getPrototypeOf(value), steps = 0; at !== null && steps < 8; steps++, at = getPrototypeOf(at)) {
       if (is.proxy(at)) return false;
@@ -423,6 +424,7 @@
     text: (value, limit) => show(value, limit, 0, []),
     log: (value) => (typeof value === 'string' ? value : show(value, 2000, 0, [])),
     one: described,
+    hasPrivate,
     names: (value) => ownKeys(value).filter((key) => typeof key === 'string'),
     part,
     list(value, start, count, limit) {

@@ -166,8 +166,15 @@ class V8Variables:
 
     async def _private(self, object_id: str) -> list[RawValue]:
         """Return the private fields of an object, which only V8 can see."""
+        # V8 lists all other properties with them: 200,000 take it 10 s.
+        if await self.call(bool, "this.hasPrivate(a)", object_id) is False:
+            return []
         answer = await self._request(
-            "Runtime.getProperties", objectId=object_id, ownProperties=True, generatePreview=False
+            "Runtime.getProperties",
+            objectId=object_id,
+            ownProperties=True,
+            nonIndexedPropertiesOnly=True,
+            generatePreview=False,
         )
         found = []
         for each in answer.get("privateProperties") or ():

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 
-from .js_scanner import BEFORE_VALUE, JsText, bound_names, functions, innermost
+from .js_scanner import BEFORE_VALUE, Function, JsText, bound_names, functions, innermost
 
 #: size limit of a scope that is read, in characters
 MAX_SIZE = 400_000
@@ -28,6 +28,14 @@ def at_position(text: str, line: int, column: int) -> frozenset[str]:
     if function is None:
         return uninitialized(text, offset)
     return uninitialized(text[function.start : function.end], offset - function.start)
+
+
+def function_at(text: str, line: int, column: int) -> Function | None:
+    """Return the innermost function around a position of a text; both numbers count from 0."""
+    starts = line_starts(text)
+    if len(text) > MAX_SIZE or line >= len(starts):
+        return None
+    return innermost(text, starts[line] + column)
 
 
 def at_line(text: str, line: int, column: int) -> frozenset[str]:

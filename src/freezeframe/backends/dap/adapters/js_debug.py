@@ -17,9 +17,10 @@ from dataclasses import replace
 from typing import Any
 
 from freezeframe import files
-from freezeframe.backends.backend import Attach, Core, Feature, RawFrame, Target
+from freezeframe.backends.backend import Attach, Core, Feature, RawFrame, StepKind, Target
+from freezeframe.backends.dap.backend import DapBackend
 from freezeframe.backends.debugger import Found, Missing
-from freezeframe.backends.javascript.initialization import at_position
+from freezeframe.backends.javascript.initialization import at_position, function_at
 from freezeframe.backends.optimization import UNKNOWN_NAMES, FrameNames
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import Unsupported
@@ -144,14 +145,39 @@ def _is_library(path: str, target: Target) -> bool:
 
 def _names(frame: RawFrame, innermost: bool) -> FrameNames:
     """V8 shows what is not initialised as `undefined` up to Node 20."""
-    path, line = frame.path or "", frame.line or 0
-    if not path.endswith(_SCRIPTS):
+    if not (frame.path or "").endswith(_SCRIPTS):
         return UNKNOWN_NAMES  # another text runs, made from this one
+    text = _text(frame)
+    return UNKNOWN_NAMES if text is None else FrameNames(at_position(text, *_position(frame)))
+
+
+def _text(frame: RawFrame) -> str | None:
     try:
-        text = files.read_text(path)
+        return files.read_text(frame.path or "")
     except (OSError, ValueError):
-        return UNKNOWN_NAMES
-    return FrameNames(at_position(text, line - 1, max(0, (frame.column or 1) - 1)))
+        return None
+
+
+def _position(frame: RawFrame) -> tuple[int, int]:
+    """Return the line and the column of a frame, from 0."""
+    return max(0, (frame.line or 1) - 1), max(0, (frame.column or 1) - 1)
+
+
+class JsDebugBackend(DapBackend):
+    """A backend that sends no step that V8 cannot make."""
+
+    async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None:
+        if kind is StepKind.OUT:
+            frames, _ = await self.frames(thread, 0, 1)
+            text = _text(frames[0]) if frames else None
+            function = function_at(text, *_position(frames[0])) if text else None
+            if function is not None and function.is_async and function.is_generator:
+                # V8 11 (Node 20) dies of a failed check of its own.
+                raise Unsupported(
+                    "V8 cannot step out of an async generator; the program would die of it.",
+                    next="dbg next",
+                )
+        await super().step(kind, thread, instruction=instruction)
 
 
 def _exception(body: Mapping[str, Any]) -> ExceptionInfo:
@@ -182,6 +208,7 @@ ADAPTER = Adapter(
     find=_find,
     plan=_plan,
     rank=60,
+    backend=JsDebugBackend,
     hints={
         Feature.FUNCTION_BREAKPOINTS: "dbg break FILE:LINE",
         Feature.JUMP: "dbg until LOC",
