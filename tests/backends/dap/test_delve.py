@@ -310,6 +310,21 @@ def test_the_source_tells_what_has_no_value_yet(tmp_path, line, function, withou
     assert not found.perhaps
 
 
+def test_what_a_closure_captures_has_no_value_at_its_first_line(tmp_path):
+    path = tmp_path / "counter.go"
+    path.write_text(
+        "package shop\nfunc counter(step int) func(int) int {\n\tn := 0\n"
+        "\treturn func(by int) int {\n\t\tn += step * by\n\t\treturn n\n\t}\n}\n"
+    )
+
+    inside = unset.frame_names(str(path), 4, "shop.counter.func1", True)
+
+    assert {"n", "step"} <= inside.unset
+    assert "by" not in inside.unset
+    assert not unset.frame_names(str(path), 5, "shop.counter.func1", True).unset
+    assert not unset.frame_names(str(path), 4, "shop.counter", True).unset
+
+
 def test_of_a_function_of_one_line_nothing_is_claimed(tmp_path):
     path = tmp_path / "shop.go"
     path.write_text(SHOP)

@@ -1,7 +1,8 @@
 """Variables that have no value yet, or are listed twice, determined from the source.
 
-delve reads the memory of a variable before it is set: at the line of `func` results are not zeroed,
-and within a statement of several lines its variables are not set (1.27.2). It lists an argument
+delve reads the memory of a variable before it is set: at the line of `func` results are not zeroed
+and what a closure captures is not loaded, and within a statement of several lines its variables are
+not set (1.27.2). It lists an argument
 that is moved to the heap twice: as `x`, and as `(x)`, its old location.
 """
 
@@ -20,6 +21,7 @@ from .frames import names_in
 
 #: blanked before the source is searched
 _TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|`[^`]*`|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.S)
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _FUNC = re.compile(r"\bfunc\b[ \t]*")
 _DECLARES = re.compile(r"(?P<names>\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*:=|\bvar[ \t]+(?P<one>\w+)\b")
 #: statements whose first line declares variables for their block
@@ -51,18 +53,22 @@ def frame_names(path: str, line: int, function: str, innermost: bool) -> FrameNa
     end = text.find("\n", begin) if begin is not None else -1
     if begin is None or end < 0:
         return UNKNOWN_NAMES
-    around = _around(functions, begin, end, _depth(function))
+    depth = _depth(function)
+    around = _around(functions, begin, end, depth)
     if around is None:
         return UNKNOWN_NAMES
     before = text[around.body : begin]
     signature = (*around.parameters, *around.results)
     twice = frozenset(each for each in signature if not _declares(before, each))
     if begin <= around.body:
-        results = frozenset(around.results)
+        unset = frozenset(around.results)
+        if depth:
+            captured = _NAME.findall(text, around.body, around.end)
+            unset |= frozenset(captured) - {*around.parameters}
         if around.body >= end or not text[around.body + 1 : end].strip():
-            return FrameNames(results, twice=twice)
+            return FrameNames(unset, twice=twice)
         # In a one-line function the code cannot be distinguished from what precedes it.
-        return FrameNames(perhaps=results if innermost else frozenset(), twice=twice)
+        return FrameNames(perhaps=unset if innermost else frozenset(), twice=twice)
     return FrameNames(_being_declared(text, around, begin) - {*signature}, twice=twice)
 
 
@@ -148,6 +154,7 @@ def _read(path: str, stamp: int, size: int) -> tuple[str, tuple[_Function, ...]]
 
 def _functions(text: str) -> Iterator[_Function]:
     """Yield the functions of a source, also those without a name, but not function types."""
+    bodies: set[int] = set()
     for found in _FUNC.finditer(text):
         at, parameters = found.end(), []
         declared = not text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
@@ -173,7 +180,9 @@ def _functions(text: str) -> Iterator[_Function]:
             results = names_in(inside) if re.search(r"\w[ \t]+[\w*\[(]|\.\.\.", inside) else []
             at = end
         body = _body(text, at)
-        if body is not None:
+        # A function type as a result ends where the function's own body begins.
+        if body is not None and body not in bodies:
+            bodies.add(body)
             yield _Function(
                 found.start(), body, _closed(text, body), tuple(parameters), tuple(results)
             )
