@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.runners import choice
+from freezeframe.runners import choice, go_test
 from freezeframe.runners import pytest as pytest_runner
 from freezeframe.runners import unittest as unittest_runner
 from freezeframe.runners.runner import Project, RunSummary
@@ -92,6 +92,14 @@ def _summary(runner, output: str) -> RunSummary:
     found = runner.summary(output)
     assert found is not None
     return found
+
+
+def test_a_go_test_that_panics_has_results():
+    output = "=== RUN   TestA\n--- FAIL: TestA (0.00s)\n=== RUN   TestB\npanic: nil map\n"
+
+    found = _summary(go_test.RUNNER, output)
+
+    assert (found.counts.failed, found.failed, found.nothing) == (1, ("TestA",), False)
 
 
 def test_results_are_read_from_the_output_of_a_run():

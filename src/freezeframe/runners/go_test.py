@@ -25,7 +25,7 @@ _FUNCTION = re.compile(r"^func (?P<name>(?:Test|Fuzz|Example|Benchmark)\w*)\(", 
 _METHOD = re.compile(r"^func \([^)]*\) (?P<name>Test\w*)\(", re.M)
 _FAILED = re.compile(r"^\s*--- FAIL: (\S+) \(", re.M)
 _RUNNING = re.compile(r"^=== (?:RUN|CONT|NAME) +(?P<name>\S+)", re.M)
-_ENDED = re.compile(r"^(?:PASS|FAIL|ok .*)$", re.M)
+_ENDED = re.compile(r"^(?:PASS|FAIL|ok .*|panic: .*|fatal error: .*)$", re.M)
 _FILES = (r".*_test\.go",)
 
 

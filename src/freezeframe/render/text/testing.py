@@ -178,7 +178,7 @@ def _ended(report: RunnerReport, view: View) -> list[Section]:
             sections += _names(report.failed)
         return sections
     code = "" if exit is None or exit.code is None else f" with code {exit.code}"
-    return [headline(f"{report.runner} ended{code} and ran no test", Tone.BAD), *sections]
+    return [headline(f"{report.runner} ended{code} and reported no results", Tone.BAD), *sections]
 
 
 def _names(failed: Sequence[str]) -> list[Section]:

@@ -63,8 +63,7 @@ def frame_names(path: str, line: int, function: str, innermost: bool) -> FrameNa
     if begin <= around.body:
         unset = frozenset(around.results)
         if depth:
-            captured = _NAME.findall(text, around.body, around.end)
-            unset |= frozenset(captured) - {*around.parameters}
+            unset |= _captured(text, functions, around)
         if around.body >= end or not text[around.body + 1 : end].strip():
             return FrameNames(unset, twice=twice)
         # In a one-line function the code cannot be distinguished from what precedes it.
@@ -98,6 +97,14 @@ def _around(functions: tuple[_Function, ...], begin: int, end: int, depth: int) 
         if sum(1 for other in found if other.body < each.begin < other.end) == depth
     ]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _captured(text: str, functions: tuple[_Function, ...], closure: _Function) -> frozenset[str]:
+    """Return the names in a closure that occur before it too, in the functions around it."""
+    outer = min(each.begin for each in functions if each.begin <= closure.begin < each.end)
+    before = _NAME.findall(text, outer, closure.begin)
+    inside = _NAME.findall(text, closure.body, closure.end)
+    return frozenset(before) & frozenset(inside) - {*closure.parameters}
 
 
 def _being_declared(text: str, around: _Function, begin: int) -> frozenset[str]:
