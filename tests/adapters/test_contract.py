@@ -128,7 +128,10 @@ def test_conditions_and_hit_counts_stop_at_the_passes_they_name(dbg, sample, deb
     assert (place(both), texts(both)["price"]) == (p.at("callee"), "4")
     held = dbg.data("continue")
     assert (place(held), texts(held)["number"]) == (p.at("loop"), "2")
-    assert dbg.data("continue")["state"] == "terminated"
+    dbg.data("condition", 3, debugger.says("number == 9"))
+    ended = dbg.data("continue")
+    assert ended["state"] == "terminated"
+    assert [note for note in ended["notes"] if "breakpoint 3" in note and "was changed" in note]
 
 
 def test_a_logpoint_prints_and_does_not_stop(dbg, sample, debugger):

@@ -39,11 +39,12 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
         )
     ]
     notes = tuple(
-        f"breakpoint {entry.id} at {_named(entry.location)} was never hit"
+        f"breakpoint {entry.id} at {_named(entry.location)} was "
+        + ("not hit after it was changed" if entry.changed else "never hit")
         for entry in found[:_NAMED]
     )
     if len(found) > _NAMED:
-        notes += (f"{len(found) - _NAMED} more breakpoints were never hit",)
+        notes += (f"{len(found) - _NAMED} more breakpoints were not hit",)
     return notes and notes + _without_breakpoints(ctx, session.root)
 
 

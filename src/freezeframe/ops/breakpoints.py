@@ -81,7 +81,7 @@ async def enter(
             return known, "exists"
         for key, value in details.items():
             setattr(known, key, value)
-        known.hits = 0
+        known.hits, known.changed = 0, True
         await workspace.apply([known])
         return known, "changed"
 
@@ -406,7 +406,7 @@ async def breakpoint_condition(
     changed = replace(entry, condition=condition or None)
     _check(ctx, changed)
     async with ctx.workspace.lock:
-        entry.condition, entry.hits = changed.condition, 0
+        entry.condition, entry.hits, entry.changed = changed.condition, 0, True
         await ctx.workspace.apply([entry])
     return BreakpointAnswer(ctx.workspace.describe(entry), "changed", next=_after_add(ctx, False))
 

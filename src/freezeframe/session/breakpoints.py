@@ -41,7 +41,9 @@ class LogicalBreakpoint:
     log: str | None = None
     temporary: bool = False
     enabled: bool = True
+    #: counted since the breakpoint was set or changed
     hits: int = 0
+    changed: bool = False
     #: the text of its line when the breakpoint was set
     text: str | None = None
     #: the session that the breakpoint was set for (`start -b`) and ends with; None: the workspace
