@@ -64,7 +64,7 @@ final class Arithmetic {
 
     static Object binary(EvaluationScope scope, String sign, Object one, Object other) throws AgentError {
         if (sign.equals("+") && (scope.isText(one) || scope.isText(other))) {
-            return scope.text(one) + scope.text(other);
+            return scope.mirror(scope.text(one) + scope.text(other));
         }
         boolean compares = sign.equals("==") || sign.equals("!=");
         if (compares && (isReference(one) && isReference(other))) {

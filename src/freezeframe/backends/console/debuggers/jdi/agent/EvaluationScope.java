@@ -111,9 +111,10 @@ final class EvaluationScope {
         return value instanceof String || value instanceof StringReference;
     }
 
-    /** Return the key by which two references are compared. */
-    Object same(Object value) {
-        return value instanceof String text ? vm.mirrorOf(text) : value;
+    /** Return the key by which two references are compared: a literal is the one that Java has interned. */
+    Object same(Object value) throws AgentError {
+        return value instanceof String text
+            ? call(new Receiver(vm.mirrorOf(text), null, "", false), "intern", List.of(), List.of()).value() : value;
     }
 
     String kind(Object value) {
@@ -140,6 +141,18 @@ final class EvaluationScope {
             throw new AgentError("there is no `this` in a static method");
         }
         return self;
+    }
+
+    /** Return the instance of a class around this frame's code: `Outer.this`. */
+    Object enclosing(Object type, String text) throws AgentError {
+        String declared = here();
+        for (ObjectReference self = frame().thisObject(); self != null; self = outer(self)) {
+            if (type instanceof ReferenceType named && named.name().equals(declared)) {
+                return self;
+            }
+            declared = outerType(self);
+        }
+        throw new AgentError("there is no " + text + ".this here");
     }
 
     Object name(String name) throws AgentError {

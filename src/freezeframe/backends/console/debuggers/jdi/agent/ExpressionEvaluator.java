@@ -400,7 +400,10 @@ final class ExpressionEvaluator {
         }
     }
 
-    private Node field(Node on, String name) {
+    private Node field(Node on, String name) throws AgentError {
+        if (name.equals("this")) {
+            return new Typed(() -> scope.enclosing(on.any(), on.toString()), scope.declared(on.toString()));
+        }
         return new Node() {
             @Override
             public Object get() throws AgentError {
