@@ -41,10 +41,18 @@ def tasks(write_program):
     return write_program("tasks_.py", TASKS)
 
 
-def test_steps_over_an_await_stay_in_the_coroutine_and_say_what_it_changed(dbg, tasks):
-    report = dbg.data("start", tasks.name, "-b", tasks.at("one"))
+#: both debuggers of Python
+EACH = pytest.mark.parametrize("adapter", ["debugpy", "pdb"])
+
+
+@EACH
+def test_steps_over_an_await_stay_in_the_coroutine_and_say_what_it_changed(dbg, tasks, adapter):
+    report = dbg.data("start", tasks.name, "-b", tasks.at("one"), "--adapter", adapter)
     assert frame_of(report)["task"] == "Task-1"
     assert "in work, task Task-1" in dbg("context").out
+
+    assert dbg("print", "await fetch(7)").out.strip() == "await fetch(7) = 7"
+    assert "TypeError" in dbg.error("print", "await fetch(None)")["message"]
 
     report = dbg.data("next")
     assert (place(report), changed(report)) == (tasks.at("two"), {"one"})
@@ -69,8 +77,9 @@ def test_steps_in_an_async_generator_go_on_when_it_does(dbg, tasks):
     assert texts(report)["seen"] == "[0]"
 
 
-def test_a_task_s_stop_shows_who_awaits_it(dbg, tasks):
-    report = dbg.data("start", tasks.name, "-b", f"{tasks.at('added')}", "--json")
+@EACH
+def test_a_task_s_stop_shows_who_awaits_it(dbg, tasks, adapter):
+    report = dbg.data("start", tasks.name, "-b", tasks.at("added"), "--adapter", adapter)
     seen = {}
     while report["state"] == "stopped":
         (stack,) = dbg.data("backtrace")["stacks"]
@@ -79,7 +88,12 @@ def test_a_task_s_stop_shows_who_awaits_it(dbg, tasks):
             for frame in stack["frames"]
             if frame["suspended"] and not frame["library"]
         ]
-        seen.setdefault(frame_of(report)["task"], waiting)
+        task = frame_of(report)["task"]
+        seen.setdefault(task, waiting)
+        # What another task had in the same function is no change.
+        assert changed(report) == set()
+        listed = {each["name"]: each["state"] for each in dbg.data("threads")["tasks"]}
+        assert listed[task] == "running"
         report = dbg.data("continue")
     main = ("main", "Task-1", tasks.at("calls"))
     assert seen["Task-1"] == []

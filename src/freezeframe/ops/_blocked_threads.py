@@ -107,10 +107,14 @@ async def _with_halt(session: Session, backend: HaltsBriefly, report: StopReport
                 if halted is None:
                     return replace(report, notes=(*report.notes, *_blindness(backend)))
                 stacks, missing = await _halted_stacks(session.require_backend())
+                seen = None
+                if isinstance(backend, TakesSnapshots):
+                    seen = await backend.snapshot(stacks=False)
         except DebuggerError:
             return report
     notes = (f"{missing} more threads",) if missing else ()
-    return replace(report, stacks=stacks, notes=(*report.notes, *notes))
+    tasks = seen.tasks if seen is not None else ()
+    return replace(report, stacks=stacks, tasks=tasks, notes=(*report.notes, *notes))
 
 
 def _blindness(backend: object) -> tuple[str, ...]:

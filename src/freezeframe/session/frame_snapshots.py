@@ -28,8 +28,8 @@ class FrameSnapshots:
         """Return the view with changes marked against the last view of the same frame.
 
         A view that the debugger itself compared is returned as it is.
-        A frame is the same if thread, function and depth are the same and its callers are at the
-        same locations: a caller at another location has made another call.
+        A frame is the same if thread, task, function and depth are the same and its callers are at
+        the same locations: a caller at another location has made another call.
         """
         if view.compared:
             return view
@@ -97,13 +97,15 @@ def _with_changes_of(value: Value, before: Value | None) -> Value:
 
 def _key(stop: StopState, view: FrameView) -> tuple[object, ...]:
     depth = stop.depth
+    frames = stop.fetched_frames()
     return (
         stop.thread.id,
+        frames[0].task if frames else None,
         view.frame.path,
         view.frame.function,
         depth - view.frame.index if depth is not None else None,
         *(
             (f.function, f.line, f.column, f.address)
-            for f in stop.fetched_frames()[view.frame.index + 1 :][:_CALLERS]
+            for f in frames[view.frame.index + 1 :][:_CALLERS]
         ),
     )

@@ -30,6 +30,7 @@ from typing import Any
 
 from freezeframe.backends.backend import Attach, Launch
 from freezeframe.errors import DebuggerMissing
+from freezeframe.model.stops import Frame, Task
 from freezeframe.model.testing import FailingTest, ResultCounts
 
 #: the modules that show values inside a program, in the order they are loaded
@@ -74,6 +75,16 @@ def failing_test(facts: Mapping[str, Any] | None) -> FailingTest | None:
         counts,
         facts.get("duration_s"),
     )
+
+
+def read_task(entry: Mapping[str, Any], *, library: bool = False) -> Task:
+    """Return the task that an entry of `tasks_agent.listing` describes."""
+    path, line = entry["path"], entry["line"]
+    frame = None
+    if path is not None:
+        number = int(line) if line is not None else None
+        frame = Frame(0, str(entry["function"]), str(path), number, library=library)
+    return Task(str(entry["name"]), str(entry["state"]), frame, entry["awaits"], entry["by"])
 
 
 def assignment(target: str, value: str) -> str:

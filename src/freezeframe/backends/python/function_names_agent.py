@@ -46,7 +46,9 @@ def is_suspended(frame: Any) -> bool:
         return False
     import opcode
 
-    return bool(opcode.opname[code.co_code[frame.f_lasti]] == "YIELD_VALUE")
+    name: str = opcode.opname[code.co_code[frame.f_lasti]]
+    # Python 3.13 has advanced to where the frame will be resumed.
+    return name == "YIELD_VALUE" or (name == "RESUME" and bool(frame.f_lasti > _first_resume(code)))
 
 
 @functools.lru_cache(maxsize=512)

@@ -72,7 +72,7 @@ def name_of(task: Any) -> str:
     return name if type(name) is str else type(task).__name__
 
 
-def _coroutine(task: Any) -> Any:
+def coroutine_of(task: Any) -> Any:
     if _is_trio_task(task):
         return task.coro
     get = _field(task, "get_coro")
@@ -196,7 +196,7 @@ def task_of(frames: Any) -> Any:
     """Return the task that runs in a stack of *frames*, or None."""
     ids = {id(frame) for frame in frames}
     for task in current_tasks():
-        frame = getattr(_coroutine(task), "cr_frame", None)
+        frame = getattr(coroutine_of(task), "cr_frame", None)
         if frame is not None and id(frame) in ids:
             return task
     return None
@@ -261,7 +261,7 @@ def awaiting(task: Any) -> list[tuple[str, list[Any]]]:
         if task is None or id(task) in seen:
             break
         seen.add(id(task))
-        frames = chain(_coroutine(task))
+        frames = chain(coroutine_of(task))
         if not frames:
             break
         found.append((name_of(task), frames[::-1]))
@@ -276,7 +276,7 @@ def listing(is_library: Callable[[str], bool]) -> list[dict[str, Any]]:
     running = {id(task) for task in current_tasks()}
     result = []
     for task in all_tasks()[:_MOST_TASKS]:
-        coroutine = _coroutine(task)
+        coroutine = coroutine_of(task)
         frames = chain(coroutine)
         state, awaits = "ready", None
         if id(task) in running:

@@ -26,6 +26,7 @@ from freezeframe.backends.backend import (
     alternative,
 )
 from freezeframe.backends.debugger import Found
+from freezeframe.backends.snapshots import Snapshot
 from freezeframe.backends.transport.system_calls import is_busy
 from freezeframe.backends.unwinding import refused_restart, refused_return
 from freezeframe.config import Config
@@ -207,6 +208,11 @@ class PromptBackend(PromptLifecycle):
         if query is None:
             return [Thread(self._execution.thread, "main")]
         return await self._queries.run(query)
+
+    async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
+        """Return the tasks at a prompt; see `TakesSnapshots.snapshot`."""
+        query = None if stacks else self._command_set.tasks()
+        return None if query is None else Snapshot(tasks=tuple(await self._queries.run(query)))
 
     async def frames(
         self, thread: int, start: int, count: int

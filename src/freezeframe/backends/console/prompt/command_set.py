@@ -23,6 +23,7 @@ from freezeframe.model.stops import (
     ExceptionInfo,
     Exit,
     StopReason,
+    Task,
     Thread,
     WatchHit,
 )
@@ -354,6 +355,10 @@ class CommandSet(ReverseCommands):
         return ()
 
     def threads(self) -> ConsoleQuery[Sequence[Thread]] | None:
+        return None
+
+    def tasks(self) -> ConsoleQuery[Sequence[Task]] | None:
+        """Query the live tasks of event loops."""
         return None
 
     def frames(self, thread: int, start: int, count: int) -> ConsoleQuery[Sequence[RawFrame]]:

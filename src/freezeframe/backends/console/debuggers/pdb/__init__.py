@@ -37,6 +37,7 @@ from freezeframe.model.stops import (
     ExceptionInfo,
     LinkedException,
     StopReason,
+    Task,
     Thread,
     TracebackLine,
 )
@@ -187,6 +188,11 @@ class Pdb(CommandSet):
             ]
 
         return ConsoleQuery("ff_threads", read)
+
+    def tasks(self) -> ConsoleQuery[Sequence[Task]]:
+        return ConsoleQuery(
+            "ff_tasks", lambda text: [python.read_task(each) for each in _answer(text)]
+        )
 
     def frames(self, thread: int, start: int, count: int) -> ConsoleQuery[Sequence[RawFrame]]:
         def read(text: str) -> Sequence[RawFrame]:

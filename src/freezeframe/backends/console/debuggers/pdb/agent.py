@@ -58,6 +58,7 @@ shared("exceptions", "exceptions")
 _failures = shared("failures", "failures")
 _sharing = shared("trace_sharing", "trace_sharing")
 _signals = shared("signals", "signals")
+_tasks = shared("tasks", "tasks")
 _looking = load("looking", sibling("frames_agent.py"))
 _answers = load("answers", sibling("queries_agent.py"))
 _pipes = load("pipes", sibling("pipes_agent.py"))
@@ -200,7 +201,7 @@ class Debugger(pdb.Pdb):
             if not raised and _names.is_suspended(frame):
                 # The frame awaits or has yielded: it will be resumed.
                 return self.trace_dispatch
-            caller = _looking.caller_of(frame)
+            caller = _looking.awaiting_frame(frame) or _looking.caller_of(frame)
             if self.mode == "out":
                 # A function that an exception leaves returns nothing.
                 self.returned = None if raised else (frame.f_code.co_qualname, arg)

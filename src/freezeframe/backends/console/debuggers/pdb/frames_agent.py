@@ -31,8 +31,10 @@ AGENT_FILES = frozenset(
     )
 ) | {
     sys.modules[f"_freezeframe_{name}"].__file__
-    for name in ("failures", "signals", "trace_sharing")
+    for name in ("failures", "signals", "tasks", "trace_sharing")
 }
+#: the flag of `compile` for code that may await
+AWAITS = 0x2000
 _LIBRARIES = tuple(
     os.path.realpath(path) + os.sep
     for path in map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -125,6 +127,17 @@ def caller_of(frame: Any) -> Any:
     return caller
 
 
+def awaiting_frame(frame: Any) -> Any:
+    """Return the user's frame that awaits the task whose outermost coroutine *frame* is."""
+    tasks: Any = sys.modules["_freezeframe_tasks"]
+    if not tasks.is_coroutine(frame.f_code):
+        return None
+    task = tasks.task_of([frame])
+    by = tasks.awaiter(task) if task is not None else None
+    frames = tasks.chain(tasks.coroutine_of(by)) if by is not None else []
+    return next((each for each in reversed(frames) if is_of_program(each)), None)
+
+
 def is_library(path: str) -> bool:
     return path.startswith("<") or os.path.realpath(path).startswith(_LIBRARIES)
 
@@ -175,7 +188,7 @@ def is_edited(path: str) -> bool | None:
 
 def is_expression(text: str) -> bool:
     try:
-        compile(text.strip(), "<dbg>", "eval")
+        compile(text.strip(), "<dbg>", "eval", flags=AWAITS)
     except (SyntaxError, ValueError):
         return False
     return True

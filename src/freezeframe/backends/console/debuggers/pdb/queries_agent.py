@@ -5,6 +5,7 @@ The rules of `agent.py` apply; loaded as the module `_freezeframe_answers`.
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import threading
@@ -16,6 +17,7 @@ _objects: Any = sys.modules["_freezeframe_objects"]
 _text: Any = sys.modules["_freezeframe_text"]
 _pages: Any = sys.modules["_freezeframe_pages"]
 _assigning: Any = sys.modules["_freezeframe_assigning"]
+_tasks: Any = sys.modules["_freezeframe_tasks"]
 
 _MAX_CHILDREN = 2_000
 #: characters of a variable's text, and of an evaluated expression's
@@ -79,17 +81,35 @@ def threads(debugger: Any, arg: str) -> str:
     return json.dumps(found)
 
 
-def _stack(debugger: Any, thread: int) -> Any:
+def tasks(debugger: Any, arg: str) -> str:
+    def is_other(path: str) -> bool:
+        return path in _looking.AGENT_FILES or _looking.is_library(path)
+
+    return json.dumps(_tasks.listing(is_other))
+
+
+def _stack(debugger: Any, thread: int) -> list[tuple[Any, int, str | None]]:
+    """Return the frames of a thread, their lines, and the task of those not on the stack.
+
+    These belong to coroutines that await the task of the stack.
+    """
     if thread == threading.get_native_id():
-        return debugger.frames
-    known = {each.native_id: each.ident or 0 for each in threading.enumerate()}
-    return _looking.stack_of(
-        _looking.program_frame(sys._current_frames().get(known.get(thread, 0)))
-    )
+        found = debugger.frames
+    else:
+        known = {each.native_id: each.ident or 0 for each in threading.enumerate()}
+        frame = sys._current_frames().get(known.get(thread, 0))
+        found = _looking.stack_of(_looking.program_frame(frame))
+    task = _tasks.task_of([frame for frame, _ in found])
+    awaiting = _tasks.awaiting(task) if task is not None else []
+    suspended = [(frame, frame.f_lineno, name) for name, frames in awaiting for frame in frames]
+    return [*((frame, line, None) for frame, line in found), *suspended]
 
 
 def frames(debugger: Any, arg: str) -> str:
     thread, start, count = json.loads(arg)
+    stack = _stack(debugger, thread)
+    task = _tasks.task_of([frame for frame, _, by in stack if by is None])
+    running = _tasks.name_of(task) if task is not None else None
     found = [
         {
             "function": frame.f_code.co_qualname,
@@ -97,8 +117,10 @@ def frames(debugger: Any, arg: str) -> str:
             "line": line,
             "module": frame.f_globals.get("__name__"),
             "library": _looking.is_library(frame.f_code.co_filename),
+            "task": by or (running if frame is stack[0][0] else None),
+            "suspended": by is not None,
         }
-        for frame, line in _stack(debugger, thread)[start : start + count]
+        for frame, line, by in stack[start : start + count]
     ]
     return json.dumps(found)
 
@@ -177,7 +199,7 @@ def _value(debugger: Any, thread: int, level: int, expression: str) -> Any:
     if key not in debugger.shown_values:
         frame = _frame(debugger, thread, level)
         with debugger.running_code():
-            debugger.shown_values[key] = eval(expression, frame.f_globals, frame.f_locals)
+            debugger.shown_values[key] = _evaluated(expression, frame, frame.f_locals)
     return debugger.shown_values[key]
 
 
@@ -189,13 +211,12 @@ def evaluate(debugger: Any, arg: str) -> str:
     variables = frame.f_locals
     if how == "run" and not _looking.is_expression(expression):
         _assigning.check(expression, frame)
-        code = compile(_assigning.declared(expression, frame), "<dbg>", "exec")
         with debugger.running_code():
-            exec(code, frame.f_globals, variables)
+            _evaluated(_assigning.declared(expression, frame), frame, variables, "exec")
             _looking.write_back(frame)
         return json.dumps({"name": expression, "text": ""})
     with debugger.running_code():
-        value = eval(expression.strip(), frame.f_globals, variables)
+        value = _evaluated(expression.strip(), frame, variables)
         if how == "truth":
             return json.dumps(bool(value))
         if how == "text":
@@ -206,6 +227,28 @@ def evaluate(debugger: Any, arg: str) -> str:
     return json.dumps(
         describe_value(debugger, expression, value, expression, _LONG, may_run_code=True)
     )
+
+
+def _evaluated(text: str, frame: Any, variables: Any, mode: str = "eval") -> Any:
+    """Return the value of code, which may await."""
+    code = compile(text, "<dbg>", mode, flags=_looking.AWAITS)
+    value = eval(code, frame.f_globals, variables)
+    return _awaited(value) if code.co_flags & inspect.CO_COROUTINE else value
+
+
+def _awaited(coroutine: Any) -> Any:
+    """Run a coroutine on an event loop of its own: the program's tasks do not run meanwhile."""
+    import asyncio
+
+    events: Any = asyncio.events
+    running = events._get_running_loop()
+    loop = asyncio.new_event_loop()
+    events._set_running_loop(None)
+    try:
+        return loop.run_until_complete(coroutine)
+    finally:
+        loop.close()
+        events._set_running_loop(running)
 
 
 def describe_value(
@@ -252,6 +295,7 @@ COMMANDS = {
     "ff_break": break_,
     "ff_unbreak": unbreak,
     "ff_threads": threads,
+    "ff_tasks": tasks,
     "ff_frames": frames,
     "ff_jump": jump,
     "ff_exception": exception,

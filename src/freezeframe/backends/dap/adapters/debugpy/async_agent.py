@@ -306,7 +306,7 @@ def _awaiting_frame(by: Any) -> Any:
     task = by() if by is not None else None
     if task is None:
         return None
-    frames = _tasks.chain(_tasks._coroutine(task))
+    frames = _tasks.chain(_tasks.coroutine_of(task))
     user_frames = [frame for frame in frames if not is_library(frame.f_code.co_filename)]
     return user_frames[-1] if user_frames else None
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from freezeframe.backends.python import read_task
 from freezeframe.backends.snapshots import Snapshot
 from freezeframe.model.answers import Stack
 from freezeframe.model.stops import Frame, Task, Thread
@@ -28,8 +29,7 @@ def read(text: str) -> Snapshot:
 
 
 def _task(entry: Mapping[str, Any]) -> Task:
-    frame = _frame(0, entry) if entry["path"] is not None else None
-    return Task(str(entry["name"]), str(entry["state"]), frame, entry["awaits"], entry["by"])
+    return read_task(entry, library=entry["path"] is not None and is_foreign(entry["path"]))
 
 
 def _numbered(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
