@@ -7,10 +7,12 @@ import io
 import re
 import tokenize
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -237,26 +239,69 @@ def sources() -> tuple[Path, ...]:
     return tuple(sorted(PACKAGE.rglob("*.py")))
 
 
+class Facts(NamedTuple):
+    """What the tests ask about a file, read in one pass.
+
+    The tree is not kept: with those of six hundred files every collection of garbage in the same
+    process takes a second.
+    """
+
+    imports: tuple[Import, ...]
+    #: line and text of every string that the program could act on: docstrings are prose
+    strings: tuple[tuple[int, str], ...]
+    #: the strings that are given as `name=`
+    names: tuple[str, ...]
+    classes: tuple[str, ...]
+    sleeps: tuple[int, ...]
+    globals: tuple[int, ...]
+
+
 @cache
-def tree_of(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(), str(file))
+def facts_of(file: Path) -> Facts:
+    tree = ast.parse(file.read_text(), str(file))
+    top = set(map(id, statements_at_import(tree.body)))
+    kinds: dict[type[ast.AST], list[Any]] = defaultdict(list)
+    for node in ast.walk(tree):
+        kinds[type(node)].append(node)
+    prose = {
+        id(node.body[0].value)
+        for kind in (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        for node in kinds[kind]
+        if node.body and isinstance(node.body[0], ast.Expr)
+    }
+    return Facts(
+        imports=tuple(
+            Import(file, node.lineno, module, id(node) in top)
+            for node in (*kinds[ast.Import], *kinds[ast.ImportFrom])
+            for module in modules_of(node, file)
+        ),
+        strings=tuple(
+            (node.lineno, node.value)
+            for node in kinds[ast.Constant]
+            if isinstance(node.value, str) and id(node) not in prose
+        ),
+        names=tuple(
+            node.value.value
+            for node in kinds[ast.keyword]
+            if node.arg == "name"
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ),
+        classes=tuple(node.name for node in kinds[ast.ClassDef]),
+        sleeps=tuple(node.lineno for node in kinds[ast.Call] if sleeps(node)),
+        globals=tuple(node.lineno for node in kinds[ast.Global]),
+    )
 
 
 def dotted(file: Path) -> str:
     """`…/freezeframe/ops/_registry.py` → `freezeframe.ops._registry`."""
-    parts = list(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+    root = PACKAGE.parent if file.is_relative_to(PACKAGE) else ROOT
+    parts = list(file.relative_to(root).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@cache
 def imports_of(file: Path) -> tuple[Import, ...]:
-    tree = tree_of(file)
-    top = set(map(id, statements_at_import(tree.body)))
-    return tuple(
-        Import(file, node.lineno, module, id(node) in top)
-        for node in ast.walk(tree)
-        for module in modules_of(node, file)
-    )
+    return facts_of(file).imports
 
 
 def statements_at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -290,6 +335,7 @@ def modules_of(node: ast.AST, file: Path) -> Iterator[str]:
             yield joined if is_module(joined) else base
 
 
+@cache
 def is_module(name: str) -> bool:
     if not name.startswith("freezeframe"):
         return False
@@ -359,6 +405,16 @@ def test_only_transport_starts_debuggers_and_opens_sockets():
         if each.module.split(".")[0] in opening
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_package_mcp_is_known_in_one_place():
+    knows = {
+        file.relative_to(PACKAGE).as_posix()
+        for file in sources()
+        for each in imports_of(file)
+        if each.module.split(".")[0] in ("mcp", "mcp_types")
+    }
+    assert knows == {f"frontends/mcp/{name}.py" for name in ("errors", "server", "notifications")}
 
 
 def test_the_client_starts_without_imports_that_cost_time():
@@ -434,50 +490,30 @@ def adapter_names() -> dict[str, str]:
     for file in adapter_files():
         names[owner_of(file)] = owner_of(file)
         names[owner_of(file).replace("_", "-")] = owner_of(file)
-        for node in ast.walk(tree_of(file)):
-            if (
-                isinstance(node, ast.keyword)
-                and node.arg == "name"
-                and isinstance(node.value, ast.Constant)
-                and isinstance(node.value.value, str)
-            ):
-                names[node.value.value] = owner_of(file)
+        names |= dict.fromkeys(facts_of(file).names, owner_of(file))
     documented = PACKAGE / "backends" / "dap" / "adapters" / "documented.toml"
     return names | dict.fromkeys(tomllib.loads(documented.read_text())["adapters"], "_documented")
 
 
-def strings_of(file: Path) -> Iterator[tuple[int, str]]:
-    """Every string of a file that the program could act on: docstrings are prose."""
-    tree = tree_of(file)
-    prose = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            yield node.lineno, node.value
-
-
 def test_a_debugger_s_name_stands_in_its_own_file_only():
-    names = adapter_names()
+    owners = adapter_names()
+    # In an address or a path it is where another project's files are; in a prompt, what another
+    # program prints.
+    longest_first = "|".join(map(re.escape, sorted(owners, key=len, reverse=True)))
+    named = re.compile(rf"(?<![\w/-])(?:{longest_first})(?![\w>-])")
     wrong = []
     for file in sources():
         # In commands a runtime's name is what a user types.
         if file in GENERATED or not {"commands", "runners"}.isdisjoint(file.parts):
             continue
-        for line, text in strings_of(file):
-            for name, owner in names.items():
-                # The debugger's own file, a part of it beside it, or its folder.
-                parts = (file.stem, *file.parts)
-                if owner in parts or file.stem.startswith(f"{owner}_"):
-                    continue
-                # In an address or a path it is where another project's files are; in a prompt,
-                # what another program prints.
-                if re.search(rf"(?<![\w/-]){re.escape(name)}(?![\w>-])", text):
-                    wrong.append(f"{file.relative_to(ROOT)}:{line} has {name!r} in {text[:60]!r}")
+        # The debugger's own file, a part of it beside it, or its folder.
+        parts = {file.stem, *file.parts}
+        wrong += [
+            f"{file.relative_to(ROOT)}:{line} has {name!r} in {text[:60]!r}"
+            for line, text in facts_of(file).strings
+            for name in named.findall(text)
+            if owners[name] not in parts and not file.stem.startswith(f"{owners[name]}_")
+        ]
     assert not wrong, "\n".join(wrong)
 
 
@@ -490,7 +526,7 @@ def test_the_inspector_room_keeps_its_names_to_itself():
         for file in sources()
         # In commands it is what a user types: the runtime's own name.
         if {"inspector", "adapters", "debuggers", "commands", "runners"}.isdisjoint(file.parts)
-        for line, text in strings_of(file)
+        for line, text in facts_of(file).strings
         if text in known()
     ]
     assert known()
@@ -500,11 +536,11 @@ def test_the_inspector_room_keeps_its_names_to_itself():
 def test_no_module_is_called_after_nothing():
     vague = re.compile(r"(manager|helper|util)s?", re.IGNORECASE)
     wrong = [
-        f"{file.relative_to(ROOT)}: {node.name}"
+        f"{file.relative_to(ROOT)}: {name}"
         for file in sources()
         if file not in GENERATED
-        for node in ast.walk(tree_of(file))
-        if isinstance(node, ast.ClassDef) and vague.search(node.name)
+        for name in facts_of(file).classes
+        if vague.search(name)
     ]
     wrong += [str(file.relative_to(ROOT)) for file in sources() if vague.fullmatch(file.stem)]
     assert not wrong, "\n".join(wrong)
@@ -513,20 +549,12 @@ def test_no_module_is_called_after_nothing():
 # --- time and size ------------------------------------------------------------------------------
 
 
-def calls_of_sleep(file: Path) -> Iterator[int]:
-    for node in ast.walk(tree_of(file)):
-        if not isinstance(node, ast.Call):
-            continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        name = node.func.id if isinstance(node.func, ast.Name) else name
-        # sleep(0) gives way to others and waits for nothing.
-        zero = (
-            len(node.args) == 1
-            and isinstance(node.args[0], ast.Constant)
-            and not node.args[0].value
-        )
-        if name == "sleep" and not zero:
-            yield node.lineno
+def sleeps(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    name = call.func.id if isinstance(call.func, ast.Name) else name
+    # sleep(0) gives way to others and waits for nothing.
+    zero = len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and not call.args[0].value
+    return name == "sleep" and not zero
 
 
 def test_nobody_sleeps_without_a_reason():
@@ -536,13 +564,13 @@ def test_nobody_sleeps_without_a_reason():
         for file in files
         if file.relative_to(ROOT).as_posix() not in SLEEPS
         and TESTS / "programs" not in file.parents
-        for line in calls_of_sleep(file)
+        for line in facts_of(file).sleeps
     ]
     assert not wrong, "\n".join(wrong)
 
 
 def test_every_reason_to_sleep_is_still_needed():
-    unneeded = [name for name in SLEEPS if not list(calls_of_sleep(ROOT / name))]
+    unneeded = [name for name in SLEEPS if not facts_of(ROOT / name).sleeps]
     assert not unneeded
 
 
@@ -559,11 +587,10 @@ def test_no_file_outgrows_its_topic():
 def test_state_of_modules_is_a_registry_or_constant():
     """`global` is how a module's state changes; it is not needed."""
     wrong = [
-        f"{file.relative_to(ROOT)}:{node.lineno}"
+        f"{file.relative_to(ROOT)}:{line}"
         for file in sources()
         if not is_agent(file)
-        for node in ast.walk(tree_of(file))
-        if isinstance(node, ast.Global)
+        for line in facts_of(file).globals
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -573,7 +600,8 @@ def test_nothing_is_left_to_do_in_a_comment():
     wrong = [
         f"{file.relative_to(ROOT)}:{token.start[0]} {token.string}"
         for file in sources()
-        if file not in GENERATED
+        # Reading tokens takes ten times as long as the search.
+        if file not in GENERATED and mark.search(file.read_text())
         for token in tokenize.generate_tokens(io.StringIO(file.read_text()).readline)
         if token.type == tokenize.COMMENT and mark.search(token.string)
     ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from freezeframe.errors import UsageError
-from freezeframe.frontends import cli_ops
 from freezeframe.frontends.json_requests import command_line
 from freezeframe.frontends.mcp.tool_texts import for_agents, message_for_agents
 from freezeframe.frontends.mcp.tools import find_tool, tools
@@ -23,7 +20,6 @@ from freezeframe.model.locations import Location
 from freezeframe.ops._json_schema import from_jsonable
 from freezeframe.ops._registry import OPS
 
-PACKAGE = Path(cli_ops.__file__).parent.parent
 ALL = tools(all=True)
 
 
@@ -225,15 +221,3 @@ def test_a_mountain_of_data_is_made_to_fit():
 
     assert smaller["state"] == "stopped"
     assert len(json.dumps(smaller).encode()) <= 400 * BYTES_PER_TOKEN * DATA_PER_TEXT
-
-
-def test_the_package_mcp_is_known_in_one_place():
-    knows = set()
-    for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and not node.level:
-                names = [node.module or ""]
-            if any(name.split(".")[0] in ("mcp", "mcp_types") for name in names):
-                knows.add(file.relative_to(PACKAGE).as_posix())
-    assert knows == {f"frontends/mcp/{name}.py" for name in ("errors", "server", "notifications")}
