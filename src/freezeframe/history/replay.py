@@ -30,7 +30,7 @@ from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.history import RecordedStop, Recording
 from freezeframe.model.locations import Source
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, Thread
-from freezeframe.model.values import Value
+from freezeframe.model.values import Scope, Value
 from freezeframe.session.source_cache import Sources
 
 from . import codec, expressions, location_keys, recorded_values
@@ -108,8 +108,8 @@ class ReplayBackend:
         self._at = index
         stop = stops[index]
         self._print(stop.cursor)
-        position = f"recorded stop {stop.number} of {len(stops)}"
-        reason = StopReason(stop.reason)
+        position = self._position(stop)
+        reason = self._reason(stop)
         self._sink(
             events.Stopped(
                 reason,
@@ -117,6 +117,12 @@ class ReplayBackend:
                 stop.description if reason is StopReason.SIGNAL else position,
             )
         )
+
+    def _reason(self, stop: RecordedStop) -> StopReason:
+        return StopReason(stop.reason)
+
+    def _position(self, stop: RecordedStop) -> str:
+        return f"recorded stop {stop.number} of {len(self._recording.stops)}"
 
     def _print(self, cursor: int | None) -> None:
         """Report the output up to a cursor, once."""
@@ -261,12 +267,14 @@ class ReplayBackend:
         return frames, max(depth, len(self._stop.frames)) if depth is not None else None
 
     async def scopes(self, frame: int) -> Sequence[RawScope]:
-        if frame != self._stop.shown:
-            return ()
         return [
             RawScope(scope.name, scope.kind, self._keep(scope.values), count=len(scope.values))
-            for scope in self._stop.scopes
+            for scope in self._scopes_of(frame) or ()
         ]
+
+    def _scopes_of(self, frame: int) -> Sequence[Scope] | None:
+        """Return the variables of a frame of the current stop; None if they were not recorded."""
+        return self._stop.scopes if frame == self._stop.shown else None
 
     def _keep(self, values: Sequence[Value]) -> int:
         """Return a reference for *values*."""
@@ -293,26 +301,22 @@ class ReplayBackend:
     async def evaluate(
         self, expression: str, frame: int | None, *, statement: bool = False
     ) -> RawValue:
-        if frame is not None and frame != self._stop.shown:
+        scopes = self._scopes_of(self._stop.shown if frame is None else frame)
+        if scopes is None:
             raise EvaluationFailed(
                 f"the variables of frame {frame} were not recorded; "
                 f"those of frame {self._stop.shown} were.",
                 next=f"dbg frame {self._stop.shown}",
             )
-        known = {v.name: v for scope in self._stop.scopes for v in scope.values}
+        known = {v.name: v for scope in scopes for v in scope.values}
         if expression.strip() in known:
             return self._raw(known[expression.strip()])
         for watched in self._stop.watched:
             if watched.expression == expression.strip():
                 return RawValue(expression, watched.text)
 
-        def find(name: str) -> object:
-            if name not in known:
-                raise NotRecorded(name)
-            return recorded_values.read(codec.raw_value(known[name], _NO_SECRETS, 9, 1 << 30))
-
         try:
-            found = expressions.compile(expression)(find)
+            found = self._compute(expression, known)
         except NotRecorded as missing:
             have = ", ".join(known)
             raise EvaluationFailed(
@@ -321,6 +325,16 @@ class ReplayBackend:
         if isinstance(found, OpaqueValue):
             return self._raw(found.value)
         return RawValue(expression, repr(found))
+
+    def _compute(self, expression: str, known: Mapping[str, Value]) -> object:
+        """Return the value of an expression of recorded variables. Raises NotRecorded."""
+
+        def find(name: str) -> object:
+            if name not in known:
+                raise NotRecorded(name)
+            return recorded_values.read(codec.raw_value(known[name], _NO_SECRETS, 9, 1 << 30))
+
+        return expressions.compile(expression)(find)
 
     async def exception(self, thread: int) -> ExceptionInfo | None:
         if self._stop.exception is None:

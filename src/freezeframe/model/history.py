@@ -6,6 +6,8 @@ from 1 within its run. Locations are `file:line` with the file relative to the w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .answers import Chunk
 from .fast_dataclass import dataclass
 from .runs import Run
@@ -62,7 +64,7 @@ class Recording:
 
     run: Run
     workspace: str
-    stops: tuple[RecordedStop, ...]
+    stops: Sequence[RecordedStop]
     sources: tuple[SourceText, ...] = ()
     output: tuple[Chunk, ...] = ()
 

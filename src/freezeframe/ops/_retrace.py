@@ -32,6 +32,7 @@ from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
 from ._context import Context
+from ._past_backend import PastBackend
 from ._retrace_by_stepping import retrace_by_stepping
 
 #: seconds that the second run may take unless the caller's time limit is shorter
@@ -66,6 +67,9 @@ async def traced_again(
     The program is run again unless a question about this stop has done so before. Raises
     Unsupported if it cannot be run again, and NotFound if the second run never came to the stop.
     """
+    if isinstance(stop.backend, PastBackend):
+        trace, number, at = stop.backend.moment(frame.index)
+        return SecondRun(_cut(trace, at), number, at)
     whole, choice = require_traceable(ctx, session)
     target = target or whole
     frames = await stop.frames(_COMPARED_FRAMES)

@@ -12,6 +12,7 @@ from freezeframe.session.phase import Phase
 from freezeframe.session.stop_wait import wait_end
 
 from ._context import MARGIN_S, Context
+from ._past import choose_time, in_present, with_notes
 from ._registry import Effect, Needs, OpSpec
 
 #: how long to wait for the exit of a program whose debugger no longer answers
@@ -68,6 +69,12 @@ async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
                 return answer
         if spec.needs is Needs.STOPPED:
             await ctx.found.require_stopped(to_resume=spec.effect is Effect.RESUMES)
+        live = ctx.found
+        notes = await choose_time(spec, ctx)
+        if ctx.found is not live:
+            ctx.found.last_command = ctx.typed
+            answer = await spec.func(ctx, **arguments)
+            return with_notes(await in_present(ctx, live, answer), notes)
         if spec.feature is not None:
             ctx.found.require(Feature(spec.feature))
         if spec.effect is Effect.RESUMES:

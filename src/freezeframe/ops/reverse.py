@@ -14,6 +14,7 @@ from freezeframe.session.stop_wait import seen_stops, wait_for_stop
 
 from ._common_args import Timeout
 from ._context import Context
+from ._past_backend import PastBackend
 from ._registry import Arg, Effect, Needs, op
 from ._stop_report import running_report, stop_report, trail_of
 
@@ -64,7 +65,9 @@ async def back(ctx: Context, count: _Count = 1, *, timeout: Timeout = None) -> S
     """Step backwards to the previous line, over calls.
 
     Works in a recording (`replay`), and live if the debugger supports reverse execution. A debugger
-    with checkpoints runs the program again from one of them, so writes to files happen again.
+    with checkpoints runs the program again from one of them, so writes to files happen again. With
+    any other the program is run a second time up to the same stop, traced, and the trace is shown:
+    the stopped program stays where it is, `next` and `continue` lead back to it.
     """
     return await _back(ctx, StepKind.OVER, count, timeout)
 
@@ -110,3 +113,18 @@ async def reverse_continue(
 ) -> StopReport:
     """Run backwards to the last breakpoint that was hit, or to the beginning."""
     return await _back(ctx, None, count, timeout)
+
+
+@op(
+    "present",
+    group="execution",
+    effect=Effect.WRITES,
+    needs=Needs.STOPPED,
+    example="present",
+)
+async def present(ctx: Context) -> StopReport:
+    """Return from the past that `back` shows to where the program is."""
+    session = ctx.session
+    if isinstance(session.backend, PastBackend):
+        session.backend.is_present = True
+    return await stop_report(ctx, session, await session.require_stopped(), in_turn=True)

@@ -126,6 +126,9 @@ class Session:
         self._children_made = 0
         #: the stop where a step out of a function began: the value returned is that function's
         self.step_out_origin: StopState | None = None
+        #: shows the past of the program at the stop `past_of`; see `ops/_past.py`
+        self.past: Session | None = None
+        self.past_of: StopState | None = None
         #: of a root: the session of its tree that was reported last
         self.last_reported: Session | None = None
         #: the last command that resumed the program, as typed
