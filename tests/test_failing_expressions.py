@@ -26,12 +26,23 @@ from freezeframe.questions.failing_expressions import failing_expression
         ("x = (a + b) / len(items)", "ZeroDivisionError: division by zero", "len(items)", None),
         ("if n > 3:\n    raise ValueError(n)", "ValueError: 4", "n", None),
         ("load(text)", "ValueError: bad", "text", None),
+        ("import json\njson.loads(text)", "ValueError: bad", "text", None),
+        ("def g():\n  while n > 3:\n    n = f(n)\n  if up:\n    raise E", "E: no", "n > 3", None),
+        (
+            "def g():\n  for n in m:\n    if f(n):\n      return\n  raise E(m)",
+            "E: no",
+            "f(n)",
+            None,
+        ),
+        ("try:\n    f()\nexcept A as e:\n    raise B", "B: no", "e", None),
+        ("with raises(A):\n    load(text)", "Failed: DID NOT RAISE A", "load(text)", None),
     ],
 )
 def test_the_wrong_value_of_a_failing_statement_is_found(statement, error, text, compared):
     source = f"def test():\n    pass\n{statement}\n"
     type, _, message = error.partition(": ")
-    line = source.count("\n") if "raise" in statement else 3
+    is_last = "raise " in statement or statement.startswith("import")
+    line = source.count("\n") if is_last else 3
     found = failing_expression(source, line, type or "AssertionError", message)
     assert found is not None
     assert (found.text, found.compared) == (text, compared)

@@ -352,7 +352,13 @@ def test_texts_of_objects_are_those_of_the_moment_whoever_changed_them(python: s
         """
         from collections import defaultdict
 
-        class Stock:
+        class Store:
+            prices = {
+                "pen": 2,
+                "cup": 7,
+            }
+
+        class Stock(Store):
             limit = 3
             def __init__(self):
                 self.items = {}
@@ -375,9 +381,13 @@ def test_texts_of_objects_are_those_of_the_moment_whoever_changed_them(python: s
     assert run.why("most").value == "(2, ['bb', 'cc'])"
     assert run.why("words[2][1]").links[0].statement == "for word in ['a', 'bb', 'cc']"
     assert _reads(run.why("shown").links[0])["stock.items"] == "{'x': 1}"
-    limit = run.why("stock.limit")
-    assert (limit.links, len(limit.ends)) == ((), 1)
-    assert "is not a field of its object" in limit.ends[0]
+    [limit] = run.why("stock.limit").links
+    assert (limit.function, limit.statement, limit.new) == ("Stock", "limit = 3", "3")
+    [price] = run.why("stock.prices['cup']").links
+    assert (price.function, price.statement, price.new) == ("Store", '"cup": 7,', "7")
+    missing = run.why("stock.size")
+    assert (missing.links, len(missing.ends)) == ((), 1)
+    assert "is not a field of its object" in missing.ends[0]
 
 
 def test_the_exception_of_an_except_clause_leads_to_its_branch(python: str) -> None:
@@ -536,3 +546,62 @@ def test_what_was_put_into_an_object_of_a_library_is_part_of_its_chain(python: s
     assert statements[:2] == ["total = sum(table)", "table[1] = one"]
     assert "one = 2 + 3" in statements
     assert "table = array.array('i', [0, 0])" in statements
+
+
+def test_values_are_followed_through_lists_texts_and_callbacks(python: str) -> None:
+    run = traced(
+        """
+        import re
+
+        def low(month):
+            return month % 3
+
+        def shown(match):
+            word = match.group(0)
+            return words[word]
+
+        def check(text):
+            if not text:
+                raise ValueError("empty")
+            return text
+
+        class raises:
+            def __enter__(self):
+                return self
+            def __exit__(self, *error):
+                self.value = error[1]
+                return True
+
+        words = {"a": "ant"}
+
+        def main():
+            numbers = []
+            numbers += [each for each in range(low(6), 9, 4) if each not in numbers]
+            while len(numbers) > 1:
+                last = numbers.pop()
+            first = numbers.pop()
+            text = re.sub("[a-z]", shown, "1 a 2").strip()
+            with raises() as caught:
+                check("")
+            with raises():
+                check("x")
+            raise RuntimeError
+
+        main()
+        """,
+        python,
+    )
+
+    made = [each.statement for each in run.why("first").links]
+    assert made[:2] == [
+        "first = numbers.pop()",
+        "numbers += [each for each in range(low(6), 9, 4) if each not in numbers]",
+    ]
+    assert "return month % 3" in made
+
+    text = [each.statement for each in run.why("text").links]
+    assert text[:2] == ["text = re.sub('[a-z]', shown, '1 a 2').strip()", "words = {'a': 'ant'}"]
+
+    caught = run.why("caught.value").links[0]
+    assert (caught.kind, caught.statement) == (LinkKind.RAISED, "raise ValueError('empty')")
+    assert caught.conditions[0].text == "not text"

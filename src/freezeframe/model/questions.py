@@ -72,8 +72,8 @@ class LinkKind(StrEnum):
     EXPRESSION = "expression"
     #: an exception was raised here
     RAISED = "raised"
-    #: the value stayed what it was: a statement that would have written it was not executed
-    NOT_WRITTEN = "not-written"
+    #: a condition under which an exception would have been raised; it did not hold
+    NOT_RAISED = "not-raised"
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,12 @@ class AnySource:
         names = [self._parameter(each) for each in pieces if each]
         return tuple(Parameter(name) for name in names if name not in ("self", "this", ""))
 
+    def raises(self, first_line: int) -> tuple[Statement, ...]:
+        return ()
+
+    def bases(self, first_line: int) -> tuple[str, ...]:
+        return ()
+
     def lambda_at(self, line: int) -> Expression | None:
         return None
 

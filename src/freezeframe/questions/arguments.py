@@ -9,7 +9,7 @@ from freezeframe.model.questions import LinkKind
 from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedValue
 
 from .expressions import Expression, Form, Parameter, Statement, StatementKind
-from .queries import Computed, EvaluatedAt, Query
+from .queries import Computed, EvaluatedAt, Query, moved_to
 from .traced_values import RECEIVERS, Execution, TracedValues, called_name, own_name
 
 
@@ -33,8 +33,7 @@ class Arguments:
             )
         execution = self._values.execution(step)
         at = EvaluatedAt(execution, name, LinkKind.ARGUMENT, None, value)
-        via = query.via if query.at.root else (*query.via, query.at)
-        moved = replace(query, at=at, via=via, value=value)
+        moved = moved_to(query, at, value)
         call = self._call(frame, execution)
         source = self._values.files.file(frame.path)
         is_named = not frame.function.endswith(">")

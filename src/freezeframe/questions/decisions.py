@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 
 from freezeframe.model.questions import Condition, Iteration
-from freezeframe.model.trace import TracedStep
+from freezeframe.model.trace import TracedFrame, TracedStep
 
 from .expressions import Branch, Statement, StatementKind
 from .traced_values import Execution, TracedValues
@@ -135,6 +136,42 @@ def untaken_writes(
                 found.setdefault(branch.header.first, made)
             break
     return tuple(found.values())[:_MOST_DECISIVE]
+
+
+def untaken_raises(
+    values: TracedValues, execution: Execution
+) -> tuple[tuple[Execution, Statement], ...]:
+    """Return the conditions under which what a statement called would have raised, newest first.
+
+    Each with the statement that raises; the condition was evaluated, and did not lead there.
+    """
+    found: dict[tuple[str, int], tuple[Execution, Statement]] = {}
+    for frame in _frames_inside(values, execution):
+        source = values.files.file(frame.path)
+        steps = values.index.steps_of(frame.number)
+        if source is None or not steps:
+            continue
+        end = Execution(frame.number, (steps[-1],), None)
+        for statement in source.raises(frame.first_line):
+            if any(statement.first <= step.line <= statement.last for step in steps):
+                continue
+            branch = next(iter(source.branches(statement)), None)
+            if branch is None or branch.header.kind is not StatementKind.IF:
+                continue
+            header = _last_execution(values, end, branch.header)
+            if header is not None:
+                found[frame.path, branch.header.first] = header, statement
+    return tuple(sorted(found.values(), key=lambda each: each[0].first, reverse=True))
+
+
+def _frames_inside(values: TracedValues, execution: Execution) -> Iterator[TracedFrame]:
+    """Yield the frames that a statement called, and those that they called, in order."""
+    end = values.next_step(execution)
+    thread = values.index.frames[execution.frame].thread
+    for frame in values.index.frames.values():
+        steps = values.index.steps_of(frame.number)
+        if steps and execution.first < steps[0].number < end and frame.thread == thread:
+            yield frame
 
 
 def _branches(values: TracedValues, execution: Execution) -> tuple[Branch, ...]:

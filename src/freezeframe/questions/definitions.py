@@ -9,13 +9,15 @@ from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedVa
 from freezeframe.model.values import is_cut
 
 from .arguments import Arguments
+from .class_attributes import attribute_write
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
 from .library_calls import called_back, last_item_set, unwrapped_element
 from .operands import OBJECT, Operands
-from .path_writes import path_write, written_inside
-from .queries import Computed, EvaluatedAt, Query
+from .path_writes import extension, path_write, written_inside
+from .queries import Computed, EvaluatedAt, Query, chain_end, moved_to
+from .raised_exceptions import RaisedExceptions
 from .trace_index import StepWrite
 from .traced_values import Execution, TracedValues, called_name, is_equal, is_same
 from .value_parts import parts_of
@@ -37,6 +39,7 @@ class Definitions:
         self._index = values.index
         self._operands = Operands(values)
         self._arguments = Arguments(values)
+        self._exceptions = RaisedExceptions(values, self._operands)
 
     def before(self, query: Query) -> Query | Computed:
         """Return where the value was before, if it was only passed on; else how it was made."""
@@ -55,7 +58,7 @@ class Definitions:
         if form is Form.ENTERED:
             return self._entered(query)
         if form is Form.CAUGHT:
-            return self._caught(query)
+            return self._exceptions.caught(query)
         if form is Form.SENT:
             return Computed(query, note="sent to the generator")
         return Computed(query, self._operands.of(query))
@@ -63,6 +66,10 @@ class Definitions:
     def operands_of(self, query: Query) -> tuple[Query, ...]:
         """Return what an expression reads, what decided its value first."""
         return self._operands.of(query)
+
+    def raised_at(self, query: Query, raised: TracedStep) -> Computed:
+        """Return the statement that raised an exception, and what it read."""
+        return self._exceptions.raised_at(query, raised)
 
     def writes_of_parts(self, query: Query, most: int) -> list[Query | Computed]:
         """Return the last statements that wrote parts of the query's object, newest first."""
@@ -118,7 +125,7 @@ class Definitions:
         changed = last_item_set(self._values, query, value, written)
         if changed is not None:
             at, target = changed
-            moved = self._moved(query, EvaluatedAt(at, target.target.text), None)
+            moved = moved_to(query, EvaluatedAt(at, target.target.text), None)
             put = target.value
             inside = replace(moved, node=Expression(put.text, Form.OTHER, put.position, (put,)))
             older = replace(moved, node=target.target.root, weight=OBJECT, value=value)
@@ -135,11 +142,11 @@ class Definitions:
             if part is not None and is_same(value, part.write.new):
                 return self._from_write(query, part, name)
             if read is not None and read.owner is not None:
-                return _ended(query, f"{name} was set before the trace began")
+                return chain_end(query, f"{name} was set before the trace began")
         enclosing = self._enclosing(query, value)
         if enclosing is not None:
             return enclosing
-        return _ended(query, f"the trace does not say where {name} was set")
+        return chain_end(query, f"the trace does not say where {name} was set")
 
     def _enclosing(self, query: Query, value: TracedValue | None) -> Query | Computed | None:
         """Return the definition of a variable of an enclosing function, if it can only be one."""
@@ -151,6 +158,8 @@ class Definitions:
 
     def _part(self, query: Query) -> Query | Computed:
         node, execution = query.node, query.at.execution
+        if (expected := self._exceptions.expected(query)) is not None:
+            return expected
         getter = self._getter(query)
         if getter is not None:
             return self._returned(query, getter)
@@ -160,9 +169,12 @@ class Definitions:
         part = self._values.part_name(node, execution, owner)
         if not part:
             return Computed(query, self._operands.of(query))
-        if owner is not None and owner.object is not None:
+        holder = owner.object if owner is not None else None
+        if holder is None and (read := self._values.read(node, execution)) is not None:
+            holder, part = read.owner, read.name or part
+        if holder is not None:
             moment = self._values.moment(execution, node)
-            written = self._index.part_write(owner.object, part, moment)
+            written = self._index.part_write(holder, part, moment)
             if written is not None:
                 if query.focus and written.write.new is not None:
                     inner = written.write.new.object
@@ -175,11 +187,13 @@ class Definitions:
                         return self._from_part(query, deep, f"{node.text}{query.focus[0]}")
                 return self._from_write(query, written, node.text)
         known = query.part or (query.value.text if query.value is not None else None)
+        if (shared := self._shared(query, owner, part)) is not None:
+            return shared
         if owner is None and node.operands[0].form is Form.NAME:
             return Computed(query)  # a module, a class: nothing that the trace follows
         if owner is not None and self._is_missing(owner, part, execution):
             why = "the trace does not say what its class has or computes"
-            return _ended(query, f"{node.text} is not a field of its object; {why}")
+            return chain_end(query, f"{node.text} is not a field of its object; {why}")
         return replace(
             query,
             node=node.operands[0],
@@ -187,6 +201,19 @@ class Definitions:
             focus=(part, *query.focus),
             part=known,
         )
+
+    def _shared(
+        self, query: Query, owner: TracedValue | None, part: str
+    ) -> Query | Computed | None:
+        """Follow what a class or a module defines, where the object itself has no such field."""
+        if not part.startswith("."):
+            return None
+        name = query.node.operands[0].name
+        found = attribute_write(self._values, owner, name, part[1:])
+        if found is None or found.step.number > query.at.execution.first:
+            return None
+        inner = replace(query, value=None) if query.focus else query
+        return self._from_write(inner, found, query.node.text)
 
     def _is_missing(self, owner: TracedValue, part: str, execution: Execution) -> bool:
         """Whether the trace has the fields of an object, and this is none of them."""
@@ -212,18 +239,21 @@ class Definitions:
         plain = new.text if new is not None and new.object is None else None
         known = query.part if len(query.focus) == 1 else None
         if None not in (plain, known) and plain != known and not is_cut(plain or ""):
-            return _ended(query, f"{target} was {_CHANGED}")
+            return chain_end(query, f"{target} was {_CHANGED}")
         inner = replace(query, focus=query.focus[1:], value=None)
         return self._from_write(inner, written, target)
 
     def _from_write(self, query: Query, written: StepWrite, target: str) -> Query | Computed:
         write, step = written.write, written.step
         if not is_same(query.value, write.new):
-            return _ended(query, f"{target} was {_CHANGED} after {self._location(step)}")
+            return chain_end(query, f"{target} was {_CHANGED} after {self._location(step)}")
         execution = self._values.execution(step)
         at = EvaluatedAt(execution, target, LinkKind.WRITE, write.old, write.new)
-        moved = self._moved(query, at, write.new)
+        moved = moved_to(query, at, write.new)
         if not write.by_step:
+            added = extension(moved, write)
+            if added is not None:
+                return added
             return Computed(moved, note=_CHANGED, end=f"{target} was {_CHANGED}")
         if execution.statement is None:
             return Computed(moved, note="the source of this line cannot be read")
@@ -367,13 +397,13 @@ class Definitions:
         if frame.kind is FrameKind.GENERATOR:
             return Computed(query, self._operands.of(query))
         if not query.focus and not is_same(query.value, frame.returned):
-            return _ended(query, f"{query.node.text} was {_CHANGED}")
+            return chain_end(query, f"{query.node.text} was {_CHANGED}")
         execution = self._values.return_of(frame)
         if execution is None:
-            return _ended(query, f"the steps of {frame.function} were not kept")
+            return chain_end(query, f"the steps of {frame.function} were not kept")
         name = f"{frame.function}()"
         at = EvaluatedAt(execution, name, LinkKind.RETURN, None, frame.returned)
-        moved = self._moved(query, at, frame.returned)
+        moved = moved_to(query, at, frame.returned)
         statement = execution.statement
         if frame.function.endswith("<lambda>"):
             source = self._values.files.file(frame.path)
@@ -441,7 +471,7 @@ class Definitions:
             return None
         name = f"{self._index.frames[step.frame].function}()"
         at = EvaluatedAt(inner, name, LinkKind.RETURN, None, step.yielded)
-        return replace(self._moved(query, at, step.yielded), node=statement.value.operands[0])
+        return replace(moved_to(query, at, step.yielded), node=statement.value.operands[0])
 
     def _entered(self, query: Query) -> Query | Computed:
         for frame in self._values.calls(query.at.execution):
@@ -450,29 +480,8 @@ class Definitions:
         made = replace(query, node=query.node.operands[0], value=None)
         return Computed(made, self._operands.of(made), note="entered by code that was not traced")
 
-    def _caught(self, query: Query) -> Query | Computed:
-        """Follow an exception to where it was raised."""
-        raised = self._values.raised_before(query.at.execution)
-        if raised is None or raised.raised is None:
-            return _ended(query, "the exception was raised by code that was not traced")
-        made = self._values.execution(raised)
-        shown = TracedValue(raised.raised)
-        moved = self._moved(query, EvaluatedAt(made, "raised", LinkKind.RAISED, None, shown), None)
-        if made.statement is None or made.statement.value is None:
-            return Computed(moved)
-        inside = replace(moved, node=made.statement.value)
-        return Computed(inside, self._operands.of(inside))
-
     # --- shared
-
-    def _moved(self, query: Query, at: EvaluatedAt, value: TracedValue | None) -> Query:
-        via = query.via if query.at.root else (*query.via, query.at)
-        return replace(query, at=at, value=value, via=via)
 
     def _location(self, step: TracedStep) -> str:
         frame = self._index.frames[step.frame]
         return f"{frame.path.rpartition('/')[2]}:{step.line}"
-
-
-def _ended(query: Query, sentence: str) -> Computed:
-    return Computed(query, end=sentence)

@@ -188,11 +188,17 @@ class SourceFile(Protocol):
     def exits(self, statement: Statement) -> tuple[EarlyExit, ...]:
         """Return the branches before *statement* that could have left its block, nearest first."""
 
+    def raises(self, first_line: int) -> tuple[Statement, ...]:
+        """Return the statements that raise in the function that begins at *first_line*."""
+
     def other_writes(self, statement: Statement, target: str) -> tuple[Statement, ...]:
         """Return the other statements of the function that write the same target."""
 
     def parameters(self, first_line: int) -> tuple[Parameter, ...]:
         """Return the parameters of the function that begins at *first_line*."""
+
+    def bases(self, first_line: int) -> tuple[str, ...]:
+        """Return the names of the base classes of the class that begins at *first_line*."""
 
     def lambda_at(self, line: int) -> Expression | None:
         """Return what the only function without a name that begins at *line* returns."""

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 from freezeframe.model.fast_dataclass import dataclass
 
+from .source_patterns import EXPECTING
+
 #: variables that are called so hold what is right
 _RIGHT = re.compile(r"(?:^|_)(?:expect\w*|exp|want\w*|correct|desired|reference|ref|target)(?:_|$)")
 _ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
@@ -50,7 +52,34 @@ def failing_expression(source: str, line: int, type: str, message: str) -> Faili
         return _of_assertion(call)
     if isinstance(statement, ast.Raise):
         return _of_raise(statement, above)
-    return _of_error(statement, type.rpartition(".")[2], message)
+    if isinstance(statement, ast.With) and any(map(_is_expecting, statement.items)):
+        return _of_expected(statement)
+    return _of_error(statement, type.rpartition(".")[2], message, _imported(tree))
+
+
+def _imported(tree: ast.Module) -> frozenset[str]:
+    """Return the names that a file imports: they hold no wrong value."""
+    return frozenset(
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    )
+
+
+def _is_expecting(item: ast.withitem) -> bool:
+    """Whether a `with` expects an exception: `pytest.raises(…)`, `self.assertRaises(…)`."""
+    call = item.context_expr
+    return isinstance(call, ast.Call) and bool(EXPECTING.fullmatch(_called(call)))
+
+
+def _of_expected(statement: ast.With) -> FailingExpression | None:
+    """Return the last call of a block that was to raise: it did not, or not what was expected."""
+    last = statement.body[-1]
+    value = getattr(last, "value", None)
+    if isinstance(value, ast.Await):
+        value = value.value
+    return FailingExpression(ast.unparse(value)) if isinstance(value, ast.Call) else None
 
 
 def _statement(tree: ast.Module, line: int) -> tuple[ast.stmt, list[ast.stmt]] | None:
@@ -152,19 +181,62 @@ def _variables(node: ast.AST) -> list[ast.Name]:
 
 
 def _of_raise(statement: ast.Raise, above: list[ast.stmt]) -> FailingExpression | None:
-    """Return what decided that the exception is raised: the condition around it."""
+    """Return what decided that the exception is raised: a condition, a loop, another exception."""
+    inside: ast.stmt = statement
+    found: FailingExpression | None = None
     for outer in reversed(above):
-        if isinstance(outer, ast.If | ast.While):
+        loop = _loop_before(outer, inside)
+        if loop is not None:
+            return loop
+        if isinstance(outer, ast.Try):
+            caught = next((each for each in outer.handlers if inside in each.body), None)
+            if caught is not None:
+                return FailingExpression(caught.name or "")
+        if isinstance(outer, ast.If | ast.While) and found is None:
             found = _of_condition(outer.test)
-            if found is not None:
+            if found is not None and not isinstance(outer.test, ast.Name):
                 return FailingExpression(found.text)
         if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
             break
+        inside = outer
+    if found is not None:
+        return FailingExpression(found.text)
     names = _variables(statement.exc) if statement.exc is not None else []
     return FailingExpression(ast.unparse(names[0])) if names else None
 
 
-def _of_error(statement: ast.stmt, type: str, message: str) -> FailingExpression | None:
+def _loop_before(outer: ast.stmt, inside: ast.stmt) -> FailingExpression | None:
+    """Return the condition that did not hold in a loop just before a statement of the same block.
+
+    Had it held, the loop would have returned, or left, or gone on.
+    """
+    for block in (getattr(outer, name, None) for name in ("body", "orelse", "finalbody")):
+        if not isinstance(block, list) or inside not in block:
+            continue
+        if isinstance(outer, ast.For | ast.While) and block is outer.orelse:
+            return _of_loop(outer)
+        at = block.index(inside)
+        if at and isinstance(block[at - 1], ast.For | ast.While):
+            return _of_loop(block[at - 1])
+    return None
+
+
+def _of_loop(loop: ast.stmt) -> FailingExpression | None:
+    if isinstance(loop, ast.While) and not _plain(loop.test):
+        return FailingExpression(ast.unparse(loop.test))
+    tests = [
+        each.test
+        for each in ast.walk(loop)
+        if isinstance(each, ast.If) and isinstance(each.body[-1], ast.Return | ast.Break)
+    ]
+    if tests:
+        return FailingExpression(ast.unparse(tests[-1]))
+    return FailingExpression(ast.unparse(loop.iter)) if isinstance(loop, ast.For) else None
+
+
+def _of_error(
+    statement: ast.stmt, type: str, message: str, imported: frozenset[str]
+) -> FailingExpression | None:
     """Return the operand that made an operation fail."""
     nodes = [each for each in ast.walk(_header(statement)) if isinstance(each, ast.expr)]
     attribute = _ATTRIBUTE.search(message)
@@ -192,7 +264,8 @@ def _of_error(statement: ast.stmt, type: str, message: str) -> FailingExpression
         owners = [each.value for each in nodes if isinstance(each, ast.Subscript)]
         return FailingExpression(ast.unparse(owners[0])) if len(owners) == 1 else None
     # Which operand the operation refused is not known: all variables that the statement reads.
-    names = list(dict.fromkeys(each.id for each in _variables(_header(statement))))
+    read = [each.id for each in _variables(_header(statement))]
+    names = [each for each in dict.fromkeys(read) if each not in imported]
     if not 0 < len(names) <= _MOST_VARIABLES:
         return None
     return FailingExpression(names[0] if len(names) == 1 else f"({', '.join(names)})")

@@ -8,6 +8,7 @@ from freezeframe.model.trace import FrameKind, TracedFrame, TracedValue
 
 from .expressions import Expression, Form, WrittenTarget
 from .queries import Query
+from .text_spans import known_text, plain_text
 from .trace_index import StepWrite
 from .traced_values import Execution, TracedValues, called_name, is_equal
 
@@ -27,7 +28,7 @@ def called_back(values: TracedValues, query: Query) -> TracedFrame | None:
     has_identity = query.value.object is not None
     same = [
         frame
-        for frame in _frames_during(values, query.at.execution)
+        for frame in frames_during(values, query.at.execution)
         if frame.returned is not None
         and is_equal(frame.returned, query.value)
         and (has_identity or frame.function.rpartition(".")[2] in names)
@@ -35,7 +36,34 @@ def called_back(values: TracedValues, query: Query) -> TracedFrame | None:
     return same[-1] if same and (has_identity or len(same) == 1) else None
 
 
-def _frames_during(values: TracedValues, execution: Execution) -> list[TracedFrame]:
+def callbacks(values: TracedValues, query: Query) -> list[TracedFrame]:
+    """Return the frames of functions that the query's call was given, in the order of their end.
+
+    Where a character of a text is followed, only those whose result has it: `re.sub(f, text)`.
+    """
+    names = {
+        each.name.removeprefix(".")
+        for each in query.node.operands[1:]
+        if each.form in (Form.NAME, Form.PART)
+    }
+    frames = [
+        each
+        for each in frames_during(values, query.at.execution)
+        if each.returned is not None and each.function.rpartition(".")[2] in names
+    ]
+    known = known_text(query.value.text) if query.value is not None else None
+    if known is None or query.offset is None:
+        return frames
+    found = []
+    for frame in frames:
+        text = plain_text(frame.returned.text) if frame.returned is not None else None
+        at = known[0].find(text, max(0, query.offset - len(text) + 1)) if text else -1
+        if 0 <= at <= query.offset:
+            found.append(frame)
+    return found
+
+
+def frames_during(values: TracedValues, execution: Execution) -> list[TracedFrame]:
     """Return the frames that a statement called, and those that library code called in it."""
     found = values.calls(execution)
     end = values.next_step(execution)

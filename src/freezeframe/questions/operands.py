@@ -8,15 +8,25 @@ from dataclasses import replace
 from freezeframe.model.trace import TracedFrame, TracedValue
 
 from .expressions import Expression, Form
+from .library_calls import callbacks
 from .queries import Query
 from .text_spans import covering, known_text, plain_text, spans
 from .traced_values import RECEIVERS, SILENT_TYPES, TracedValues, called_name, is_equal
-from .value_parts import elements_of, is_zero, parts_of, truth
+from .value_parts import elements_of, index_of, is_zero, parts_of, truth
 
 #: functions of Python whose result is one of the elements, or all of them in another order
-_SELECTING = frozenset(("min", "max", "next", "sorted", "list", "tuple", "set", "reversed", "iter"))
+_SELECTING = frozenset(
+    ("min", "max", "next", "sorted", "list", "tuple", "set", "reversed", "iter", "pop")
+)
 #: functions of Python whose result is their argument in another type
 _CONVERTING = frozenset(("int", "str", "float", "list", "tuple", "iter"))
+
+#: functions whose last argument is the text that they edit
+_SUBSTITUTING = frozenset(("sub", "subn"))
+#: methods of strings that may return their text as it is
+_EDITING = _SUBSTITUTING | frozenset(
+    ("strip", "lstrip", "rstrip", "replace", "lower", "upper", "casefold", "title", "translate")
+)
 
 DECIDED, VALUE, OBJECT, RECEIVER = 3, 2, 1, 0
 #: what adds nothing to a sum or a text
@@ -57,6 +67,22 @@ class Operands:
             return self._element_made(query)
         if node.form is Form.TEXT or (node.form is Form.OPERATION and node.name == "+"):
             return self._whole(query)
+        if node.form is Form.CALL and called_name(node) in _EDITING:
+            return self._unedited(query)
+        return None
+
+    def _unedited(self, query: Query) -> Query | None:
+        """Return the text that a method of strings returned as it was: `line.strip()`."""
+        if query.value is None or plain_text(query.value.text) in (None, ""):
+            return None
+        if self._values.called(query.at.execution, query.node) is not None:
+            return None
+        function, *arguments = query.node.operands
+        subject = arguments[-1:] if called_name(query.node) in _SUBSTITUTING else function.operands
+        for node in subject[:1]:
+            value = self._value(node, query)
+            if value is not None and value.text == query.value.text:
+                return replace(query, node=node, value=value)
         return None
 
     def _whole(self, query: Query) -> Query | None:
@@ -131,7 +157,7 @@ class Operands:
         """Return the call, or the element, that a followed element of a comprehension is."""
         node = query.node
         element, source = node.operands[0], node.operands[1]
-        index = _index(query.focus[0])
+        index = index_of(query.focus[0])
         exact = index is not None and not node.labels and len(node.operands) == 2
         if node.name in ("dict", "set"):
             exact = False
@@ -183,7 +209,7 @@ class Operands:
                         yield made
                 elif made.value.type not in SILENT_TYPES:
                     yield made
-            elif operand.form is Form.CALL and not bound:
+            elif operand.form is Form.CALL and not any(n.name in bound for n in operand.walk()):
                 yield self._operand(query, operand)
             elif operand.form not in (Form.CONSTANT, Form.DEFINITION):
                 yield from self._every(operand, query, bound)
@@ -207,6 +233,8 @@ class Operands:
                 for each in node.operands
                 if (found := self._value(each, query)) is not None and is_zero(found.text)
             )[:1]
+        if given := self._by_callback(query):
+            return given
         if query.offset is not None:
             written = tuple(self._writing(query))
             if written:
@@ -215,11 +243,23 @@ class Operands:
             return tuple(self._summand(query))
         if node.form is Form.COMPREHENSION and query.focus and not node.labels:
             source = node.operands[1]
-            if _index(query.focus[0]) is not None and source.form in (Form.NAME, Form.PART):
+            if index_of(query.focus[0]) is not None and source.form in (Form.NAME, Form.PART):
                 return (self._operand(query, source, DECIDED, focus=query.focus[:1]),)
         if node.form is Form.CALL:
             return tuple(self._selected(query)) or tuple(self._stored(query))
         return ()
+
+    def _by_callback(self, query: Query) -> tuple[Query, ...]:
+        """Return the only result of a function that library code was given: `re.sub(f, text)`."""
+        if query.node.form is not Form.CALL or query.called is not None or query.focus:
+            return ()
+        if self._values.called(query.at.execution, query.node) is not None:
+            return ()
+        frames = callbacks(self._values, query)
+        if len({each.returned.text for each in frames if each.returned is not None}) != 1:
+            return ()
+        made = Query(query.node, query.at, frames[-1].returned, called=frames[-1].number)
+        return (replace(made, weight=DECIDED),)
 
     def _stored(self, query: Query) -> Iterator[Query]:
         """Yield the argument that a field or element of the result was made of, if one can be."""
@@ -331,9 +371,12 @@ class Operands:
         index = int(part[1:-1])
         for node in query.node.operands:
             value = self._value(node, query)
-            length = len(elements_of(value.text)) if value is not None else None
-            if length is None:
+            if value is None:
+                if node is query.node.operands[-1] and node.form is not Form.CONSTANT:
+                    inside = self._every(node, query)
+                    yield from (replace(each, weight=max(each.weight, OBJECT)) for each in inside)
                 return
+            length = len(elements_of(self._values.text_at(value, query.at.execution.first)))
             if index < length:
                 yield self._operand(
                     query, node, DECIDED, focus=(f"[{index}]", *query.focus[1:]), part=query.part
@@ -348,6 +391,9 @@ class Operands:
             return
         if query.focus and called_name(query.node) in ("min", "max", "next"):
             return
+        if called_name(query.node) == "pop":
+            yield from self._popped(query)
+            return
         for each in self._every(query.node, query):
             if each.value is None:
                 continue
@@ -358,6 +404,20 @@ class Operands:
                 focus = (found[0], *query.focus[1:])
                 yield replace(each, weight=DECIDED, focus=focus, part=text)
                 return
+
+    def _popped(self, query: Query) -> Iterator[Query]:
+        """Yield the list of `xs.pop()` with its last element."""
+        function = query.node.operands[0]
+        if len(query.node.operands) > 1 or function.form is not Form.PART:
+            return
+        node = function.operands[0]
+        value = self._value(node, query)
+        if value is None or value.type != "list":
+            return
+        count = len(elements_of(self._values.text_at(value, query.at.execution.first)))
+        if count:
+            last = (f"[{count - 1}]", *query.focus)
+            yield self._operand(query, node, DECIDED, focus=last)
 
     # --- values
 
@@ -375,7 +435,3 @@ class Operands:
             return (left.text == "None") == (node.name == "is")
         value = self._value(node, query)
         return truth(value.text) if value is not None else None
-
-
-def _index(part: str) -> int | None:
-    return int(part[1:-1]) if part[1:-1].isdigit() else None

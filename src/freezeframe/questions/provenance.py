@@ -10,10 +10,17 @@ from freezeframe.model import late_regex
 from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, Relay
 from freezeframe.model.trace import Trace, TracedStep
 
-from .decisions import conditions, innermost, iteration, untaken_exits, untaken_writes
+from .decisions import (
+    conditions,
+    innermost,
+    iteration,
+    untaken_exits,
+    untaken_raises,
+    untaken_writes,
+)
 from .definitions import Definitions
 from .expressions import Expression, Form, Statement, StatementKind
-from .operands import DECIDED, NEUTRAL, VALUE
+from .operands import NEUTRAL, OBJECT, VALUE
 from .queries import Computed, EvaluatedAt, Query
 from .text_spans import first_offset
 from .trace_index import TraceIndex
@@ -36,10 +43,10 @@ _SHOWN_RELAYS = 4
 #: assertions of equality, as test libraries call them
 _EQUALITY = late_regex.compile(r"(?i)assert_?(\w+_?)?equals?")
 _MOST_CONDITIONS = 3
-#: how much later objects are followed than plain values: their parts have chains of their own
+#: how much later an operand is followed than one that says more: an object than a plain value
 _DISTANT = 3.0
 #: how much later the values of a branch are followed than those of the statement that it led to
-_CONTROL = 1.5
+_CONTROL = 3.0
 _MOST_STATEMENT = 120
 
 
@@ -78,12 +85,19 @@ class _Chain:
         self._pending: list[tuple[float, int, Query]] = []
         self._pushed = 0
         self._seen: set[tuple[int, int, str]] = set()
+        #: the frame and the step of the statement that the chain begins at
+        self._begin = (0, 0)
 
     def explain(self, frame: int, step: int, expression: str, expected: str | None) -> Explanation:
         execution = self._execution(frame, step)
+        self._begin = (execution.frame, execution.first)
         owner = self._index.frames[frame]
         statement = execution.statement
         node = self._node(execution, expression)
+        if node is not None and (block := self._in_block(execution, node)) is not None:
+            return self._expected(
+                Explanation(expression, None, owner.path, block[0].line, owner.function), *block
+            )
         if not expression and statement is not None:
             node = statement.value
             expression = statement.text
@@ -105,6 +119,58 @@ class _Chain:
         if statement is not None and statement.kind is StatementKind.RAISE:
             self._follow_conditions(execution, 0.0, None)
         return self._answered(answer, root, text)
+
+    def _in_block(
+        self, execution: Execution, node: Expression
+    ) -> tuple[Execution, Expression] | None:
+        """Return the execution of a call in the block of a `with` that expects an exception."""
+        block = execution.statement
+        if block is None or block.kind is not StatementKind.WITH or node.form is not Form.CALL:
+            return None
+        if any(inner.text == node.text for root in _expressions(block) for inner in root.walk()):
+            return None
+        for step in reversed(self._index.steps_of(execution.frame)):
+            if step.number < execution.first or block.last < step.line <= block.end:
+                made = self._values.execution(step)
+                for root in _expressions(made.statement):
+                    inside = [each for each in root.walk() if each.text == node.text]
+                    if inside:
+                        return made, inside[0]
+        return None
+
+    def _expected(self, answer: Explanation, made: Execution, node: Expression) -> Explanation:
+        """Return why a call did not raise, or why it raised what it did."""
+        at = EvaluatedAt(made, answer.expression, LinkKind.EXPRESSION, root=True)
+        value = self._values.value(node, made)
+        root = Query(node, at, value)
+        raised = next((each for each in made.steps if each.raised is not None), None)
+        if raised is not None:
+            self._follow_from(self._definitions.raised_at(root, raised))
+            return self._answered(answer, root, None)
+        untaken = untaken_raises(self._values, made)
+        for rank, (header, statement) in enumerate(untaken[:_MOST_CONDITIONS]):
+            frame = self._index.frames[header.frame]
+            condition = header.statement
+            if condition is None:
+                continue
+            self._links.append(
+                Link(
+                    frame.path,
+                    header.line,
+                    frame.function,
+                    shortened(condition.text, _MOST_STATEMENT),
+                    condition.text,
+                    LinkKind.NOT_RAISED,
+                    header.first,
+                    reads=self._values.reads([condition.value], header),
+                    note=f"line {statement.first} would have raised",
+                )
+            )
+            if condition.value is not None:
+                decided = EvaluatedAt(header, condition.text, LinkKind.EXPRESSION, root=True)
+                for operand in self._definitions.operands_of(Query(condition.value, decided)):
+                    self._push(replace(operand, parent=rank), 1.0 + rank)
+        return self._answered(answer, root, value.text if value is not None else None)
 
     def _led_to(self, answer: Explanation, execution: Execution) -> Explanation:
         """Return why a statement without a value was executed."""
@@ -205,6 +271,8 @@ class _Chain:
         at = query.at
         if at.kind is LinkKind.DEFAULT and query.parent is not None:
             return  # the statement that reads the parameter shows its value
+        if self._is_own(query):
+            return
         key = (at.execution.frame, at.execution.first, at.target)
         if key in self._seen and not at.root:
             return
@@ -225,16 +293,22 @@ class _Chain:
             ),
             reverse=True,
         )
-        decided = any(each.weight >= DECIDED for each in ranked)
+        best = max((each.weight for each in ranked), default=VALUE)
         for rank, operand in enumerate(ranked):
             cost = query.cost + 1.0 + rank
-            if operand.weight < (DECIDED if decided else VALUE) or _is_neutral(operand, query):
+            if operand.weight < max(best, OBJECT) or _is_neutral(operand, query):
                 cost += _DISTANT
             if at.target == operand.node.text and self._is_repeated(at, parent):
                 cost += _DISTANT  # the same statement in the round before
             self._push(operand, cost)
         if not query.at.root:
             self._follow_conditions(at.execution, query.cost + _CONTROL, parent)
+
+    def _is_own(self, query: Query) -> bool:
+        """Whether a link would only repeat a literal of the statement that the chain begins at."""
+        is_literal = query.node.form is Form.CONSTANT and query.at.kind is LinkKind.ARGUMENT
+        own = (query.at.execution.frame, query.at.execution.first) == self._begin
+        return is_literal and own and query.parent is not None
 
     def _push(self, query: Query, cost: float) -> None:
         self._pushed += 1
@@ -267,18 +341,23 @@ class _Chain:
         frame = self._index.frames[execution.frame]
         statement = execution.statement
         text = statement.text if statement is not None else ""
-        text = text or self._files.line(frame.path, execution.line)
+        line = _line_inside(query, statement)
+        if not text or line != execution.line:
+            text = self._files.line(frame.path, line)
         nodes = _expressions(statement) if statement is not None else []
+        new = at.new.text if at.new is not None else None
+        if line != execution.line and query.node.form is Form.CONSTANT:
+            new = query.node.text
         return Link(
             frame.path,
-            execution.line,
+            line,
             frame.function,
             shortened(text, _MOST_STATEMENT),
             at.target,
             at.kind,
             execution.first,
             shortened(at.old.text) if at.old is not None and _is_update(at, nodes) else None,
-            shortened(at.new.text) if at.new is not None else None,
+            shortened(new) if new is not None else None,
             self._values.reads(nodes, execution, skip=(at.target,)),
             self._conditions(query),
             iteration(self._values, execution),
@@ -342,6 +421,14 @@ class _Chain:
             )
             for old in order
         )
+
+
+def _line_inside(query: Query, statement: Statement | None) -> int:
+    """Return the line of the element that was followed into a dictionary or list written out."""
+    line, inner = query.at.execution.line, query.node.position[0]
+    if statement is None or query.at.kind is not LinkKind.WRITE:
+        return line
+    return inner if statement.first < inner <= statement.last else line
 
 
 def _is_neutral(operand: Query, query: Query) -> bool:

@@ -105,11 +105,28 @@ class PythonSource:
         return tuple(sorted(found, key=lambda each: each.first))
 
     def parameters(self, first_line: int) -> tuple[Parameter, ...]:
+        node = self._function(first_line)
+        return _parameters(node.args) if node is not None else ()
+
+    def raises(self, first_line: int) -> tuple[Statement, ...]:
+        function = self._function(first_line)
+        if function is None:
+            return ()
+        found = [each for each in ast.walk(function) if isinstance(each, ast.Raise)]
+        return tuple(self._statement(each) for each in found if self._scope(each) is function)
+
+    def _function(self, first_line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = {node.lineno, *(each.lineno for each in node.decorator_list)}
                 if first_line in lines:
-                    return _parameters(node.args)
+                    return node
+        return None
+
+    def bases(self, first_line: int) -> tuple[str, ...]:
+        for node in self._at.get(first_line, ()):
+            if isinstance(node, ast.ClassDef):
+                return tuple(text_of(each).rpartition(".")[2] for each in node.bases)
         return ()
 
     def lambda_at(self, line: int) -> Expression | None:

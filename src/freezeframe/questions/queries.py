@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.questions import LinkKind
 from freezeframe.model.trace import TracedValue
@@ -60,3 +62,14 @@ class Computed:
     note: str | None = None
     #: why the chain ends here, if it does
     end: str | None = None
+
+
+def moved_to(query: Query, at: EvaluatedAt, value: TracedValue | None) -> Query:
+    """Return the query at an earlier statement that had the value; the later one passed it on."""
+    via = query.via if query.at.root else (*query.via, query.at)
+    return replace(query, at=at, value=value, via=via)
+
+
+def chain_end(query: Query, sentence: str) -> Computed:
+    """Return that the chain ends at the query, and why."""
+    return Computed(query, end=sentence)

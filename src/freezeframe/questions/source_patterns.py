@@ -31,3 +31,7 @@ _COMMENT = late_regex.compile(r"\s+(?:#|//|--|/\*)(?:\s.*)?$")
 def code_of(text: str) -> str:
     """Return a line of source without its indentation and a comment at its end."""
     return _COMMENT.sub("", text).strip()
+
+
+#: functions whose `with` block is to raise
+EXPECTING = late_regex.compile(r"(?i)raises|assert_?raises(?:_?regexp?)?")

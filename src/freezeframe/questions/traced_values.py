@@ -204,7 +204,11 @@ class TracedValues:
         """Return the innermost step that raised what a handler at *execution* caught."""
         at = self.index.last_before(execution.frame, execution.first)
         raised = self.index.steps_of(execution.frame)[at] if at >= 0 else None
-        while raised is not None and raised.raised is not None:
+        return self.innermost_raise(raised) if raised is not None else None
+
+    def innermost_raise(self, raised: TracedStep) -> TracedStep:
+        """Return the step in which an exception was raised that left *raised*."""
+        while raised.raised is not None:
             inner = [
                 frame
                 for frame in self.index.calls_of(raised.number)

@@ -98,6 +98,11 @@ def elements_of(text: str) -> list[str]:
     return [piece for piece in split(text) or [] if not piece.startswith(("…", "..."))]
 
 
+def index_of(part: str) -> int | None:
+    """Return the index that the name of an element has: 2 of `[2]`."""
+    return int(part[1:-1]) if part[1:-1].isdigit() else None
+
+
 def _pair(piece: str, mark: str) -> tuple[str, str | None]:
     depth, quote, index = 0, "", 0
     while index < len(piece):

@@ -23,7 +23,10 @@ def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Sec
     subject = answer.part or answer.expression
     value = answer.part_value if answer.part else answer.value
     shown = f" = {clip(value, _MOST_VALUE)}" if value is not None else ""
-    head = Line(f"{clip(subject, _MOST_VALUE)}{shown} came from", Tone.HEAD)
+    text = "came from"
+    if any(each.kind is LinkKind.NOT_RAISED for each in answer.links):
+        text = "raised nothing; what decided it:"
+    head = Line(f"{clip(subject, _MOST_VALUE)}{shown} {text}", Tone.HEAD)
 
     def item(index: int, width: int) -> list[Line]:
         return [Line(_link_text(answer.links, index, width, view), Tone.VALUE)]
