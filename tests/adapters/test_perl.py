@@ -240,6 +240,7 @@ def test_a_watched_variable_stops_where_it_changes_and_when_it_is_gone(dbg, samp
 _ONE_LINE = """\
 use feature "signatures"; no warnings;
 package P { sub kept ($n, $m = 2) { my $sum = $n + $m; return $sum } }
+package D { sub new { return bless {} } sub touch { my $s = shift; return 1 } sub DESTROY { print "gone\\n" } }
 package main;
 sub add { my ($s, $n) = @_; $s->{sum} += $n; return $s->{sum} } # @add
 sub one { my ($n) = @_; return $n } sub two { return 2 }
@@ -253,12 +254,14 @@ my $code = \\&one; $code->(7), two();
 long(3);
 add($h, 2);
 P::kept(4);
+D->new->touch; print "after\\n";
 """
 
 
 def test_functions_of_one_line_stop_before_their_first_statement(dbg, write_program):
     p = write_program("one.pl", _ONE_LINE)
-    names = ("add", "one", "two", "long", "P::kept")  # the program begins on the line of the last
+    # The program begins on the line of P::kept.
+    names = ("add", "one", "two", "long", "P::kept", "D::touch")
     report = dbg.data("start", p.name, *(word for name in names for word in ("-b", name)))
 
     # Perl itself marks the last statement of a line.
@@ -266,9 +269,14 @@ def test_functions_of_one_line_stop_before_their_first_statement(dbg, write_prog
     hits = [dbg.data("continue")["stop"]["breakpoints"] for _ in range(5)]
     assert hits == [[2], [3], [4], [1], [5]]
     assert dbg.data("print", "$n + $m")["value"]["text"] == "6"
-    assert dbg.data("continue")["exit"]["code"] == 0
+    assert dbg.data("continue")["stop"]["breakpoints"] == [6]
+    ended = dbg.data("continue")
+    assert ended["exit"]["code"] == 0
+    assert printed(ended) == "gone\nafter\n", "a stop keeps no object alive"
     dbg.data("breakpoint", "remove", "--all")
-    dbg.data("start", p.name, "-b", p.at("add"))
+    entered = dbg.data("start", p.name, "-b", p.at("add"))
     assert dbg.data("print", "$_[0]{sum}")["value"]["text"] == "1"
+    assert "n" not in texts(entered)
+    assert texts(dbg.data("next"))["n"] == "4"
     assert place(dbg.data("continue")) == p.at("add")
     assert dbg.data("continue")["exit"]["code"] == 0

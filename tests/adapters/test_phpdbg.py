@@ -105,9 +105,12 @@ def test_a_line_is_hit_once_in_a_pass_however_many_calls_it_makes(dbg, project):
     assert (place(report), texts(report)["x"]) == (p.at("calls"), "2")
     assert place(dbg.data("next")) != p.at("calls")
     dbg.data("breakpoint", "remove", 3)
-    ended = dbg.data("continue")
-    assert ended["exit"]["code"] == 0
-    assert printed(ended, "log") == "x=3\n"
+    dbg.data("break", "twice")
+    called = dbg.data("finish")  # of the script: it runs on to its breakpoints
+    assert (place(called), printed(called, "log")) == (p.at("twice"), "x=3\n")
+    dbg.data("breakpoint", "remove", 4)
+    assert place(dbg.data("finish")) == p.at("calls")
+    assert dbg.data("finish")["exit"]["code"] == 0
 
 
 def test_a_closure_on_its_caller_s_line_stops_or_the_breakpoint_says_that_it_does_not(dbg, project):

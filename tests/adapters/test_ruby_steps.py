@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.reports import place, printed
+from harness.reports import frame_of, place, printed
 
 PROGRAM = """\
 def thrower
@@ -43,6 +43,21 @@ def tail(n)
   add(n)
 end # @tail
 puts tail(5).to_s # @last
+
+class Ghost
+  def method_missing(name) = name # @ghost
+end
+
+def rescued(n)
+  raise "bad" if n > 1 # @raises
+rescue RuntimeError => e
+  message = e.message # @rescued
+  message.size # @size
+ensure
+  n = 0 # @ensured
+end
+rescued(2) # @caller
+puts Ghost.new.boo
 """
 
 
@@ -50,8 +65,11 @@ def test_throws_and_fibers_are_no_returns_and_a_return_is_not_passed(dbg, write_
     p = write_program("steps.rb", PROGRAM)
     marks = ("throws", "nothing", "uses")
 
-    dbg.data("start", p.name, *(word for mark in marks for word in ("-b", p.at(mark))))
+    locations = (*(p.at(mark) for mark in marks), "Ghost#method_missing")
+    dbg.data("start", p.name, *(word for each in locations for word in ("-b", each)))
 
+    # Libraries have methods of that name too.
+    assert dbg.data("breakpoint", "list")["breakpoints"][3]["line"] == p.line("ghost")
     thrown = dbg.data("finish")
     assert (place(thrown), thrown["returned"]) == (p.at("after"), None)
     assert place(dbg.data("continue")) == p.at("nothing")
@@ -78,6 +96,13 @@ def test_throws_and_fibers_are_no_returns_and_a_return_is_not_passed(dbg, write_
     told = [dbg.data("finish") for _ in range(2)]
     assert [place(each) for each in told] == [p.at("tail"), p.at("last")]
     assert [each["returned"]["text"] for each in told] == ["6", "6"]
-    last = dbg.data("next")
-    assert last["exit"]["code"] == 0
-    assert printed(last) == "6\n"
+    assert printed(dbg.data("next")) == "6\n"
+    # The frame of a `rescue` belongs to its method.
+    dbg.data("break", p.at("raises"))
+    dbg.data("continue")
+    places = [place(dbg.data("next")) for _ in range(2)]
+    assert places == [p.at("rescued"), p.at("size")]
+    left = dbg.data("finish")
+    assert (left["returned"]["text"], frame_of(left)["function"]) == ("3", "<main>")
+    assert place(dbg.data("continue")) == p.at("ghost")
+    assert dbg.data("continue")["exit"]["code"] == 0

@@ -179,6 +179,8 @@ sub DB {
     $ff_args = \@_;
     my @kept = ff_keep();
     ff_look($file, $line, $marked);
+    # What the stop held would be destroyed later than without a debugger.
+    ($ff_args, @ff_saved) = ();
     ($@, $!, $?, $^E) = @kept;
 }
 

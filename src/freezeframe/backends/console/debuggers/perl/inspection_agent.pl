@@ -46,27 +46,27 @@ sub ff_statements {
     }};
 }
 
-# Return name and pad index of the lexicals visible at a frame's line, including `our` variables.
+# Return name and pad index of the lexicals visible at a frame's line, including `our` variables; and whether only
+# the later ones of several statements on the line see them.
 sub ff_names {
     my ($frame) = @_;
     my $code = $frame->{code};
     return () if !$code || !$code->can('PADLIST') || ref $code->PADLIST eq 'B::SPECIAL';
     my @before = grep { $_->[0] <= $frame->{line} } ff_statements($code);
-    my ($same) = grep { $_->[0] == $frame->{line} } @before;
-    my $at = $same || $before[-1];
-    my $seq = $at ? $at->[1] : 0;
+    my @same = grep { $_->[0] == $frame->{line} } @before;
+    my ($seq, $last) = map { $_ ? $_->[1] : 0 } @same ? @same[0, -1] : @before[-1, -1];
     my ($names, %found) = $code->PADLIST->ARRAYelt(0);
     my $number = -1;
     for my $each ($names->ARRAY) {
         $number++;
         next if $each->isa('B::SPECIAL') || !defined $each->PV || $each->PV !~ /\A[\$\@%]\w/;
         my $captured = $each->FLAGS & B::SVf_FAKE();
-        next if !$captured && !($seq > $each->COP_SEQ_RANGE_LOW && $seq <= $each->COP_SEQ_RANGE_HIGH);
-        my $begin = $captured ? 0 : $each->COP_SEQ_RANGE_LOW;
-        next if $found{$each->PV} && $found{$each->PV}[1] > $begin;
-        $found{$each->PV} = [$number, $begin, $each->FLAGS & 0x10];
+        my ($from, $to) = $captured ? (0, ~0) : ($each->COP_SEQ_RANGE_LOW, $each->COP_SEQ_RANGE_HIGH);
+        my ($now, $later) = map { $captured || $_ > $from && $_ <= $to } $seq, $last;
+        next if !$now && !$later || $found{$each->PV} && $found{$each->PV}[1] > $from;
+        $found{$each->PV} = [$number, $from, $each->FLAGS & 0x10, !$now];
     }
-    return map { [$_, $found{$_}[0], $found{$_}[2]] } sort { $found{$a}[0] <=> $found{$b}[0] } keys %found;
+    return map { [$_, @{$found{$_}}[0, 2, 3]] } sort { $found{$a}[0] <=> $found{$b}[0] } keys %found;
 }
 
 # Without a reachable pad (a file, an eval): what the source text has declared so far.
@@ -90,13 +90,28 @@ sub ff_variables {
     my @named = grep { !$_->[2] } ff_names($frame);
     if ($level == 0) {
         my @names = @named ? map { $_->[0] } @named : $frame->{code} ? () : ff_declared($frame);
-        my @refs = eval { ff_evaluate('(' . join(', ', map { "\\$_" } @names) . ')', 0) };
-        @refs = map { eval { (ff_evaluate("\\$_", 0))[0] } } @names if @refs != @names;
+        # Perl itself knows what the statement sees; without `strict` another name would be a global variable.
+        my @refs;
+        @refs = eval { ff_evaluate('(' . join(', ', map { "\\$_" } @names) . ')', 0) } if !grep { $_->[3] } @named;
+        @refs = map { eval { (ff_evaluate("do { use strict 'vars'; \\$_ }", 0))[0] } } @names if @refs != @names;
         return grep { ref $_->[1] } map { [$names[$_], $refs[$_]] } 0 .. $#names;
     }
     return () if !@named || !$frame->{depth};
     my $pad = $frame->{code}->PADLIST->ARRAYelt($frame->{depth});
-    return grep { ref $_->[1] } map { [$_->[0], eval { $pad->ARRAYelt($_->[1])->object_2svref }] } @named;
+    my @found;
+    for my $each (@named) {
+        my $ref = eval { $pad->ARRAYelt($each->[1])->object_2svref };
+        push @found, [$each->[0], $ref] if ref $ref && (!$each->[3] || ff_has_value($ref));
+    }
+    return @found;
+}
+
+# Perl clears a lexical at the end of its scope: one with a value was reached.
+sub ff_has_value {
+    my ($ref) = @_;
+    my $kind = Scalar::Util::reftype($ref);
+    return 1 if defined ff_tied($ref);
+    return $kind eq 'ARRAY' ? @$ref > 0 : $kind eq 'HASH' ? %$ref ? 1 : 0 : $kind eq 'REF' || defined $$ref;
 }
 
 # Return the names of a function's arguments: from its signature, or from the lines that unpack them.

@@ -127,8 +127,8 @@ class Phpdbg(CommandSet):
         #: the selected frame
         self._level = 0
         self._depth = 0
-        #: by number: the files of line breakpoints
-        self._breakpoint_files: dict[str, str] = {}
+        #: by number: the files of breakpoints; None: on a function
+        self._breakpoint_files: dict[str, str | None] = {}
         #: the current stop
         self._halt = StopInfo()
         #: the opcodes of the function were requested at this stop
@@ -171,9 +171,15 @@ class Phpdbg(CommandSet):
         return self._from_innermost("continue")
 
     def step(self, kind: StepKind, thread: int) -> str:
-        # `leave` ignores breakpoints of the function that it leaves.
-        near = self._halt.path in self._breakpoint_files.values()
+        if kind is StepKind.OUT and len(self._shown) == 1:
+            return self._from_innermost("continue")  # `leave` would end behind the script
+        # `leave` ignores breakpoints of the function that it leaves, and on functions.
+        near = self._halt.path in self._breakpoint_files.values() or self._breaks_in_functions
         return self._from_innermost("leave" if kind is StepKind.OUT and not near else "step")
+
+    @property
+    def _breaks_in_functions(self) -> bool:
+        return None in self._breakpoint_files.values()
 
     def _from_innermost(self, command: str) -> str:
         return f"frame 0\n{command}" if self._level else command
@@ -265,8 +271,7 @@ class Phpdbg(CommandSet):
             found = _ADDED.search(text)
             if found is None:
                 raise DebuggerError(f"phpdbg: {self.refusal(text) or text.strip()}.")
-            if location.file is not None:
-                self._breakpoint_files[found["number"]] = location.file
+            self._breakpoint_files[found["number"]] = location.file
             if found["pending"] != "B":
                 return DebuggerBreakpoint(found["number"], verified=False)
             if location.line is None:

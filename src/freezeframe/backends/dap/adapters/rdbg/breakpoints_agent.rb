@@ -17,6 +17,8 @@ module DEBUGGER__
     class BreakpointLocation
       # The labels of the code that the line belongs to, and of blocks that begin and end on it.
       attr_reader :points, :labels, :inner
+      # Whether the method of a function breakpoint is known.
+      attr_accessor :found
 
       def initialize
         @points = []
@@ -187,17 +189,46 @@ module DEBUGGER__
         @functions.map { |name, location, point| bind_function(name, location, point, methods) }
       end
 
-      def bind_function(name, location, point, methods)
+      # *classes*: the names of the classes and modules around each method, where they are known.
+      def bind_function(name, location, point, methods, classes = {})
         bare = name[/[^.#:]+\z/]
         there = methods.select { |iseq| iseq.base_label == bare || iseq.label == bare }
         there.each { |iseq| location.arm_call(iseq) }
         location.labels.replace([name])
-        unless (first = there.first)
-          return { id: point.id, verified: false, message: "no method #{bare} is defined yet" }
-        end
+        owner = name[/\A(.+)[.#][^.#]+\z/, 1]
+        first = owner ? there.find { |iseq| owned?(iseq, owner, bare, classes[iseq]) } : there.first
+        location.found ||= !first.nil?
+        return { id: point.id, verified: false, message: "no method #{name} is defined yet" } unless first
 
-        source = { path: first.absolute_path || first.path }
-        { id: point.id, verified: true, line: first.first_lineno, source: source }
+        bound_at(point, first.absolute_path || first.path, first.first_lineno)
+      end
+
+      def bound_at(point, path, line)
+        { id: point.id, verified: true, line: line, source: { path: path } }
+      end
+
+      # Return whether a class of that name, as far as is known, has the method of that code.
+      def owned?(iseq, owner, bare, around)
+        return around == owner || around.end_with?("::#{owner}") if around && !around.empty?
+
+        kind = loaded_module(owner)
+        [kind, kind&.singleton_class].compact.any? do |each|
+          LOOKUP.bind_call(each, bare).source_location == [iseq.path, iseq.first_lineno]
+        rescue NameError
+          false
+        end
+      end
+
+      LOOKUP = Module.instance_method(:instance_method)
+
+      # Nothing is loaded, and no hook of the program is called.
+      def loaded_module(name)
+        name.split("::").reduce(Object) do |within, each|
+          return nil if !each.match?(/\A[A-Z]\w*\z/) || within.autoload?(each) || !within.const_defined?(each, false)
+
+          found = within.const_get(each, false)
+          Module === found ? found : (return nil)
+        end
       end
 
       def method?(iseq)
@@ -216,15 +247,18 @@ module DEBUGGER__
         return if @functions.empty?
 
         methods = []
-        within = lambda do |each|
+        classes = {}.compare_by_identity
+        within = lambda do |each, around|
           methods << each if method?(each)
-          each.each_child(&within)
+          classes[each] = around
+          name = each.label[/\A<(?:class|module):(.+)>\z/, 1]
+          each.each_child { |inner| within.call(inner, name ? [around, name].reject(&:empty?).join("::") : around) }
         end
-        within.call(iseq)
+        within.call(iseq, "")
         @functions.each do |name, location, point|
-          new = !location.armed?
-          bound = bind_function(name, location, point, methods)
-          report_bound(bound) if new && location.armed?
+          new = !location.found
+          bound = bind_function(name, location, point, methods, classes)
+          report_bound(bound) if new && location.found
         end
       end
 
@@ -256,6 +290,10 @@ module DEBUGGER__
         return unless (client = client())
         return unless location.labels.empty? || named?(location.labels.first, tp)
 
+        unless location.found || location.labels.empty?
+          location.found = true
+          location.points.each { |point| report_bound(bound_at(point, tp.path, tp.lineno)) }
+        end
         ids = judge(location.points, tp.binding)
         return if ids.empty?
         return stop(client, tp, "breakpoint", depth, ids: ids) if empty

@@ -201,9 +201,21 @@ module DEBUGGER__
 
         case walk.goal
         when :into then true
-        when :over then depth <= walk.depth || ahead?(walk, tp)
+        when :over then depth <= walk.depth || clause?(walk, depth) || ahead?(walk, tp)
         when :out then depth < walk.depth || (walk.returned && depth <= walk.depth)
         end
+      end
+
+      # A `rescue` or `ensure` has a frame of its own above that of its method or block.
+      CLAUSE = /\A(?:rescue|ensure) in /.freeze
+
+      def clause?(walk, depth)
+        above = depth - walk.depth
+        clauses(caller_locations(4, above)) == above
+      end
+
+      def clauses(locations)
+        locations.take_while { |each| CLAUSE.match?(each.label) }.size
       end
 
       # Step through a block that begins on the line of a step as through a loop; but not through
@@ -233,13 +245,14 @@ module DEBUGGER__
         walk.raised = walk.info&.dig(:reason) == "exception"
         frames = client.instance_variable_get(:@target_frames)
         frame = frames&.first
-        walk.return_lines = frame && goal == :out ? return_lines(frame.iseq) : nil
+        clauses = frame && goal == :out ? clauses(frames.map(&:location)) : 0
+        walk.return_lines = frame && goal == :out ? return_lines(frames.fetch(clauses, frame).iseq) : nil
         if frame && goal == :over
           walk.path, walk.line, walk.label = frame.path, frame.location.lineno, frame.location.label
           walk.calls = calls(frames.map(&:location), walk)
           walk.next_line = frame.iseq ? line_after(frame.iseq, walk.line) : walk.line
         end
-        run_to(client, goal, walk.at || (frame ? frame.frame_depth + 1 : 0))
+        run_to(client, goal, (walk.at || (frame ? frame.frame_depth + 1 : 0)) - clauses)
       end
 
       # The lines of a one-line method say nothing.
