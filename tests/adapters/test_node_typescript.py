@@ -311,6 +311,8 @@ def test_variables_of_a_minified_bundle_have_the_names_of_the_source(dbg, projec
     assert printed(report, "log") == "{sum} is 50 at 10\n"
     dbg.data("breakpoint", "remove", "--all")
     dbg("start", "out.js", "--stop-on-entry")
+    # Names of a function are none of the module's around it.
+    assert "rate is not defined" in dbg.error("print", "rate")["message"]
     refused = dbg.data("break", "src.js:5", "--condition", "n > 1")["breakpoint"]
     assert refused["state"] == "rejected"
     assert "minified name of `price`" in refused["message"]

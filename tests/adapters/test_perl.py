@@ -240,7 +240,10 @@ def test_a_watched_variable_stops_where_it_changes_and_when_it_is_gone(dbg, samp
 _ONE_LINE = """\
 use feature "signatures"; no warnings;
 package P { sub kept ($n, $m = 2) { my $sum = $n + $m; return $sum } }
-package D { sub new { return bless {} } sub touch { my $s = shift; return 1 } sub DESTROY { print "gone\\n" } }
+package D {
+    sub new { return bless {} } sub touch { my $s = shift; return 1 }
+    sub DESTROY { print "gone\\n" }
+}
 package main;
 sub add { my ($s, $n) = @_; $s->{sum} += $n; return $s->{sum} } # @add
 sub one { my ($n) = @_; return $n } sub two { return 2 }

@@ -6,12 +6,14 @@ the source within a scope, it is left as it is: a wrong name would be worse than
 
 from __future__ import annotations
 
+import bisect
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from freezeframe.backends.javascript.initialization import line_starts
+from freezeframe.backends.javascript.initialization import MAX_SIZE, line_starts
+from freezeframe.backends.javascript.js_scanner import Function, functions
 from freezeframe.errors import EvaluationFailed
 
 from .scripts import Scripts
@@ -34,6 +36,7 @@ async def of_frame(call: Mapping[str, Any], scripts: Scripts) -> dict[str, str]:
         return {}
     text = await scripts.text_of(script)
     starts = line_starts(text)
+    inner = functions(text) if len(text) <= MAX_SIZE else ()
     result: dict[str, str] = {}
     seen: set[str] = set()
     for scope in call.get("scopeChain") or ():
@@ -41,10 +44,12 @@ async def of_frame(call: Mapping[str, Any], scripts: Scripts) -> dict[str, str]:
             continue
         source_names: dict[str, set[str]] = {}
         begin, end = _position(scope["startLocation"]), _position(scope["endLocation"])
-        for (line, column), name in found.names_between(begin, end, _MAX_NAMES):
-            offset = starts[line] + column if line < len(starts) else len(text)
+        nested = _outermost(inner, _offset(starts, begin, text), _offset(starts, end, text))
+        for position, name in found.names_between(begin, end, _MAX_NAMES):
+            offset = _offset(starts, position, text)
             match = _IDENTIFIER.match(text, offset)
-            if match is not None:
+            # Functions in this scope have variables of their own, which may be called the same.
+            if match is not None and not _is_within(nested, offset):
                 source_names.setdefault(match[0], set()).add(name)
         for minified, names in source_names.items():
             # The same name in an outer scope is hidden by this one.
@@ -57,6 +62,25 @@ async def of_frame(call: Mapping[str, Any], scripts: Scripts) -> dict[str, str]:
             del result[minified]  # an inner variable of the source hides it
         taken.add(name)
     return result
+
+
+def _outermost(functions: Sequence[Function], begin: int, end: int) -> list[tuple[int, int]]:
+    """Return begin and end of the functions within a scope that are in no other function of it."""
+    found: list[tuple[int, int]] = []
+    for each in sorted(functions, key=lambda function: function.start):
+        if begin < each.start and each.end <= end and (not found or each.start >= found[-1][1]):
+            found.append((each.start, each.end))
+    return found
+
+
+def _is_within(ranges: list[tuple[int, int]], offset: int) -> bool:
+    index = bisect.bisect_right(ranges, offset, key=lambda each: each[0]) - 1
+    return index >= 0 and offset < ranges[index][1]
+
+
+def _offset(starts: Sequence[int], position: tuple[int, int], text: str) -> int:
+    line, column = position
+    return starts[line] + column if line < len(starts) else len(text)
 
 
 def _position(location: Mapping[str, Any]) -> tuple[int, int]:
