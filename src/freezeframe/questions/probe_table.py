@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter, deque
 from collections.abc import Sequence
 
@@ -24,8 +25,10 @@ class ProbeTable:
         self._last: deque[ProbeRow] = deque(maxlen=_LAST)
         self._columns = [_Column(expression) for expression in expressions]
 
-    def add(self, columns: Sequence[Sequence[str]]) -> None:
-        """Add hits: for each expression its texts, of equal number. Raises ValueError if not."""
+    def add(self, columns: Sequence[Sequence[str] | Sequence[int]]) -> None:
+        """Add hits: for each expression its texts or its integers, of equal number. Raises
+        ValueError if not.
+        """
         if len(columns) != len(self._columns) or len({len(each) for each in columns}) > 1:
             raise ValueError("rows of different length")
         count = len(columns[0]) if columns else 0
@@ -34,8 +37,8 @@ class ProbeTable:
             self._first.append(_row(self.hits + index + 1, columns, index))
         for index in range(max(taken, count - _LAST), count):
             self._last.append(_row(self.hits + index + 1, columns, index))
-        for column, texts in zip(self._columns, columns, strict=True):
-            column.add(texts, self.hits)
+        for column, values in zip(self._columns, columns, strict=True):
+            column.add(values, self.hits)
         self.hits += count
 
     @property
@@ -51,8 +54,8 @@ class ProbeTable:
         return tuple(column.summary() for column in self._columns)
 
 
-def _row(hit: int, columns: Sequence[Sequence[str]], index: int) -> ProbeRow:
-    return ProbeRow(hit, tuple(texts[index] for texts in columns))
+def _row(hit: int, columns: Sequence[Sequence[str] | Sequence[int]], index: int) -> ProbeRow:
+    return ProbeRow(hit, tuple(str(values[index]) for values in columns))
 
 
 class _Column:
@@ -63,28 +66,25 @@ class _Column:
         self._least: tuple[float, str, int] | None = None
         self._greatest: tuple[float, str, int] | None = None
 
-    def add(self, texts: Sequence[str], before: int) -> None:
+    def add(self, values: Sequence[str] | Sequence[int], before: int) -> None:
         if self._counts is not None:
-            self._counts.update(texts)
+            self._counts.update(map(str, values))
             if len(self._counts) > _MOST_VALUES:
                 self._counts = None
-        if not self._is_numeric or not texts:
+        if not self._is_numeric or not values:
             return
         try:
-            numbers = [float(text) for text in texts]
+            numbers = _numbers(values)
         except ValueError:
             self._is_numeric = False
-            return
-        if any(math.isnan(each) for each in (sum(numbers), *numbers[:1])):
-            self._is_numeric = False  # values without an order
             return
         least, greatest = min(numbers), max(numbers)
         if self._least is None or least < self._least[0]:
             index = numbers.index(least)
-            self._least = least, texts[index], before + index + 1
+            self._least = least, str(values[index]), before + index + 1
         if self._greatest is None or greatest > self._greatest[0]:
             index = numbers.index(greatest)
-            self._greatest = greatest, texts[index], before + index + 1
+            self._greatest = greatest, str(values[index]), before + index + 1
 
     def summary(self) -> ProbeColumn:
         counts = self._counts
@@ -97,3 +97,13 @@ class _Column:
             least[1:] if least is not None else None,
             greatest[1:] if greatest is not None else None,
         )
+
+
+def _numbers(values: Sequence[str] | Sequence[int]) -> Sequence[float]:
+    """Return values as numbers. Raises ValueError for texts of others, and without an order."""
+    if isinstance(values, array):
+        return values
+    numbers = [float(value) for value in values]
+    if math.isnan(sum(numbers)) or math.isnan(numbers[0]):
+        raise ValueError("not a number")
+    return numbers

@@ -26,8 +26,16 @@ SMALL = 40
 _MAX_HELD = 20_000
 _ref, _getrefcount = _weakref.ref, sys.getrefcount
 ATOMS = frozenset(map(id, (int, str, float, bool, type(None), bytes, complex, type(...))))
+
+
+class Missing:
+    """The value of what has none."""
+
+    __slots__ = ()
+
+
 #: values of these types have no parts that a trace follows
-_PARTLESS = ATOMS | frozenset(
+PARTLESS = ATOMS | frozenset(
     map(
         id,
         (
@@ -36,12 +44,13 @@ _PARTLESS = ATOMS | frozenset(
             types.CoroutineType, types.AsyncGeneratorType, types.MethodWrapperType,
             types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
             types.MemberDescriptorType, types.CellType, type, range, slice, property, classmethod,
-            staticmethod, memoryview, type(iter([])), type(iter({})), type(iter(())),
+            staticmethod, memoryview, type(iter([])), type(iter({})), type(iter(())), Missing,
         ),
     )
 )  # fmt: skip
 _PLAIN_KEYS = _objects.PLAIN_KEYS
-MISSING: Any = object()
+_ALWAYS = 1 << 62
+MISSING: Any = Missing()
 
 # Shapes of objects: how their parts are read, and their texts are composed; `trace_file.py` has
 # the same. The text of an opaque object is made here; FIXED is an opaque one that never changes.
@@ -52,37 +61,36 @@ _BASES = ((dict, DICT), (list, LIST), (tuple, TUPLE), (set, SET), (frozenset, SE
 class Known:
     """An object that the trace has a number for."""
 
-    __slots__ = (
-        "atoms", "get_dict", "held", "keep", "keys", "kind", "number", "parts", "seen",
-        "seen_keys", "shape", "sight", "value", "values",
-    )  # fmt: skip
+    # Variables of the class: most objects never need one of their own.
+    #: the object itself or a weak reference to it
+    held: Any = None
+    #: ids of the elements, to see a change fast; None: not looked at yet
+    sight: list[int] | None = None
+    #: atoms among the elements: while they are held, their ids are not used again
+    keep: Any = None
+    #: names of the parts in the order of *sight* (of dictionaries and fields)
+    keys: Any = None
+    #: the keys of a dictionary, if all are atoms
+    atoms: Any = None
+    #: indices of the values of the parts, in the order of *sight*
+    values: Any = None
+    #: parts of a namespace or a large container: name → index of the value
+    parts: dict[str, int] | None = None
+    #: the index of the object as a value; -1: not written in this segment
+    value = -1
+    #: the event at which it was looked at last; of what is never looked at: later than all
+    seen = -1
+    #: how many keys of a dictionary are known to be of plain types; -1: not all of them are
+    seen_keys = 0
 
     def __init__(self, number: int, kind: Kind) -> None:
         self.number = number
         self.kind = kind
         self.shape = kind.shape
+        if kind.shape >= OPAQUE:
+            self.seen = _ALWAYS
         #: reads the dictionary of its fields, if they are all there
         self.get_dict = kind.fields_dict
-        #: the object itself or a weak reference to it
-        self.held: Any = None
-        #: ids of the elements, to see a change fast; None: not looked at yet
-        self.sight: list[int] | None = None
-        #: atoms among the elements: while they are held, their ids are not used again
-        self.keep: Any = None
-        #: names of the parts in the order of *sight* (of dictionaries and fields)
-        self.keys: Any = None
-        #: the keys of a dictionary, if all are atoms
-        self.atoms: Any = None
-        #: indices of the values of the parts, in the order of *sight*
-        self.values: Any = None
-        #: parts of a namespace or a large container: name → index of the value
-        self.parts: dict[str, int] | None = None
-        #: the index of the object as a value; -1: not written in this segment
-        self.value = -1
-        #: the event at which it was looked at last
-        self.seen = -1
-        #: how many keys of a dictionary are known to be of plain types; -1: not all of them are
-        self.seen_keys = 0
 
 
 _known: dict[int, Known] = {}
@@ -124,7 +132,9 @@ class Kind:
         "base",
         "fields_dict",
         "get_dict",
+        "is_plain",
         "is_weak",
+        "is_zoned",
         "name",
         "ref",
         "shape",
@@ -146,6 +156,10 @@ class Kind:
         #: the builtin class whose methods read a container
         self.base: Any = None
         self.shape = self._shape(kind, value)
+        #: its repr runs no code of the program; of a zoned one, if it has no time zone
+        self.is_zoned = kind is sys.modules.get("datetime", _objects).__dict__.get("datetime")
+        plain = self.shape == FIXED and self.name in _FIXED
+        self.is_plain = plain and (self.is_zoned or self.name in ("date", "timedelta", "Match"))
         key = id(kind)
         self.ref = ref = _Reference(kind, _forget_kind)
         ref.key = key
@@ -202,7 +216,7 @@ def fields_of(value: Any, how: Kind) -> Any:
 
 def attribute(value: Any, name: str) -> Any:
     """Return the value of an instance's field, MISSING if it has none."""
-    if id(type(value)) in _PARTLESS or value is MISSING:
+    if id(type(value)) in PARTLESS or value is MISSING:
         return MISSING
     how = kind_of(type(value), value)
     if how.get_dict is not None:
@@ -262,7 +276,7 @@ def known_of(value: Any) -> Known | None:
     if found is not None:
         return found
     kind = type(value)
-    if id(kind) in _PARTLESS or value is MISSING or issubclass(kind, type):
+    if id(kind) in PARTLESS or value is MISSING or issubclass(kind, type):
         return None
     key = id(value)
     how = _kinds.get(id(kind)) or kind_of(kind, value)

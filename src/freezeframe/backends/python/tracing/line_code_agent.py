@@ -20,8 +20,8 @@ LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
 READ, LOOK, INSIDE = _mentions.READ, _mentions.LOOK, _mentions.INSIDE
 _MISSING = _identities.MISSING
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
-#: objects that were looked at before this are looked at again
-_NOW = "now = first.now = first.now + 1"
+#: objects that were looked at before this are looked at again; the recorder has set it
+_NOW = "now = first.now"
 
 
 def functions_of(flow: Any, plan: Any) -> tuple[Any, Any]:
@@ -55,7 +55,7 @@ def arguments_of(plan: Any) -> Any:
 
 
 def _arguments(names: Any) -> list[str]:
-    lines = [_NOW, "local = frame.f_locals", "values = state.values"]
+    lines = ["local = frame.f_locals", "values = state.values"]
     found = []
     for at, name in enumerate(names):
         lines.append(f"v = local.get({_constant(name)})")
@@ -108,7 +108,8 @@ def _index(target: str, value: str, make: str) -> list[str]:
     """Return code that sets *target* to the index of *value*."""
     return [
         f"t = type({value})",
-        f"{target} = ints({value}) if t is int else strs({value}) if t is str else None",
+        f"{target} = ints({value}) if t is int else strs({value}) if t is str "
+        f"else floats({value}) if t is float and {value} else None",
         f"if {target} is None: {target} = {make}({value}, step)",
     ]
 
@@ -261,7 +262,10 @@ class _Paths:
             index = f"v{key}" if kind == ITEM_BY else _constant(key)
             lines = [f"v{at} = item(v{parent}, {index}, k{parent})"]
         if at in self._parents or flags & LOOK:
-            lines.append(f"k{at} = known(id(v{at})) or known_of(v{at})")
+            lines += [
+                f"k{at} = known(id(v{at}))",
+                f"if k{at} is None and id(type(v{at})) not in partless: k{at} = known_of(v{at})",
+            ]
         return lines
 
     def _attribute(self, at: int, parent: int, name: str) -> list[str]:
@@ -301,7 +305,7 @@ class _Paths:
         """Return code that looks at an object, and at it as a part of a large container."""
         parent, kind, key = self._nodes[at][:3]
         lines = [
-            f"if k{at} is not None and k{at}.seen != now:",
+            f"if k{at} is not None and k{at}.seen < now:",
             f"    k{at}.seen = now",
             f"    look(v{at}, k{at}, step, {by_step})",
         ]
@@ -321,8 +325,10 @@ _NAMES = {
     "extend": _log.records.extend,
     "ints": _log.ints.get,
     "strs": _log.strs.get,
+    "floats": _log.floats.get,
     "known": _identities.get_known,
     "known_of": _identities.known_of,
+    "partless": _identities.PARTLESS,
     "attribute": _identities.attribute,
     "item": _identities.item,
     "held": _identities.held_values,

@@ -36,7 +36,7 @@ _values: dict[tuple[str, str, int], int] = {}
 #: indices of values: exact integers, and exact short strings
 ints: dict[int, int] = {}
 strs: dict[str, int] = {}
-floats: dict[str, int] = {}
+floats: dict[float, int] = {}
 _none = [-1]
 
 

@@ -18,18 +18,14 @@ from typing import Any
 
 _show: Any = sys.modules["_freezeframe_text"].show
 _monitoring: Any = getattr(sys, "monitoring", None)
-_getframe, _get_ident = sys._getframe, threading.get_ident
+_getframe = sys._getframe
 #: hits that are written at once
 _BLOCK = 4096
 #: characters of one value
 _TEXT = 120
 #: values that are kept as they are until they are written
 _FIXED = frozenset((int, float, complex, bool, str, bytes, type(None)))
-#: integers below are written in eight bytes
-_INTEGER = 1 << 63
-
-
-_GUARD = "if _ff_busy and _ff_ident() in _ff_busy: return"
+_INTEGERS = frozenset((int,))
 
 
 class _Text(str):
@@ -50,8 +46,6 @@ class Probe:
         self._files: dict[str, bool] = {}
         self._rows: list[Any] = []
         self._lock = threading.Lock()
-        #: threads that evaluate the expressions now
-        self._busy: list[int] = []
         self._hits = 0
         self._found: int | None = None
         #: hits at which the condition raised, and what it raised last
@@ -59,9 +53,9 @@ class Probe:
         self._problem = ""
         self._is_loaded = self._has_line = self._is_over = False
         self._names = self._names_read()
-        #: the function that records a hit, and the globals that it was compiled for
-        self.record: list[Any] = [self.start]
-        self.globals: Any = None
+        #: what is called at each hit, and the function that installs it
+        self.callback: Any = None
+        self.install: Any = None
 
     def has_line(self, code: Any) -> bool:
         """Return whether a code object has the line."""
@@ -76,16 +70,22 @@ class Probe:
         self._has_line = True
         return True
 
-    def start(self, frame: Any) -> None:
-        """Record the values in a frame; from then on `record` does, as long as it fits."""
-        if self._is_over or _get_ident() in self._busy:
-            return
-        self._compile(frame)
-        self.record[0](frame)
+    def start(self, frame: Any) -> Any:
+        """Record the values in a frame; from then on a function that is compiled for it does, as
+        long as it fits. Returns what the interpreter's callback returns.
+        """
+        if self._is_over:
+            return None
+        self._compile(frame)(frame)
+        return self.callback if _monitoring is None else None
 
     def _fail(self, frame: Any) -> None:
         """Record a hit at which an expression raises."""
-        self._add_checked(self._one_by_one(frame))
+        row = self._one_by_one(frame)
+        if self._until:
+            self._add_checked(row)
+        else:
+            self._rows.append(row[1:])
 
     def _names_read(self) -> tuple[str, ...]:
         found: set[str] = set()
@@ -100,50 +100,69 @@ class Probe:
                 stack += [each for each in code.co_consts if hasattr(each, "co_code")]
         return tuple(sorted(found))
 
-    def _compile(self, frame: Any) -> None:
-        """Compile the function that records a hit, for the variables that a frame has now.
+    def _compile(self, frame: Any) -> Any:
+        """Install the function that records a hit, for the variables that a frame has now.
 
-        It is called for every hit, so it is one function without a loop. It calls `start` in a
-        frame of another module, or in which other variables have a value.
+        It is the interpreter's callback for each hit, so it is one function without a loop. It
+        calls `start` in a frame of another module, or in which other variables have a value.
+        Returns the part of it that records the hit of a frame. The interpreter reports no line
+        that the expressions reach.
         """
         values, code = frame.f_locals, frame.f_code
         own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
         local = [name for name in self._names if name in values]
         unbound = sorted(own.intersection(self._names).difference(local))
         cells = "".join(
-            f"(_ff{i} if type(_ff{i} := (\n{each}\n)) in _ff_fixed else _ff_text(_ff{i})),"
+            f"(_ff{i} if (_ff_t := type(_ff{i} := (\n{each}\n))) is int or _ff_t is str"
+            f" or _ff_t is float or _ff_t is bool or _ff{i} is None else _ff_text(_ff{i})),"
             for i, each in enumerate(self._expressions)
         )
-        until = f"(\n{self._until}\n)" if self._until else "False"
-        # Evaluating a name runs no code, which could reach the line again.
-        is_plain = not self._until and all(each.isidentifier() for each in self._expressions)
-        guard = "" if is_plain else _GUARD
-        lines = [
-            "def _ff_make(_ff_probe, _ff_fixed, _ff_text, _ff_rows, _ff_add, _ff_ident, _ff_busy):",
-            " _ff_globals, _ff_start, _ff_fail, _ff_flush = _ff_probe.globals, _ff_probe.start,"
-            " _ff_probe._fail, _ff_probe._flush",
-            " def _ff_record(_ff_frame):",
-            "  if _ff_frame.f_globals is not _ff_globals: return _ff_start(_ff_frame)",
+        until = f"(\n{self._until}\n)," if self._until else ""
+        body = [
             "  _ff_values = _ff_frame.f_locals",
             *(f"  if {name!r} in _ff_values: return _ff_start(_ff_frame)" for name in unbound),
             "  try:",
             "   pass",
             *(f"   {name} = _ff_values[{name!r}]" for name in local),
             "  except KeyError: return _ff_start(_ff_frame)",
-            *([f"  {guard}", "  _ff_busy.append(_ff_ident())"] if guard else []),
-            f"  try: _ff_add(({until}, {cells}))",
+            f"  try: _ff_add(({until} {cells}))",
             "  except Exception: _ff_fail(_ff_frame)",
-            *(["  finally: _ff_busy.remove(_ff_ident())"] if guard else []),
-            f"  if len(_ff_rows) >= {_BLOCK}: _ff_flush()",
-            " return _ff_record",
+            f"  if _ff_len(_ff_rows) >= {_BLOCK}: _ff_flush()",
+        ]
+        other = "if _ff_frame.f_globals is not _ff_globals: return _ff_start(_ff_frame)"
+        lines = [
+            "def _ff_make(_ff_globals, _ff_start, _ff_fail, _ff_flush, _ff_text, _ff_rows,"
+            " _ff_add, _ff_len, _ff_getframe, _ff_disable):",
+            " def _ff_record(_ff_frame):",
+            *body,
+            *(
+                [
+                    " def _ff_callback(_ff_code, _ff_line):",
+                    f"  if _ff_line != {self.line}: return _ff_disable",
+                    "  _ff_frame = _ff_getframe(1)",
+                    f"  {other}",
+                ]
+                if _monitoring is not None
+                else [
+                    " def _ff_callback(_ff_frame, _ff_event, _ff_arg):",
+                    f"  if _ff_frame.f_lineno != {self.line} or _ff_event != 'line':"
+                    " return _ff_callback",
+                    f"  {other}",
+                ]
+            ),
+            *body,
+            "  return None" if _monitoring is not None else "  return _ff_callback",
+            " return _ff_record, _ff_callback",
         ]
         made: dict[str, Any] = {}
         exec("\n".join(lines), frame.f_globals, made)
-        self.globals = frame.f_globals
         add = self._add_checked if self._until else self._rows.append
-        self.record[0] = made["_ff_make"](
-            self, _FIXED, _text, self._rows, add, _get_ident, self._busy
-        )
+        record, self.callback = made["_ff_make"](
+            frame.f_globals, self.start, self._fail, self._flush, _text, self._rows, add, len,
+            _getframe, getattr(_monitoring, "DISABLE", None),
+        )  # fmt: skip
+        self.install(self.callback)
+        return record
 
     def _add_checked(self, row: Any) -> None:
         self._rows.append(row)
@@ -171,6 +190,9 @@ class Probe:
 
     def _flush(self, matching: Any = None) -> None:
         with self._lock:
+            if self._is_over:
+                self._rows.clear()  # of frames that are still traced
+                return
             # Other threads add rows meanwhile, to the same list.
             rows = self._rows[:]
             del self._rows[: len(rows)]
@@ -178,9 +200,8 @@ class Probe:
                 index = next((i for i, row in enumerate(rows) if row is matching), len(rows) - 1)
                 rows = rows[: index + 1]
                 self._found, self._is_over = self._hits + index + 1, True
-                self.record[0] = self.start
             self._hits += len(rows)
-            columns = list(zip(*rows, strict=True))[1:]
+            columns = list(zip(*rows, strict=True))[1 if self._until else 0 :]
             if rows:
                 self._write({"columns": [_encoded(each) for each in columns]})
 
@@ -196,9 +217,8 @@ class Probe:
 
     def finish(self, error: str | None) -> None:
         """Write what is left, and how the process ends."""
-        self._is_over = True
-        self.record[0] = self.start
         self._flush()
+        self._is_over = True
         self._write(
             {
                 "undecided": self._undecided,
@@ -222,9 +242,12 @@ def _text(value: Any) -> _Text:
 
 def _encoded(values: Any) -> Any:
     """Return a column for JSON: its texts, or integers as they are."""
-    kinds = set(map(type, values))
-    if kinds == {int} and min(values) > -_INTEGER and max(values) < _INTEGER:
-        return {"q": binascii.b2a_base64(array.array("q", values), newline=False).decode()}
+    if _INTEGERS.issuperset(map(type, values)):
+        try:
+            packed = array.array("q", values)
+        except OverflowError:
+            return [_show(each, _TEXT) for each in values]
+        return {"q": binascii.b2a_base64(packed, newline=False).decode()}
     return [each if type(each) is _Text else _show(each, _TEXT) for each in values]
 
 
@@ -274,7 +297,7 @@ def _monitor(probe: Probe) -> None:
     events, disable = _monitoring.events, _monitoring.DISABLE
     tool = next(each for each in (4, 3, 2, 5, 1, 0) if _monitoring.get_tool(each) is None)
     _monitoring.use_tool_id(tool, "freezeframe")
-    line, record = probe.line, probe.record
+    line = probe.line
 
     def on_start(code: Any, offset: int) -> Any:
         try:
@@ -284,32 +307,39 @@ def _monitor(probe: Probe) -> None:
             pass
         return disable
 
-    def on_line(code: Any, number: int) -> Any:
-        if number != line:
-            return disable
-        record[0](_getframe(1))
-        return None
+    def on_first(code: Any, number: int) -> Any:
+        return disable if number != line else probe.start(_getframe(1))
 
+    def install(callback: Any) -> None:
+        _monitoring.register_callback(tool, events.LINE, callback)
+
+    probe.install = install
+    install(on_first)
     _monitoring.register_callback(tool, events.PY_START, on_start)
-    _monitoring.register_callback(tool, events.LINE, on_line)
     _monitoring.set_events(tool, events.PY_START)
 
 
 def _trace(probe: Probe) -> None:
     known: dict[int, tuple[Any, bool]] = {}
-    line, record = probe.line, probe.record
+    line = probe.line
 
-    def on_line(frame: Any, event: str, arg: Any) -> Any:
+    def on_first(frame: Any, event: str, arg: Any) -> Any:
         if event == "line" and frame.f_lineno == line:
-            record[0](frame)
-        return on_line
+            return probe.start(frame)
+        return on_first
+
+    current = [on_first]
 
     def on_call(frame: Any, event: str, arg: Any) -> Any:
         code = frame.f_code
         found = known.get(id(code))
         if found is None:
             found = known[id(code)] = (code, probe.has_line(code))
-        return on_line if found[1] else None
+        return current[0] if found[1] else None
 
+    def install(callback: Any) -> None:
+        current[0] = callback
+
+    probe.install = install
     threading.settrace(on_call)
     sys.settrace(on_call)

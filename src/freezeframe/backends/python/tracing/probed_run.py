@@ -20,8 +20,8 @@ from .traced_run import run_to_end, start_injected
 #: bytes of one block of hits, and of what one process writes
 _MAX_BLOCK, _MAX_FILE = 16_000_000, 400_000_000
 
-#: gets the texts of each expression, for some hits
-OnHits = Callable[[list[list[str]]], None]
+#: gets the values of each expression, for some hits: integers, or texts
+OnHits = Callable[[list[list[str] | array.array[int]]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _read(directory: str, status: int | None, on_hits: OnHits) -> ProbedRun:
     for name in names:
         for record in _records(os.path.join(directory, name)):
             if "columns" in record:
-                on_hits([_texts(each) for each in record["columns"]])
+                on_hits([_values(each) for each in record["columns"]])
             else:
                 ends.append(record)
     last = next((each for each in ends if each.get("found") is not None), None)
@@ -100,11 +100,10 @@ def _read(directory: str, status: int | None, on_hits: OnHits) -> ProbedRun:
     )
 
 
-def _texts(column: Any) -> list[str]:
-    """Return the texts of a column, whose integers `probe_agent.py` packs."""
+def _values(column: Any) -> list[str] | array.array[int]:
+    """Return the texts of a column, or its integers, which `probe_agent.py` packs."""
     if isinstance(column, dict):
-        numbers = array.array("q", base64.b64decode(column["q"]))
-        return list(map(str, numbers))
+        return array.array("q", base64.b64decode(column["q"]))
     return list(map(str, column))
 
 

@@ -188,6 +188,7 @@ def start(frame: Any, plan: Any) -> State:
         namespace = _new_namespace(names)
     state.namespace = namespace
     state.record = (state.number, step, *site, _thread_name(), _task_name(), namespace.number)
+    _First.now += 1
     given = () if plan.arguments is None else plan.arguments(frame, state, step)
     _log.records.extend((_log.FRAME, code, *state.record, len(given) // 2, *given))
     return state
@@ -267,6 +268,7 @@ def line(
     extend: Any = _log.records.extend,
     kind: int = _log.STEP,
     suspects: Any = _identities.suspects,
+    first: Any = _First,
 ) -> None:
     """Record that a frame begins to execute a line; the frame of the caller if none is given.
 
@@ -281,6 +283,7 @@ def line(
         offset = frame.f_lasti
         step = next_step()
         flow = state.flow
+        first.now += 1
         if flow is not None and flow.after is not None:
             flow.after(frame, state, flow.end == offset and not state.is_interrupted)
         if suspects:
@@ -312,6 +315,7 @@ def _new_flow(plan: Any, offset: int, number: int) -> Any:
 def _settle(state: State, frame: Any) -> None:
     """Record what the line that a frame leaves has changed."""
     flow = state.flow
+    _First.now += 1
     if flow is not None and flow.after is not None:
         flow.after(frame, state, False)
 
@@ -336,7 +340,6 @@ def leave(state: State, frame: Any, value: Any) -> None:
     _settle(state, frame)
     if state.plan.kind == _COMPREHENSION:
         _First.by_step = 1
-    _First.now += 1
     index = _value_of(value, state.step)
     _First.by_step = 0
     _log.records.extend((_log.RETURN, state.number, state.step, index))

@@ -29,18 +29,25 @@ ATOMS, SMALL = _identities.ATOMS, _identities.SMALL
 LIST, TUPLE, DICT, SET, FIELDS, OPAQUE, FIXED, NAMESPACE = range(8)
 known_of, kind_of, fields_of = _identities.known_of, _identities.kind_of, _identities.fields_of
 get_known, MISSING = _identities.get_known, _identities.MISSING
+_extend, _WRITE, _SNAP = _log.records.extend, _log.WRITE, _log.SNAP
 _get_int, _get_str, _get_float = _log.ints.get, _log.strs.get, _log.floats.get
 
 
-class First:
+class Looking:
     """How deep, and how many, objects that are seen first are looked at now."""
 
-    depth = 0
-    count = 0
-    #: 1: the line that is settled makes them, by a display
-    by_step = 0
-    #: the moment at which objects are looked at: the program has not run since it began
-    now = 0
+    __slots__ = ("by_step", "count", "depth", "now")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.count = 0
+        #: 1: the line that is settled makes them, by a display
+        self.by_step = 0
+        #: the moment at which objects are looked at: the program has not run since it began
+        self.now = 0
+
+
+First = Looking()  # an object: setting variables of a class is slow
 
 
 def value_of(value: Any, step: int) -> Any:
@@ -58,21 +65,18 @@ def value_of(value: Any, step: int) -> Any:
     if value is None:
         return _log.none()
     if kind is float:
-        text = repr(value)
-        found = _get_float(text)
-        if found is None:
-            found = _log.floats[text] = _log.value(text, "float", -1)
-        return found
+        found = _get_float(value) if value else None
+        return found if found is not None else _new_float(value)
+    if kind is bool:
+        return _log.value("True" if value else "False", "bool", -1)
     made = get_known(id(value))
     if made is None:
-        if kind is bool:
-            return _log.value("True" if value else "False", "bool", -1)
         made = known_of(value)
         if made is None:
             return _log.value(show(value), _objects.name_of(kind), -1)
     if made.value < 0:
         return _new_object(value, made, step)
-    if made.seen != First.now and made.shape < OPAQUE and First.depth < _DEPTH:
+    if made.seen < First.now and First.depth < _DEPTH:
         _look_again(value, made, step)
     return made.value
 
@@ -104,7 +108,7 @@ def look_inside(value: Any, made: Any, step: int, by_step: int) -> None:
     now = First.now
     for each in elements:
         found = get_known(id(each))
-        if found is not None and found.shape < OPAQUE and found.seen != now:
+        if found is not None and found.seen < now:
             found.seen = now
             look(each, found, step, by_step)
 
@@ -125,6 +129,14 @@ def _new_int(value: int) -> Any:
     return found
 
 
+def _new_float(value: float) -> Any:
+    found = _log.value(repr(value), "float", -1)
+    # Both zeros are the same key.
+    if value and len(_log.floats) < 200_000:
+        _log.floats[value] = found
+    return found
+
+
 def _new_str(value: str) -> Any:
     if len(value) > _SHORT:
         return _log.value(repr(value[:_LIMIT])[:-1] + "…", "str", -1)
@@ -137,7 +149,12 @@ def _new_str(value: str) -> Any:
 def _new_object(value: Any, made: Any, step: int) -> Any:
     shape = made.shape
     if shape in (OPAQUE, FIXED):
-        index = _log.value(show(value), made.kind.name, made.number)
+        kind = made.kind
+        if kind.is_plain and (not kind.is_zoned or value.tzinfo is None):
+            text = elided(repr(value))
+        else:
+            text = show(value)
+        index = _log.value(text, kind.name, made.number)
         if shape == FIXED:
             made.value = index
         return index
@@ -249,9 +266,12 @@ def _snapshot(
     made.sight, made.keys = sight, keys
     made.keep = [each if id(type(each)) in ATOMS else None for each in held]
     made.values = found = [value_of(each, step) for each in held]
-    names = [] if keys is None else [_log.string(each) for each in keys]
-    _log.records.extend(
-        (_log.SNAP, step, by_step, made.number, made.shape, len(found), is_cut, len(names),
+    if keys is None:
+        _extend((_SNAP, step, by_step, made.number, made.shape, len(found), is_cut, 0, *found))
+        return
+    names = [_log.string(each) for each in keys]
+    _extend(
+        (_SNAP, step, by_step, made.number, made.shape, len(found), is_cut, len(names),
          *found, *names)
     )  # fmt: skip
 
@@ -273,23 +293,38 @@ def _compare(made: Any, keys: Any, held: Any, sight: Any, step: int, by_step: in
         each = held[at]
         keep[at] = each if id(type(each)) in ATOMS else None
         was, values[at] = values[at], value_of(each, step)
-        name = f"[{at}]" if keys is None else _field(made, keys[at])
+        name = _element(at) if keys is None else _field(made, keys[at])
         _write(made, name, values[at], was, step, by_step)
     for at in range(shared, count):
         each = held[at]
         keep.append(each if id(type(each)) in ATOMS else None)
         index = value_of(each, step)
         values.append(index)
-        name = f"[{at}]" if keys is None else _field(made, keys[at])
+        name = _element(at) if keys is None else _field(made, keys[at])
         _write(made, name, index, -1, step, by_step)
     if count < shared:
         for at in range(count, shared):
-            _write(made, f"[{at}]", -1, values[at], step, by_step)
+            _write(made, _element(at), -1, values[at], step, by_step)
         del values[count:], keep[count:]
 
 
-def _field(made: Any, key: str) -> str:
-    return "." + key if made.shape == FIELDS else key
+def _field(made: Any, key: str) -> int:
+    """Return the index of the name of a part, which is a field or has a key."""
+    if made.shape != FIELDS:
+        return int(_log.string(key))
+    found = _fields.get(key)
+    if found is None:
+        found = _fields[key] = _log.name("." + key)
+    return found
+
+
+def _element(at: int) -> int:
+    """Return the index of the name of an element of a small list."""
+    return _elements_named[at]
+
+
+_fields: dict[str, int] = {}
+_elements_named: list[int] = [_log.name(f"[{at}]") for at in range(SMALL)]
 
 
 def _compare_by_key(made: Any, keys: Any, held: Any, sight: Any, step: int, by_step: int) -> None:
@@ -318,15 +353,18 @@ def _compare_set(made: Any, held: Any, sight: Any, is_cut: bool, step: int, by_s
     made.keep = [each for each in held if id(type(each)) in ATOMS]
     for index in found:
         if index not in old:
-            _write(made, "{}", index, -1, step, by_step)
+            _write(made, _MEMBER, index, -1, step, by_step)
     if not is_cut:
         for index in old:
             if index not in found:
-                _write(made, "{}", -1, index, step, by_step)
+                _write(made, _MEMBER, -1, index, step, by_step)
 
 
-def _write(made: Any, name: str, new: int, old: int, step: int, by_step: int) -> None:
-    _log.records.extend((_log.WRITE, step, _log.string(name), new, old, made.number, -1, by_step))
+_MEMBER: int = _log.name("{}")
+
+
+def _write(made: Any, name: int, new: int, old: int, step: int, by_step: int) -> None:
+    _extend((_WRITE, step, name, new, old, made.number, -1, by_step))
 
 
 # --- large containers ---------------------------------------------------------------------------
@@ -362,7 +400,7 @@ def _look_at_large(value: Any, made: Any, count: int, step: int, by_step: int) -
     elif count < before and made.shape == LIST:
         for at in range(count, min(before, count + _NEW)):
             was = made.parts.pop(f"[{at}]", -1)
-            _write(made, f"[{at}]", -1, was, step, by_step)
+            _write(made, _log.string(f"[{at}]"), -1, was, step, by_step)
 
 
 def _record_new(value: Any, made: Any, start: int, count: int, step: int, by_step: int) -> None:
@@ -387,7 +425,7 @@ def look_at_part(owner: Any, name: str, value: Any, step: int, by_step: int) -> 
     index = value_of(value, step)
     if was != index:
         owner.parts[name] = index
-        _write(owner, name, index, was, step, by_step)
+        _write(owner, _log.string(name), index, was, step, by_step)
 
 
 def look_at_item(owner: Any, container: Any, key: Any, value: Any, step: int, by_step: int) -> None:
@@ -406,7 +444,7 @@ def look_at_missing(owner: Any, name: str, step: int, by_step: int) -> None:
     """Record that a part of a large container or a namespace is not there any more."""
     was = owner.parts.pop(name, -1) if owner.parts is not None else -1
     if was >= 0:
-        _write(owner, name, -1, was, step, by_step)
+        _write(owner, _log.string(name), -1, was, step, by_step)
 
 
 # --- what lines read and store ------------------------------------------------------------------
@@ -439,7 +477,6 @@ def unbind(state: Any, name: str, number: int) -> None:
 
 def store_globals(frame: Any, state: Any, is_sure: bool) -> None:
     """Record the global variables that a line stores."""
-    First.now += 1
     names, space, step = frame.f_globals, state.namespace, state.step
     for name, is_stored in state.flow.namespace:
         value = names.get(name, MISSING)
@@ -451,7 +488,7 @@ def store_globals(frame: Any, state: Any, is_sure: bool) -> None:
         index = value_of(value, step)
         if index != was or (is_sure and is_stored):
             space.parts[part] = index
-            _write(space, part, index, was, step, 1)
+            _write(space, _log.name(part), index, was, step, 1)
 
 
 def definer(state: Any, name: str) -> int:
