@@ -7,11 +7,10 @@ that cannot change, and the texts of the others; they are written in blocks.
 
 from __future__ import annotations
 
-import array
-import binascii
 import json
 import os
 import posix
+import struct
 import sys
 import threading
 from typing import Any
@@ -23,9 +22,6 @@ _getframe = sys._getframe
 _BLOCK = 4096
 #: characters of one value
 _TEXT = 120
-#: values that are kept as they are until they are written
-_FIXED = frozenset((int, float, complex, bool, str, bytes, type(None)))
-_INTEGERS = frozenset((int,))
 
 
 class _Text(str):
@@ -44,7 +40,9 @@ class Probe:
         self._until: str | None = settings["until"]
         self._directory = directory
         self._files: dict[str, bool] = {}
+        #: the values of all hits that are not written yet, hit by hit
         self._rows: list[Any] = []
+        self._width = len(self._expressions) + bool(self._until)
         self._lock = threading.Lock()
         self._hits = 0
         self._found: int | None = None
@@ -85,7 +83,7 @@ class Probe:
         if self._until:
             self._add_checked(row)
         else:
-            self._rows.append(row[1:])
+            self._rows.extend(row[1:])
 
     def _names_read(self) -> tuple[str, ...]:
         found: set[str] = set()
@@ -113,8 +111,8 @@ class Probe:
         local = [name for name in self._names if name in values]
         unbound = sorted(own.intersection(self._names).difference(local))
         cells = "".join(
-            f"(_ff{i} if (_ff_t := type(_ff{i} := (\n{each}\n))) is int or _ff_t is str"
-            f" or _ff_t is float or _ff_t is bool or _ff{i} is None else _ff_text(_ff{i})),"
+            f"(_ff{i} if (_ff_t := type(_ff{i} := (\n{each}\n))) is int or _ff_t is float"
+            f" or _ff_t is str else _ff_text(_ff{i})),"
             for i, each in enumerate(self._expressions)
         )
         until = f"(\n{self._until}\n)," if self._until else ""
@@ -127,7 +125,7 @@ class Probe:
             "  except KeyError: return _ff_start(_ff_frame)",
             f"  try: _ff_add(({until} {cells}))",
             "  except Exception: _ff_fail(_ff_frame)",
-            f"  if _ff_len(_ff_rows) >= {_BLOCK}: _ff_flush()",
+            f"  if _ff_len(_ff_rows) >= {_BLOCK * self._width}: _ff_flush()",
         ]
         other = "if _ff_frame.f_globals is not _ff_globals: return _ff_start(_ff_frame)"
         lines = [
@@ -156,7 +154,7 @@ class Probe:
         ]
         made: dict[str, Any] = {}
         exec("\n".join(lines), frame.f_globals, made)
-        add = self._add_checked if self._until else self._rows.append
+        add = self._add_checked if self._until else self._rows.extend
         record, self.callback = made["_ff_make"](
             frame.f_globals, self.start, self._fail, self._flush, _text, self._rows, add, len,
             _getframe, getattr(_monitoring, "DISABLE", None),
@@ -165,9 +163,9 @@ class Probe:
         return record
 
     def _add_checked(self, row: Any) -> None:
-        self._rows.append(row)
+        self._rows.extend(row)
         if row[0]:
-            self._flush(row)
+            self._flush()
             end(leave=True)
 
     def _one_by_one(self, frame: Any) -> Any:
@@ -183,31 +181,45 @@ class Probe:
         for each in self._expressions:
             try:
                 value = eval(f"(\n{each}\n)", scope)
-                row.append(value if type(value) in _FIXED else _text(value))
+                row.append(value if type(value) in (int, float, str) else _text(value))
             except Exception as error:
                 row.append(_Text(f"<{type(error).__name__}: {error}>"[:_TEXT]))
         return tuple(row)
 
-    def _flush(self, matching: Any = None) -> None:
+    def _flush(self) -> None:
         with self._lock:
             if self._is_over:
                 self._rows.clear()  # of frames that are still traced
                 return
             # Other threads add rows meanwhile, to the same list.
-            rows = self._rows[:]
+            rows, width = self._rows[:], self._width
             del self._rows[: len(rows)]
-            if matching is not None and matching[0] and self._found is None:
-                index = next((i for i, row in enumerate(rows) if row is matching), len(rows) - 1)
-                rows = rows[: index + 1]
-                self._found, self._is_over = self._hits + index + 1, True
-            self._hits += len(rows)
-            columns = list(zip(*rows, strict=True))[1 if self._until else 0 :]
+            if self._until:
+                for at, holds in enumerate(rows[::width]):
+                    if holds:
+                        rows = rows[: (at + 1) * width]
+                        self._found, self._is_over = self._hits + at + 1, True
+                        break
+            self._hits += len(rows) // width
             if rows:
-                self._write({"columns": [_encoded(each) for each in columns]})
+                first = 1 if self._until else 0
+                self._write_columns([rows[at::width] for at in range(first, width)])
 
-    def _write(self, record: Any) -> None:
+    def _write_columns(self, columns: Any) -> None:
+        """Write the columns of a block: integers packed behind it, the others as texts."""
+        packed, described = b"", []
+        for column in columns:
+            try:
+                packed += struct.pack(f"{len(column)}q", *column)
+                described.append({"q": len(column)})
+            except struct.error:  # not only integers, or large ones
+                texts = [each if type(each) is _Text else _show(each, _TEXT) for each in column]
+                described.append(texts)  # type: ignore[arg-type]
+        self._write({"columns": described}, packed)
+
+    def _write(self, record: Any, packed: bytes = b"") -> None:
         path = os.path.join(self._directory, f"probe.{posix.getpid()}")
-        data = json.dumps(record).encode() + b"\n"
+        data = memoryview(json.dumps(record).encode() + b"\n" + packed)
         descriptor = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o600)
         try:
             while data:
@@ -237,18 +249,12 @@ class Probe:
 
 
 def _text(value: Any) -> _Text:
+    if value is True or value is False or value is None:
+        return _CONSTANTS[value]
     return _Text(_show(value, _TEXT))
 
 
-def _encoded(values: Any) -> Any:
-    """Return a column for JSON: its texts, or integers as they are."""
-    if _INTEGERS.issuperset(map(type, values)):
-        try:
-            packed = array.array("q", values)
-        except OverflowError:
-            return [_show(each, _TEXT) for each in values]
-        return {"q": binascii.b2a_base64(packed, newline=False).decode()}
-    return [each if type(each) is _Text else _show(each, _TEXT) for each in values]
+_CONSTANTS: dict[Any, _Text] = {each: _Text(str(each)) for each in (True, False, None)}
 
 
 _state: dict[str, Any] = {"probe": None}

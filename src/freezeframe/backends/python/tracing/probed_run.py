@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import array
 import asyncio
-import base64
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO
 
 from freezeframe import files, paths
 from freezeframe.backends.backend import Launch
@@ -21,7 +20,7 @@ from .traced_run import run_to_end, start_injected
 _MAX_BLOCK, _MAX_FILE = 16_000_000, 400_000_000
 
 #: gets the values of each expression, for some hits: integers, or texts
-OnHits = Callable[[list[list[str] | array.array[int]]], None]
+OnHits = Callable[[list[Sequence[str] | Sequence[int]]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def _read(directory: str, status: int | None, on_hits: OnHits) -> ProbedRun:
     for name in names:
         for record in _records(os.path.join(directory, name)):
             if "columns" in record:
-                on_hits([_values(each) for each in record["columns"]])
+                on_hits(record["columns"])
             else:
                 ends.append(record)
     last = next((each for each in ends if each.get("found") is not None), None)
@@ -100,11 +99,18 @@ def _read(directory: str, status: int | None, on_hits: OnHits) -> ProbedRun:
     )
 
 
-def _values(column: Any) -> list[str] | array.array[int]:
-    """Return the texts of a column, or its integers, which `probe_agent.py` packs."""
-    if isinstance(column, dict):
-        return array.array("q", base64.b64decode(column["q"]))
-    return list(map(str, column))
+def _column(column: Any, file: BinaryIO) -> Sequence[str] | Sequence[int]:
+    """Return the texts of a column, or its integers, which are packed behind the record.
+
+    Raises ValueError if they are cut off.
+    """
+    if not isinstance(column, dict):
+        return list(map(str, column))
+    size = 8 * int(column["q"])
+    packed = file.read(size) if 0 <= size <= _MAX_BLOCK else b""
+    if len(packed) != size:
+        raise ValueError(size)
+    return array.array("q", packed)
 
 
 def _records(path: str) -> Iterator[dict[str, Any]]:
@@ -112,10 +118,12 @@ def _records(path: str) -> Iterator[dict[str, Any]]:
     with os.fdopen(files.open_input(path), "rb") as file:
         left = _MAX_FILE
         while left > 0 and (line := file.readline(_MAX_BLOCK)):
-            left -= len(line)
             try:
                 record = json.loads(line)
-            except ValueError:
+                if "columns" in record:
+                    record["columns"] = [_column(each, file) for each in record["columns"]]
+            except (ValueError, TypeError, KeyError):
                 return
+            left = _MAX_FILE - file.tell()
             if isinstance(record, dict):
                 yield record
