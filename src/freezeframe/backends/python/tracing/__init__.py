@@ -11,6 +11,7 @@ settrace_agent     events of `sys.settrace`, before
 recorder_agent     events → records: frames, steps, what each line changed
 line_plans_agent   what each line stores, from its bytecode
 mentions_agent     which objects each line mentions, from the syntax of its file
+line_stores_agent  what lines read and store, beside objects
 line_code_agent    the functions that record a line, compiled for it
 identities_agent   numbers of objects, and how their parts are read
 traced_values_agent  values, and how the parts of objects changed

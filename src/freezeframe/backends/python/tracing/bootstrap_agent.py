@@ -28,6 +28,7 @@ _MODULES = (
     ("_freezeframe_plans", _HERE, "line_plans_agent.py"),
     ("_freezeframe_identities", _HERE, "identities_agent.py"),
     ("_freezeframe_values", _HERE, "traced_values_agent.py"),
+    ("_freezeframe_stores", _HERE, "line_stores_agent.py"),
     ("_freezeframe_code", _HERE, "line_code_agent.py"),
     ("_freezeframe_recorder", _HERE, "recorder_agent.py"),
     ("_freezeframe_driver", _HERE, "monitoring_agent.py" if _IS_MONITORED else "settrace_agent.py"),

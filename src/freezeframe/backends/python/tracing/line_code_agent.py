@@ -15,6 +15,7 @@ _log: Any = sys.modules["_freezeframe_log"]
 _mentions: Any = sys.modules["_freezeframe_mentions"]
 _identities: Any = sys.modules["_freezeframe_identities"]
 _values: Any = sys.modules["_freezeframe_values"]
+_stores: Any = sys.modules["_freezeframe_stores"]
 
 LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
 READ, LOOK, INSIDE = _mentions.READ, _mentions.LOOK, _mentions.INSIDE
@@ -32,7 +33,7 @@ def functions_of(flow: Any, plan: Any) -> tuple[Any, Any]:
     """
     before = after = None
     if flow.namespace and not (flow.nodes or flow.locals or flow.is_made):
-        return None, _values.store_globals  # most lines of a module, which are executed once
+        return None, _stores.store_globals  # most lines of a module, which are executed once
     with _lock:
         if flow.nodes:
             before = _compiled("before(frame, state, step", _before(flow, plan))
@@ -334,13 +335,13 @@ _NAMES = {
     "held": _identities.held_values,
     "suspect": _identities.suspect_value,
     "value_of": _values.value_of,
-    "read_value": _values.read_value,
-    "key_index": _values.key_index,
+    "read_value": _stores.read_value,
+    "key_index": _stores.key_index,
     "look": _values.look,
     "look_inside": _values.look_inside,
     "look_at_item": _values.look_at_item,
     "part_missing": _values.look_at_missing,
     "first": _values.First,
-    "unbind": _values.unbind,
-    "definer": _values.definer,
+    "unbind": _stores.unbind,
+    "definer": _stores.definer,
 }

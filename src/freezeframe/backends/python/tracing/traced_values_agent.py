@@ -294,17 +294,17 @@ def _compare(made: Any, keys: Any, held: Any, sight: Any, step: int, by_step: in
         keep[at] = each if id(type(each)) in ATOMS else None
         was, values[at] = values[at], value_of(each, step)
         name = _element(at) if keys is None else _field(made, keys[at])
-        _write(made, name, values[at], was, step, by_step)
+        write(made, name, values[at], was, step, by_step)
     for at in range(shared, count):
         each = held[at]
         keep.append(each if id(type(each)) in ATOMS else None)
         index = value_of(each, step)
         values.append(index)
         name = _element(at) if keys is None else _field(made, keys[at])
-        _write(made, name, index, -1, step, by_step)
+        write(made, name, index, -1, step, by_step)
     if count < shared:
         for at in range(count, shared):
-            _write(made, _element(at), -1, values[at], step, by_step)
+            write(made, _element(at), -1, values[at], step, by_step)
         del values[count:], keep[count:]
 
 
@@ -337,9 +337,9 @@ def _compare_by_key(made: Any, keys: Any, held: Any, sight: Any, step: int, by_s
             continue
         index = value_of(each, step)
         found.append(index)
-        _write(made, _field(made, key), index, -1 if was is None else was[1], step, by_step)
+        write(made, _field(made, key), index, -1 if was is None else was[1], step, by_step)
     for key, was in known.items():
-        _write(made, _field(made, key), -1, was[1], step, by_step)
+        write(made, _field(made, key), -1, was[1], step, by_step)
     made.keys, made.values, made.sight = keys, found, sight
     made.keep = [each if id(type(each)) in ATOMS else None for each in held]
 
@@ -353,17 +353,17 @@ def _compare_set(made: Any, held: Any, sight: Any, is_cut: bool, step: int, by_s
     made.keep = [each for each in held if id(type(each)) in ATOMS]
     for index in found:
         if index not in old:
-            _write(made, _MEMBER, index, -1, step, by_step)
+            write(made, _MEMBER, index, -1, step, by_step)
     if not is_cut:
         for index in old:
             if index not in found:
-                _write(made, _MEMBER, -1, index, step, by_step)
+                write(made, _MEMBER, -1, index, step, by_step)
 
 
 _MEMBER: int = _log.name("{}")
 
 
-def _write(made: Any, name: int, new: int, old: int, step: int, by_step: int) -> None:
+def write(made: Any, name: int, new: int, old: int, step: int, by_step: int) -> None:
     _extend((_WRITE, step, name, new, old, made.number, -1, by_step))
 
 
@@ -400,7 +400,7 @@ def _look_at_large(value: Any, made: Any, count: int, step: int, by_step: int) -
     elif count < before and made.shape == LIST:
         for at in range(count, min(before, count + _NEW)):
             was = made.parts.pop(f"[{at}]", -1)
-            _write(made, _log.string(f"[{at}]"), -1, was, step, by_step)
+            write(made, _log.string(f"[{at}]"), -1, was, step, by_step)
 
 
 def _record_new(value: Any, made: Any, start: int, count: int, step: int, by_step: int) -> None:
@@ -425,7 +425,7 @@ def look_at_part(owner: Any, name: str, value: Any, step: int, by_step: int) -> 
     index = value_of(value, step)
     if was != index:
         owner.parts[name] = index
-        _write(owner, _log.string(name), index, was, step, by_step)
+        write(owner, _log.string(name), index, was, step, by_step)
 
 
 def look_at_item(owner: Any, container: Any, key: Any, value: Any, step: int, by_step: int) -> None:
@@ -444,60 +444,4 @@ def look_at_missing(owner: Any, name: str, step: int, by_step: int) -> None:
     """Record that a part of a large container or a namespace is not there any more."""
     was = owner.parts.pop(name, -1) if owner.parts is not None else -1
     if was >= 0:
-        _write(owner, _log.string(name), -1, was, step, by_step)
-
-
-# --- what lines read and store ------------------------------------------------------------------
-
-
-def read_value(value: Any, step: int) -> Any:
-    """Return the index of a value that a line reads; -1 for functions, classes and modules."""
-    if id(type(value)) in ATOMS or known_of(value) is not None:
-        return value_of(value, step)
-    return -1
-
-
-def key_index(container: Any, key: Any, step: int) -> Any:
-    """Return the index of the key of an element; that of an element counted from the end is
-    counted from the beginning.
-    """
-    if type(key) is int and key < 0 and type(container) in (list, tuple):
-        key += len(container)
-    return value_of(key, step) if id(type(key)) in ATOMS else -1
-
-
-def unbind(state: Any, name: str, number: int) -> None:
-    """Record that a variable has no value any more."""
-    was = state.values.pop(name, -1)
-    if was >= 0:
-        if was in _identities.held_values:
-            _identities.suspect_value(was)
-        _log.records.extend((_log.LOCAL, state.step, number, -1, was))
-
-
-def store_globals(frame: Any, state: Any, is_sure: bool) -> None:
-    """Record the global variables that a line stores."""
-    names, space, step = frame.f_globals, state.namespace, state.step
-    for name, is_stored in state.flow.namespace:
-        value = names.get(name, MISSING)
-        part = "." + name
-        was = space.parts.get(part, -1)
-        if value is MISSING:
-            look_at_missing(space, part, step, 1)
-            continue
-        index = value_of(value, step)
-        if index != was or (is_sure and is_stored):
-            space.parts[part] = index
-            _write(space, _log.name(part), index, was, step, 1)
-
-
-def definer(state: Any, name: str) -> int:
-    """Return the frame whose variable a nonlocal name is; -1 if several frames may be it."""
-    outer = state.plan.outer
-    while outer is not None and name in outer.free:
-        outer = outer.outer
-    if outer is None:
-        return -1
-    if outer.started == 1:
-        return int(outer.last)
-    return int(next(iter(outer.live))) if len(outer.live) == 1 else -1
+        write(owner, _log.string(name), -1, was, step, by_step)
