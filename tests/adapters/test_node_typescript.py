@@ -75,13 +75,12 @@ def compile_with(project, *options: str, module: str) -> None:
     assert (project / "dist" / "main.js").exists(), done.stdout
 
 
-@pytest.mark.parametrize("module", ["commonjs", "es2022"])
 @pytest.mark.parametrize(
-    "options",
+    ("module", "options"),
     [
-        ("--sourceMap",),
-        ("--inlineSourceMap", "--inlineSources"),
-        ("--sourceMap", "--sourceRoot", "../src"),
+        ("commonjs", ("--sourceMap",)),
+        ("es2022", ("--inlineSourceMap", "--inlineSources")),
+        ("es2022", ("--sourceMap", "--sourceRoot", "../src")),
     ],
     ids=["external", "inline", "root"],
 )
