@@ -162,9 +162,18 @@ PROJECTS = {
 }
 
 
+#: where the price came from
+CHAINS = {
+    "node": "price.test.js:3 in price",
+    "go": "cart_test.go:5 in cart.price",
+    "cargo": "lib.rs:2 in shop::price",
+}
+
+
 @pytest.mark.parametrize("runner", PROJECTS)
 def test_a_failure_is_described_and_a_selected_test_passes(dbg, runner):
     files, (program, install), head, message, passing = PROJECTS[runner]
+    chain = CHAINS.get(runner)
     need(program, install)
     if runner == "go":
         dbg.env["PATH"] = f"{REPOSITORY / '.cache/go/bin'}{os.pathsep}{dbg.env['PATH']}"
@@ -178,6 +187,9 @@ def test_a_failure_is_described_and_a_selected_test_passes(dbg, runner):
     assert failed.out.startswith(head), str(failed)
     assert message in failed.out, str(failed)
     assert "got = -5" in failed.out, str(failed)
+    if chain is not None:
+        assert "came from" in failed.out, str(failed)
+        assert chain in failed.out.partition("came from")[2], str(failed)
     end = dbg("continue", "--timeout", "60")
     assert end.out.startswith("done: "), str(end)
     assert "1 failed" in end.out, str(end)

@@ -212,6 +212,14 @@ class SelectableGlobals(Protocol):
 
 
 @runtime_checkable
+class SelectableReturns(Protocol):
+    """A backend that works to know what a function returns before it steps out of it."""
+
+    def read_returns(self, *, on: bool) -> None:
+        """Read what functions return, or leave it out, from the next step on."""
+
+
+@runtime_checkable
 class UnfollowedChildren(Protocol):
     """A backend that reports children it did not follow, when the program has ended."""
 

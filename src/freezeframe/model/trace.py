@@ -129,6 +129,8 @@ class TracedFrame:
     raised: str | None = None
     #: how many steps of it were not kept
     dropped: int = 0
+    #: the name that its caller has for it, where it is not the function's own
+    called_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ async def traced_again(
     stop: StopState,
     frame: Frame,
     target: Launch | None = None,
+    expression: str = "",
 ) -> SecondRun:
     """Return a trace of a second run up to *stop*, and the location of *frame* in it.
 
@@ -76,7 +77,7 @@ async def traced_again(
     if stop.second_run is None and _LANGUAGE not in choice.debugger.languages:
         if ctx.progress is not None:
             await ctx.progress("running the program a second time, step by step")
-        stop.second_run = await retrace_by_stepping(ctx, session, stop, target, choice)
+        stop.second_run = await retrace_by_stepping(ctx, session, stop, target, choice, expression)
     if stop.second_run is None:
         until = _until(session, stop, frames, target)
         roots = {ctx.workspace.root, target.cwd}

@@ -1,7 +1,8 @@
 """A trace of a stopped program, by stepping: it is run again in a second session to the same stop.
 
-The second run goes to the entry of a function on the stack, the outermost one first, and is stepped
-from there. Where that takes too many steps, a function further in is tried.
+The second run goes to the first statement that the outermost function on the stack needed for the
+value in question, in the round of its loop that leads to the stop, and is stepped from there. Where
+that takes too many steps, a function further in is tried.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from freezeframe.backends.backend import Launch
@@ -19,6 +21,9 @@ from freezeframe.model.stops import Frame, StopReason
 from freezeframe.model.trace import Outcome, Trace
 from freezeframe.model.values import Value
 from freezeframe.questions.any_expressions import path_text
+from freezeframe.questions.any_source import AnySource
+from freezeframe.questions.called_names import name_calls
+from freezeframe.questions.recording_start import recording_start
 from freezeframe.questions.source_patterns import CLOSING, code_of
 from freezeframe.questions.stepping import RecordedCall, StepLimits, frames_only, record_call
 from freezeframe.session.breakpoints import LogicalBreakpoint
@@ -31,8 +36,10 @@ from freezeframe.session.stop_wait import SeenStops, seen_stops, wait_for_stop
 from ._context import Context
 from ._second_session import second_session
 
-#: Seconds for all runs together.
-_SECONDS = 40.0
+#: Seconds for the steps of all runs together, and for the first of them.
+_SECONDS, _FIRST_SECONDS = 24.0, 14.0
+#: Seconds for one run to come to where its steps begin: Maven and its like start slowly.
+_START_SECONDS = 45.0
 #: Frames of a stop that are searched for the user's functions.
 _FRAMES = 60
 #: How often the program is run again.
@@ -68,25 +75,33 @@ class _Goal:
 
 
 async def retrace_by_stepping(
-    ctx: Context, session: Session, stop: StopState, target: Launch, choice: DebuggerChoice
+    ctx: Context,
+    session: Session,
+    stop: StopState,
+    target: Launch,
+    choice: DebuggerChoice,
+    expression: str = "",
 ) -> Trace:
     """Return a trace of a second run that ends at *stop*, or as near as it came.
 
-    `outcome` says how the recording ended: `reached` and `raised` are the same kind of stop as the
-    first one. The stopped program stays as it is.
+    *expression* is the value in question, in the innermost frame. `outcome` says how the recording
+    ended: `reached` and `raised` are the same kind of stop as the first one. The stopped program
+    stays as it is.
     """
     goal = await _goal(ctx, session, stop, target)
     if not goal.frames:
         return Trace(outcome=Outcome("killed"), remarks=("no frame is code of the workspace",))
-    ends_at = time.monotonic() + _SECONDS
+    left_s = _SECONDS
     best = Trace(outcome=Outcome("timeout"))
-    for run, base in enumerate(_bases(goal.frames)):
-        left_s = ends_at - time.monotonic()
+    for run, start in enumerate(_starts(goal.frames, ctx.hub.sources, expression)):
         if run == _MOST_RUNS or left_s < 1:
             break
-        second = _SecondRun(ctx, target, choice, goal, base, left_s / 2 if run == 0 else left_s)
+        seconds = min(left_s, _FIRST_SECONDS) if run == 0 else left_s
+        second = _SecondRun(ctx, target, choice, goal, start, seconds)
         trace = _for_provenance(await second.trace(), ctx.hub.sources)
-        if trace.outcome.how in ("reached", "raised"):
+        left_s -= second.stepped_s
+        reached = trace.outcome.how in ("reached", "raised")
+        if reached and not trace.dropped.limit:
             return trace
         best = trace if len(trace.steps) > len(best.steps) else best
     return best
@@ -99,6 +114,7 @@ async def _goal(ctx: Context, session: Session, stop: StopState, target: Launch)
         for frame in await stop.frames(_FRAMES)
         if not frame.library
         and not frame.suspended
+        and not frame.function.startswith("async ")
         and frame.path is not None
         and frame.line is not None
         and any(frame.path.startswith(root) for root in roots)
@@ -111,11 +127,45 @@ async def _goal(ctx: Context, session: Session, stop: StopState, target: Launch)
     return _Goal(stop, frames, values)
 
 
-def _bases(frames: Sequence[Frame]) -> list[Frame]:
-    """Return the frames to begin at, in the order of the attempts: from the outside inward."""
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where stepping begins; without a location, at the beginning of the program."""
+
+    location: Location | None
+    #: the location is in a loop
+    repeated: bool = False
+
+
+def _starts(frames: Sequence[Frame], sources: Sources, expression: str) -> list[_Start]:
+    """Return where to begin, in the order of the attempts: from the outside inward."""
     outward = list(reversed(frames))
+    outermost = 0
+    while outermost + 1 < len(outward) and _is_inside(sources, *outward[outermost : outermost + 2]):
+        outermost += 1  # a closure that a library calls, perhaps for many elements
+    outward = outward[outermost:]
     picked = [outward[0], outward[len(outward) // 2], outward[-1]]
-    return list(dict.fromkeys(picked))
+    found = [_start(sources, outward[0], expression if len(outward) == 1 else "")]
+    path, line = outward[0].path, outward[0].line
+    found.append(_Start(Location(file=path, line=line), found[0].repeated))
+    found += [_start(sources, each, expression if each is frames[0] else "") for each in picked]
+    return list(dict.fromkeys(found))
+
+
+def _is_inside(sources: Sources, outer: Frame, inner: Frame) -> bool:
+    """Whether the function of a frame is written inside of its caller's."""
+    if outer.path != inner.path or outer.line is None or outer.path is None:
+        return False
+    block = function_block(sources.lines(outer.path), outer.line, outer.function)
+    return inner.line in block and inner.line != outer.line
+
+
+def _start(sources: Sources, frame: Frame, expression: str) -> _Start:
+    entry = _entry(sources, frame)
+    path, line = frame.path or "", frame.line or 0
+    if entry is None or entry.file is None:
+        return _Start(entry)
+    found = recording_start(sources.lines(path), path, line, frame.function, expression)
+    return _Start(Location(file=path, line=found.line), found.repeated)
 
 
 def _for_provenance(trace: Trace, sources: Sources) -> Trace:
@@ -134,6 +184,17 @@ def _for_provenance(trace: Trace, sources: Sources) -> Trace:
         writes = tuple(replace(write, name=path_text(write.name)) for write in step.writes)
         steps.append(replace(step, writes=writes))
     trace.steps = steps
+    made: dict[str, AnySource] = {}
+
+    def file(path: str) -> AnySource | None:
+        if path not in made:
+            try:
+                made[path] = AnySource(sources.lines(path), path)
+            except OSError:
+                return None
+        return made[path]
+
+    name_calls(trace, file)
     return trace
 
 
@@ -150,40 +211,52 @@ class _SecondRun:
         target: Launch,
         choice: DebuggerChoice,
         goal: _Goal,
-        base: Frame,
+        start: _Start,
         seconds: float,
     ) -> None:
         self._ctx = ctx
         self._choice = choice
         self._goal = goal
-        self._base = base
-        self._ends_at = time.monotonic() + seconds
+        self._repeated = start.repeated
+        self._seconds = seconds
+        #: how long its steps took
+        self.stepped_s = 0.0
         self._roots = (ctx.workspace.root, target.cwd)
-        entry = _entry(ctx.hub.sources, base)
+        entry = start.location
         self._target = replace(target, stop_on_entry=entry is None)
         self._entry = LogicalBreakpoint(0, entry) if entry is not None else None
         self._calls = 0
 
-    @property
-    def _left_s(self) -> float:
-        return max(0.0, self._ends_at - time.monotonic())
-
     async def trace(self) -> Trace:
-        """Return the trace of the call that leads to the goal: the first one, or the right one."""
+        """Return the trace of the round that leads to the goal: the first one, or the right one."""
+        if self._repeated:
+            await self._count()
+            return await self._attempt(max(1, self._calls))
         trace = await self._attempt(1)
         if trace.outcome.how != "exited" or self._calls < 2:
             return trace
         # The first call returned before the stop: the call that leads to it was counted.
         return await self._attempt(self._calls)
 
-    async def _attempt(self, number: int) -> Trace:
+    def _session(self) -> AbstractAsyncContextManager[Session]:
         entries = [self._entry] if self._entry is not None else []
         if self._entry is not None:
             self._entry.enabled = True
         self._calls = 0
         filters = self._ctx.workspace.filters
-        session_of = second_session(self._ctx, self._target, self._choice, entries, filters)
-        async with session_of as session:
+        return second_session(self._ctx, self._target, self._choice, entries, filters)
+
+    async def _count(self) -> None:
+        """Run to the goal and count how often the start is passed until then."""
+        async with self._session() as session, frames_only(session):
+            await self._to_call(session, -1, {session: 0})
+
+    async def _attempt(self, number: int) -> Trace:
+        if self._entry is not None and number > 1:
+            # The debugger itself may count, which is faster.
+            self._entry.hit_count = str(number)
+            number = 1
+        async with self._session() as session:
             async with frames_only(session):
                 at = await self._to_call(session, number, {session: 0})
             if at is None:
@@ -196,9 +269,11 @@ class _SecondRun:
             return await self._counted(session, recorded)
 
     async def _recorded(self, session: Session) -> RecordedCall:
-        limits = StepLimits(seconds=self._left_s)
+        limits = StepLimits(seconds=max(1.0, self._seconds - self.stepped_s))
+        began = time.monotonic()
         until = None if self._goal.is_failure else _until(self._goal)
         recorded = await record_call(session, self._roots, limits=limits, until=until)
+        self.stepped_s += time.monotonic() - began
         trace = recorded.trace
         if trace.outcome.how == "raised":
             missed = not self._goal.is_failure
@@ -225,8 +300,9 @@ class _SecondRun:
 
     async def _to_call(self, session: Session, number: int, seen: SeenStops) -> Session | None:
         """Run to the entry of the function for the Nth time; None where it does not come there."""
+        ends_at = time.monotonic() + _START_SECONDS
         while True:
-            got = await wait_for_stop(session, seen, self._left_s)
+            got = await wait_for_stop(session, seen, max(0.0, ends_at - time.monotonic()))
             if got is None:
                 return None
             member, stop = got

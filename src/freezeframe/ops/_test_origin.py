@@ -10,6 +10,7 @@ from freezeframe.errors import FreezeframeError, NotFound, Unsupported
 from freezeframe.model.answers import RunnerReport, StopReport
 from freezeframe.model.questions import Explanation
 from freezeframe.model.testing import FailureFrame
+from freezeframe.questions.failing_assertions import failing_assertion
 from freezeframe.questions.failing_expressions import FailingExpression, failing_expression
 from freezeframe.runners.runner import Project
 from freezeframe.session.session import Session
@@ -71,7 +72,7 @@ async def _explained(
         notes = (f"no chain: {_missed(stop) or error.message}",)
     except FreezeframeError as error:
         notes = (f"no chain: {error.message}",)
-    next = (f"why {quoted(found.text)}", "continue") if origin is not None else report.next
+    next = (f"why {quoted(found.text)}".rstrip(), "continue") if origin is not None else report.next
     failure = replace(failure, origin=origin)
     return replace(report, failures=(failure,), notes=(*report.notes, *notes), next=next)
 
@@ -87,13 +88,16 @@ def _missed(stop: StopState) -> str | None:
 
 
 def _expression(frame: FailureFrame, type: str, message: str) -> FailingExpression | None:
-    if frame.path is None or frame.line is None or not frame.path.endswith(_PYTHON):
+    if frame.path is None or frame.line is None:
         return None
     try:
         source = files.read_head(frame.path, _LONGEST_SOURCE).decode("utf-8", "replace")
     except OSError:
         return None
-    return failing_expression(source, frame.line, type, message)
+    if frame.path.endswith(_PYTHON):
+        return failing_expression(source, frame.line, type, message)
+    found = failing_assertion(source.split("\n"), frame.path, frame.line, message)
+    return found or FailingExpression("")
 
 
 def _text_of(frame: FailureFrame, expression: str | None) -> str | None:

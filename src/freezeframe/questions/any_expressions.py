@@ -56,6 +56,11 @@ _HOLE = late_regex.compile(r"[$#]\{([^{}]*)\}")
 _PATH = late_regex.compile(r"[@$]{0,2}[^\W\d]\w*(?:(?:\.|->|::)[^\W\d]\w*)*")
 #: spellings of the first characters of a variable that Python's names cannot have
 _SIGILS = (("@@", "ff_class_"), ("@", "ff_field_"), ("$", "ff_dollar_"))
+#: names of other languages that are words of Python
+_PYTHON_KEYWORDS = frozenset(
+    ("assert", "from", "with", "def", "del", "import", "class", "pass", "raise", "global")
+) | frozenset(("except", "as", "nonlocal", "try", "finally", "async", "print", "is"))
+_KEYWORD = "ff_word_"
 _BEFORE_OPERAND = frozenset("([{,=+-*/%<>!&|?:~^")
 
 
@@ -118,6 +123,8 @@ def _name(token: str) -> str:
         return _KEYWORDS[token]
     if token.endswith(("!", "?")):
         token = token[:-1]
+    if token in _PYTHON_KEYWORDS:
+        return _KEYWORD + token
     for sigil, prefix in _SIGILS:
         if token.startswith(sigil):
             return prefix + token[len(sigil) :]
@@ -173,4 +180,4 @@ def _restored(node: Expression) -> Expression:
 def _original(text: str) -> str:
     for sigil, prefix in _SIGILS:
         text = text.replace(prefix, sigil)
-    return text
+    return text.replace(_KEYWORD, "")

@@ -54,6 +54,8 @@ _PHP_EACH = late_regex.compile(
 _LEADING = late_regex.compile(
     r"(?P<word>return|throw|raise|assert\w*!?|yield|panic!?)\b\(?\s*(?P<rest>.*)"
 )
+#: a call: `assert.equal(a, b)`, `assert_eq!(a, b)`; not Java's `assert a == b`
+_ASSERTING = late_regex.compile(r"assert\w*!?[.(]")
 _FUNCTION = late_regex.compile(r"\((?P<inside>[^()]*(?:\([^()]*\)[^()]*)*)\)")
 _IDENTIFIER = late_regex.compile(r"[@$]?[^\W\d]\w*")
 #: how far a statement may go on over the next lines
@@ -122,8 +124,8 @@ class AnySource:
             groups = groups[1:]
         if not groups:
             return ()
-        pieces = [each.strip() for each in _pieces(groups[0]["inside"])]
-        names = [self._parameter(each) for each in pieces if each]
+        inside = [each.strip() for each in pieces(groups[0]["inside"])]
+        names = [self._parameter(each) for each in inside if each]
         return tuple(Parameter(name) for name in names if name not in ("self", "this", ""))
 
     def raises(self, first_line: int) -> tuple[Statement, ...]:
@@ -212,6 +214,8 @@ class AnySource:
             return self._header(head["word"], head["rest"])
         text = text.rstrip("; ")
         leading = _LEADING.match(text)
+        if leading is not None and _ASSERTING.match(text):
+            return StatementKind.ASSERT, (), any_expression(text)
         if leading is not None:
             return _led(leading["word"], text[len(leading["word"]) :].strip())
         stepped = _STEPPED.fullmatch(text)
@@ -271,7 +275,7 @@ class AnySource:
                 head = _HEAD.match(self._code(above))
                 if head is not None and head["word"] in _CONDITIONS:
                     return self.statement(above)
-                if head is None and self._code(above).strip("} "):
+                if head is None and self._code(above).strip("}){ "):
                     return None
         return None
 
@@ -291,7 +295,7 @@ _Read = tuple[StatementKind, tuple[WrittenTarget, ...], Expression | None]
 def _led(word: str, rest: str) -> _Read:
     value = any_expression(rest) if rest else None
     if word == "return":
-        parts = [each for each in _pieces(rest) if each.strip()]
+        parts = [each for each in pieces(rest) if each.strip()]
         if len(parts) > 1:
             operands = tuple(any_expression(each) for each in parts)
             value = Expression(
@@ -323,13 +327,13 @@ def _assigned(targets: str, text: str) -> _Read:
     targets = _DECLARED.sub("", targets.strip(), 1).strip()
     if targets.startswith(("(", "[", "{")):
         targets = targets[1:-1]
-    names = [_target(each) for each in _pieces(targets)]
+    names = [_target(each) for each in pieces(targets)]
     found = [each for each in names if each is not None]
     if len(found) != len(names) or not found:
         return StatementKind.PLAIN, (), value
     if len(found) == 1:
         return StatementKind.PLAIN, (WrittenTarget(found[0], value),), value
-    values = [any_expression(each) for each in _pieces(text)]
+    values = [any_expression(each) for each in pieces(text)]
     if len(values) != len(found):
         values = [
             Expression(value.text, Form.ITEM, operands=(value,), name=f"[{index}]")
@@ -365,7 +369,7 @@ def _loop(rest: str) -> tuple[tuple[WrittenTarget, ...], Expression | None]:
         return writes, value
     source = any_expression(each["source"])
     element = Expression(source.text, Form.ELEMENT, operands=(source,))
-    names = [_target(name) for name in _pieces(each["names"].strip("[]&"))]
+    names = [_target(name) for name in pieces(each["names"].strip("[]&"))]
     if "range" in rest and len(names) == 2 and names[1] is not None:
         return (WrittenTarget(names[1], element),), source
     if len(names) == 1 and names[0] is not None and ":= range" not in rest:
@@ -378,15 +382,16 @@ def _condition(rest: str) -> str:
     text = rest.rstrip(" {:").removesuffix(" then").removesuffix(" do").strip()
     if ";" in text and not text.startswith("("):
         text = text.rpartition(";")[2].strip()  # Go: `if err := f(); err != nil`
-    if text.startswith("(") and _closing(text) is not None:
-        end = _closing(text) or 0
+    if text.startswith("(") and closing(text) is not None:
+        end = closing(text) or 0
         return text[1:end]
     return text
 
 
-def _closing(text: str) -> int | None:
+def closing(text: str) -> int | None:
+    """Return the index of the bracket that closes the one that a text begins with."""
     depth = 0
-    for index, char in enumerate(text):
+    for index, char in enumerate(without_texts(text)):
         depth += {"(": 1, ")": -1}.get(char, 0)
         if depth == 0:
             return index
@@ -397,13 +402,17 @@ def _is_balanced(text: str) -> bool:
     return all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}"))
 
 
-def _pieces(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
     """Return what commas separate, outside of brackets and texts."""
     found, depth, start = [], 0, 0
-    plain = STRING.sub(lambda match: '"' + "_" * (len(match[0]) - 2) + '"', text)
-    for index, char in enumerate(plain):
+    for index, char in enumerate(without_texts(text)):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(char, 0)
         if char == "," and depth == 0:
             found.append(text[start:index])
             start = index + 1
     return [*found, text[start:]]
+
+
+def without_texts(text: str) -> str:
+    """Return code of the same length whose texts hold no brackets, commas and operators."""
+    return STRING.sub(lambda match: '"' + "_" * (len(match[0]) - 2) + '"', text)

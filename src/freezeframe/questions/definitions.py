@@ -15,7 +15,7 @@ from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
 from .library_calls import called_back, last_item_set, unwrapped_element
 from .operands import OBJECT, Operands
-from .path_writes import extension, path_write, written_inside
+from .path_writes import extension, part_path_write, path_assignment, path_write, written_inside
 from .queries import Computed, EvaluatedAt, Query, chain_end, moved_to
 from .raised_exceptions import RaisedExceptions
 from .trace_index import StepWrite
@@ -122,6 +122,10 @@ class Definitions:
             part = self._index.part_write(value.object, query.focus[0], moment)
             if part is not None:
                 return self._from_part(query, part, f"{name}{query.focus[0]}")
+        if query.focus and value is not None and value.object is None:
+            part = part_path_write(self._index, execution.frame, name, query.focus[0], moment)
+            if part is not None:
+                return self._from_part(query, part, f"{name}{query.focus[0]}")
         changed = last_item_set(self._values, query, value, written)
         if changed is not None:
             at, target = changed
@@ -151,7 +155,7 @@ class Definitions:
     def _enclosing(self, query: Query, value: TracedValue | None) -> Query | Computed | None:
         """Return the definition of a variable of an enclosing function, if it can only be one."""
         execution, name = query.at.execution, query.node.name
-        found = enclosing_variable(self._index, execution.frame, name, execution.first, value)
+        found = enclosing_variable(self._values, execution.frame, name, execution.first, value)
         if isinstance(found, StepWrite):
             return self._from_write(query, found, name)
         return self._arguments.passed(query, name, found) if found is not None else None
@@ -190,6 +194,10 @@ class Definitions:
         if (shared := self._shared(query, owner, part)) is not None:
             return shared
         if owner is None and node.operands[0].form is Form.NAME:
+            around = replace(query, node=node.operands[0], value=None, focus=(part, *query.focus))
+            enclosing = self._enclosing(replace(around, part=known), None)
+            if enclosing is not None:
+                return enclosing
             return Computed(query)  # a module, a class: nothing that the trace follows
         if owner is not None and self._is_missing(owner, part, execution):
             why = "the trace does not say what its class has or computes"
@@ -296,9 +304,7 @@ class Definitions:
         statement = execution.statement
         assert statement is not None
         if write.owner is None:
-            own = write.name.removeprefix("this.")  # Java's fields need no object
-            names = [each for each in statement.writes if each.target.text in (write.name, own)]
-            return names[-1] if names else None
+            return path_assignment(self._values, execution, write)
         by_name = [
             each
             for each in statement.writes
@@ -446,7 +452,8 @@ class Definitions:
         yielded = self._yielded(query)
         if yielded is not None:
             return yielded
-        made = replace(query, node=source, value=None, focus=())
+        read = Expression(source.text, Form.OTHER, source.position, (source,))
+        made = replace(query, node=read, value=None, focus=())
         return Computed(made, self._operands.of(made))
 
     def _yielded(self, query: Query) -> Query | None:

@@ -11,7 +11,7 @@ from freezeframe.model.fast_dataclass import dataclass
 from .source_patterns import EXPECTING
 
 #: variables that are called so hold what is right
-_RIGHT = re.compile(r"(?:^|_)(?:expect\w*|exp|want\w*|correct|desired|reference|ref|target)(?:_|$)")
+RIGHT = re.compile(r"(?:^|_)(?:expect\w*|exp|want\w*|correct|desired|reference|ref|target)(?:_|$)")
 _ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
 _NONE = re.compile(r"'NoneType' object")
 #: assertions with one subject; others compare their first two arguments
@@ -122,7 +122,7 @@ def _is_right(node: ast.expr) -> bool:
         if isinstance(node, ast.Attribute)
         else ""
     )
-    return bool(_RIGHT.search(name))
+    return bool(RIGHT.search(name))
 
 
 def _of_pair(left: ast.expr, right: ast.expr, *, equality: bool) -> FailingExpression:

@@ -94,6 +94,8 @@ class SteppedTrace:
     thread: str = ""
     frames: dict[int, TracedFrame] = field(default_factory=dict)
     bytes: int = 0
+    #: the program runs on without steps: which statement made a change is not known any more
+    is_ended: bool = False
     _steps: list[_Step] = field(default_factory=list)
     _live: list[_LiveFrame] = field(default_factory=list)
 
@@ -345,11 +347,13 @@ class SteppedTrace:
 
     def _writes(self, value: Value, before: Value | None) -> list[Write]:
         old = self._value(before) if before is not None and value.was is not None else None
-        writes = [Write(value.name, self._value(value), old)]
+        by_step = not self.is_ended
+        writes = [Write(value.name, self._value(value), old, by_step=by_step)]
         found = _parts(value, value.name)
         for part in found[:_MAX_PARTS]:
             old = TracedValue(_clipped(part.was)) if part.was is not None else None
-            writes.append(Write(part.name, None if part.gone else self._value(part), old))
+            new = None if part.gone else self._value(part)
+            writes.append(Write(part.name, new, old, by_step=by_step))
         return writes
 
     def _learn_result(self, live: _LiveFrame) -> None:
@@ -367,7 +371,10 @@ class SteppedTrace:
         called.returned = self._value(value) if value is not None else None
 
     def _value(self, value: Value) -> TracedValue:
-        text = _clipped(value_changes.full_text(value))
+        text = value_changes.full_text(value)
+        if value.type and text.startswith(f"{value.type} "):
+            text = text[len(value.type) + 1 :]  # delve's: `[]string ["a"]`
+        text = _clipped(text)
         self.bytes += len(text)
         return TracedValue(text, value.type or "")
 

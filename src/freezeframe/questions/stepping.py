@@ -16,7 +16,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from freezeframe.backends.backend import StepKind
-from freezeframe.backends.capabilities import ArgumentNames, SelectableGlobals
+from freezeframe.backends.capabilities import (
+    ArgumentNames,
+    SelectableGlobals,
+    SelectableReturns,
+)
 from freezeframe.errors import DebuggerError
 from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.stops import Frame, StopReason
@@ -149,6 +153,8 @@ class _Driver:
         self._base = 0
         self._function = ""
         self._own_path: str | None = None
+        #: the program is stopped in code that is not traced
+        self._in_library = False
         #: the lines of the traced function
         self._lines = range(0)
         self._built = SteppedTrace(session.sources.line)
@@ -201,6 +207,7 @@ class _Driver:
             kind = self._kind(library=False)
 
     def _kind(self, *, library: bool) -> StepKind:
+        self._in_library = library
         if library:
             return StepKind.OUT
         at = self._built.position()
@@ -241,7 +248,7 @@ class _Driver:
         session = self._session
         seen = seen_stops(session)
         seen[session] = session.stop_number
-        await session.step(kind)
+        await self._step(kind)
         while True:
             left_s = self._ends_at - time.monotonic() if seconds is None else seconds
             got = await wait_for_stop(session, seen, max(0.0, left_s), prefer_self_s=_STEP_S)
@@ -255,6 +262,19 @@ class _Driver:
             seen[member] = stop.number
             # A step that another thread's stop interrupted goes on.
             await member.resume()
+
+    async def _step(self, kind: StepKind) -> None:
+        """Step; what a library's function returned is not read."""
+        session = self._session
+        backend: object = session.backend
+        if not self._in_library or not isinstance(backend, SelectableReturns):
+            await session.step(kind)
+            return
+        backend.read_returns(on=False)
+        try:
+            await session.step(kind)
+        finally:
+            backend.read_returns(on=True)
 
     async def _shown(self, stop: StopState) -> tuple[Frame, int]:
         """Return the frame to trace at a stop and its depth, 1 for the outermost."""
@@ -383,6 +403,7 @@ class _Driver:
 
     async def _finish(self, depth: int) -> Outcome:
         """Run the traced call to its end after a limit, without recording."""
+        self._built.is_ended = True
         ends_at = time.monotonic() + _FINISH_S
         for _ in range(_MOST_FINISHES):
             now = await self._go(StepKind.OUT, ends_at - time.monotonic())

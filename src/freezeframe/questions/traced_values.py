@@ -423,11 +423,15 @@ class Files:
 
         return AnySource(lines, path)
 
-    def line(self, path: str, number: int) -> str:
+    def lines(self, path: str) -> list[str]:
+        """Return the file's lines; none if it cannot be read."""
         try:
-            lines = self._sources.lines(path)
+            return self._sources.lines(path)
         except OSError:
-            return ""
+            return []
+
+    def line(self, path: str, number: int) -> str:
+        lines = self.lines(path)
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
@@ -439,6 +443,8 @@ def called_name(call: Expression) -> str:
 
 def own_name(frame: TracedFrame) -> str:
     """Return the last part of a function's name: `add` of `Cart.add`, `cart::Cart::add`."""
+    if frame.called_as:
+        return frame.called_as
     plain = _PARAMETERS.sub("", frame.function)
     return str(_JOINTS.split(plain)[-1])
 

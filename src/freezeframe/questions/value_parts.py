@@ -134,6 +134,8 @@ def first_difference(actual: str, expected: str, *, depth: int = 6) -> tuple[str
     mine, other = parts_of(actual), parts_of(expected)
     if mine is None or other is None or not mine:
         return ()
+    if not mine.keys() & other.keys() and other:
+        return ()  # a list in place of a dictionary: no part of it is the wrong one
     for name, text in mine.items():
         if name not in other:
             return (name,)

@@ -61,6 +61,8 @@ class DapBackend:
         self._config = config
         self._debuggee = debuggee or self.debuggee_class(adapter, found, config)
         self._frame_locations: dict[int, tuple[str, int, str]] = {}
+        #: what a function returns is read before a step out of it
+        self._reads_returns = True
         #: program counter of the thread whose frames were read last
         self._pc: str | None = None
         #: the thread whose frames were read last, and its innermost frames
@@ -183,10 +185,13 @@ class DapBackend:
             # All threads run during a step out.
             single_thread = thread if kind is not StepKind.OUT else None
             await self._forget_steps()
-            if kind is StepKind.OUT:
+            if kind is StepKind.OUT and self._reads_returns:
                 await self._debuggee.returns.expect(thread)
             self._debuggee.stops.stepping = True
             await self._resuming(_STEPS[kind], arguments, single_thread)
+
+    def read_returns(self, *, on: bool) -> None:
+        self._reads_returns = on
 
     async def _forget_steps(self) -> None:
         """Forget steps that another stop interrupted."""

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Instructions that are searched before and after the current one.
-_INSTRUCTIONS = 1500
+#: Instructions that are searched before and after the current one; more take longer to decode.
+_INSTRUCTIONS = (150, 1500)
 #: An expression that differs between frames of the same function.
 _FRAME = "runtime.frameoff"
 
@@ -118,13 +118,21 @@ class DelveReturns(ReturnValues):
         function = str(frame.get("name"))
         if function in self._returns:
             return self._returns[function]
+        found: list[int] = []
+        for most in _INSTRUCTIONS:
+            found, is_whole = await self._searched(here, most)
+            if is_whole:
+                # Instances of a generic function have one name.
+                if "[" not in function:
+                    self._returns[function] = found
+                break
+        return found
+
+    async def _searched(self, here: str, most: int) -> tuple[list[int], bool]:
+        """Return the return instructions around *here*, and whether they are the function's all."""
         body = await self._debuggee.channel.request(
             "disassemble",
-            {
-                "memoryReference": here,
-                "instructionOffset": -_INSTRUCTIONS,
-                "instructionCount": 2 * _INSTRUCTIONS,
-            },
+            {"memoryReference": here, "instructionOffset": -most, "instructionCount": 2 * most},
         )
         found: list[int] = []
         gaps: set[bool] = set()
@@ -139,7 +147,4 @@ class DelveReturns(ReturnValues):
                 found.clear()
             elif text == "RET":
                 found.append(address)
-        # Instances of a generic function have one name.
-        if len(gaps) == 2 and "[" not in function:
-            self._returns[function] = found
-        return found
+        return found, len(gaps) == 2
