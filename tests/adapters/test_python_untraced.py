@@ -46,6 +46,9 @@ def test_a_program_is_traced_only_as_long_as_it_stops_or_steps(dbg, write_progra
 
 
 LATE = """\
+def at_first(n):  # @entry
+    return n  # @at_first
+at_first(1)
 import sys
 def plain(n):
     n += 1  # @plain
@@ -69,6 +72,14 @@ main()
 def later():
     yield 1  # @later
 next(later())
+for round in range(2):
+    @print  # @decorated
+    def again():
+        return round
+    again = (lambda:
+        round  # @again
+    )
+    again()
 print('end')
 """
 
@@ -83,11 +94,13 @@ def test_conditions_counts_and_logpoints_see_every_pass_of_a_line(dbg, write_pro
         "        total += limit  # @count\n"
         "    return total  # @log\n"
         "limit = 1\n"
-        "print([work(n) for n in (5, 10)])\n",
+        "print([work(n) for n in (5, 10)])\n"
+        "for i in range(2): limit += i  # @rounds\n",
     )
     dbg.data("break", p.at("line"), "-c", "i == 8 and limit and len(str(total)) == 2")
     dbg.data("break", p.at("count"), "--hit-count", "12")
     dbg.data("break", p.at("log"), "--log", "n={n}")
+    dbg.data("break", p.at("rounds"), "--log", "limit={limit}")
 
     counted = dbg.data("start", p.name)
     assert (place(counted), texts(counted)["i"]) == (p.at("count"), "6")
@@ -95,14 +108,20 @@ def test_conditions_counts_and_logpoints_see_every_pass_of_a_line(dbg, write_pro
     assert (place(met), texts(met)["i"], texts(met)["total"]) == (p.at("line"), "8", "36")
     assert dbg.data("continue")["exit"]["code"] == 0
     lines = printed(dbg.data("output", "--all")).splitlines()
-    assert sorted(lines) == ["[15, 55]", "n=10", "n=5"]
+    # A loop that is one line passes it once more than it has rounds, as under pdb.
+    assert sorted(lines) == ["[15, 55]", "limit=1", "limit=1", "limit=2", "n=10", "n=5"]
 
 
 def test_breakpoints_hold_in_what_lives_already_and_in_code_that_is_made(dbg, write_program):
     p = write_program("late.py", LATE)
     made = write_program("made.py", "def made(n):\n    n += 1\n    return n\nnumber = 3\n")
 
-    dbg.data("start", p.name, "-b", p.at("first"))
+    # Where the program stops first, the function of that line is not made yet.
+    dbg.data("start", p.name, "-b", p.at("entry"))
+    dbg.data("break", p.at("at_first"))
+    assert place(dbg.data("continue")) == p.at("at_first")
+    dbg.data("break", p.at("first"))
+    assert place(dbg.data("continue")) == p.at("first")
     wanted = [p.at("plain"), p.at("generator"), p.at("frame"), f"{made.name}:4", f"{made.name}:2"]
     wanted.append(p.at("later"))
     for each in wanted:
@@ -110,6 +129,17 @@ def test_breakpoints_hold_in_what_lives_already_and_in_code_that_is_made(dbg, wr
 
     reached = [place(dbg.data("continue")) for _ in wanted]
     assert reached == wanted
+
+    # Set where the function has been made once, and will be made again.
+    dbg.data("break", p.at("decorated"))
+    assert place(dbg.data("continue")) == p.at("decorated")
+    dbg.data("break", p.at("again"))
+    reached = []
+    while len(reached) < 2:
+        at = place(dbg.data("continue"))
+        reached += [at] if at != p.at("decorated") else []
+    assert reached == [p.at("again")] * 2
+    dbg.data("delete", "--all")
     assert dbg.data("continue")["exit"]["code"] == 0
 
 

@@ -8,6 +8,7 @@ loaded and before it runs; functions that exist already get them when a breakpoi
 
 from __future__ import annotations
 
+import dis
 import functools
 import gc
 import operator
@@ -103,10 +104,10 @@ def instrumented(code: Any) -> Any:
     return new
 
 
-def lacks_hooks(code: Any, line: int | None = None) -> bool:
+def lacks_hooks(code: Any, at: int | None = None) -> bool:
     """Return whether *code* runs past lines that should have hooks.
 
-    *line*: and whether functions that it defines after that line do.
+    *at*: and whether functions that it makes from that instruction on do.
     """
     known = codes.get(id(code))
     plain, hooked = (code, frozenset[int]()) if known is None else known[1:]
@@ -116,10 +117,31 @@ def lacks_hooks(code: Any, line: int | None = None) -> bool:
     missing = {line for line, hook in hooks.items() if hook.test is not never} - hooked
     if missing and any(each in missing for _, _, each in plain.co_lines()):
         return True
-    return line is not None and any(
-        each.co_firstlineno > line and lacks_hooks(each, 0)
-        for each in plain.co_consts
-        if missing and type(each) is types.CodeType
+    if at is None or not missing:
+        return False
+    inner = [
+        index
+        for index, each in enumerate(code.co_consts)
+        if type(each) is types.CodeType and lacks_hooks(each, _FIRST)
+    ]
+    return bool(inner) and (at == _FIRST or _loads_later(code, inner, at))
+
+
+#: the instruction before the first one
+_FIRST = -1
+
+
+def _loads_later(code: Any, constants: list[int], at: int) -> bool:
+    """Return whether *code*, at an instruction, may come to one that loads one of *constants*."""
+    loads: list[int] = []
+    loops: list[tuple[int, int]] = []
+    for each in dis.get_instructions(code):
+        if each.opname == "LOAD_CONST" and each.arg in constants:
+            loads.append(each.offset)
+        elif "JUMP_BACKWARD" in each.opname:
+            loops.append((each.argval, each.offset))
+    return any(
+        load >= at or any(start <= load and end >= at for start, end in loops) for load in loads
     )
 
 
@@ -150,7 +172,7 @@ _GENERATORS: dict[int, str] = {
 def is_alive(generator: Any) -> bool:
     """Return whether a generator or coroutine continues in code that lacks hooks."""
     frame = getattr(generator, _GENERATORS.get(id(type(generator)), ""), None)
-    return frame is not None and lacks_hooks(frame.f_code)
+    return frame is not None and lacks_hooks(frame.f_code, frame.f_lasti)
 
 
 # --- loaded code --------------------------------------------------------------------------------

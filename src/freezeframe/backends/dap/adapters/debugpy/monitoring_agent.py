@@ -45,6 +45,7 @@ def install(debugger: Any) -> None:
         if before is None:
             monitoring.register_callback(tool, event, None)
         pydevd._line_event = callback
+        _report_jumps(pydevd, shown, monitoring)
     _known.clear()
     _wrap(debugger)
 
@@ -148,6 +149,48 @@ def _wrap_line_event(pydevd: Any, line_event: Any, disable: Any) -> Any:
 
     _line_event.freezeframe = True  # type: ignore[attr-defined]
     return _line_event
+
+
+def _report_jumps(pydevd: Any, shown: Any, monitoring: Any) -> None:
+    """Report each pass of a loop that is one line, which has one event for that line.
+
+    pydevd asks for jumps up to Python 3.12 only. A line event that repeats a jump is dropped by
+    pydevd itself.
+    """
+    event, tool = monitoring.events.JUMP, monitoring.DEBUGGER_ID
+    update = pydevd.update_monitor_events
+    callback = pydevd._jump_event = _wrap_jump_event(
+        _one_deeper(pydevd._jump_event), pydevd.any_thread_stepping, monitoring.DISABLE
+    )
+
+    def register() -> None:
+        of_lines = monitoring.register_callback(tool, monitoring.events.LINE, None)
+        monitoring.register_callback(tool, monitoring.events.LINE, of_lines)
+        monitoring.register_callback(tool, event, callback if of_lines is not None else None)
+
+    def update_monitor_events(*arguments: Any, **named: Any) -> Any:
+        try:
+            return update(*arguments, **named)
+        finally:
+            register()
+
+    pydevd.update_monitor_events = shown.update_monitor_events = update_monitor_events
+    register()
+
+
+def _wrap_jump_event(jump_event: Any, stepping: Any, disable: Any) -> Any:
+    frame_at = sys._getframe
+
+    def _jump_event(code: Any, source: int, target: int) -> Any:
+        if target > source:
+            return disable
+        known = _known.get(id(code), (None, None))[1]
+        if known is None or frame_at(1).f_lineno in known or stepping():
+            return jump_event(code, source, target)
+        # Reported again as a line without a breakpoint is.
+        return disable
+
+    return _jump_event
 
 
 def _learn(pydevd: Any, code: Any, frame: Any) -> None:

@@ -427,7 +427,7 @@ def _reasons() -> Iterator[Any]:
     frame: Any
     for frame in list(sys._current_frames().values()):
         while frame is not None:
-            yield _hooks.lacks_hooks(frame.f_code, frame.f_lineno)
+            yield _hooks.lacks_hooks(frame.f_code, frame.f_lasti)
             frame = frame.f_back
     _hooks.begun[:] = [each for each in _hooks.begun if _hooks.is_alive(each())]
     yield _hooks.begun
