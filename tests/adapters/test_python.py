@@ -97,12 +97,17 @@ def test_a_chained_exception_tells_its_cause(dbg, program):
 
 def test_raised_stops_where_an_exception_is_raised_though_it_is_caught(dbg, program):
     p = program("raises.py")
+    # Imports raise and catch exceptions of their own.
+    p.path.write_text(p.path.read_text().replace("\n", "; import xml.dom.minidom\n", 1))
     dbg.data("catch", "raised")
 
-    report = dbg.data("start", p.name)
-
-    assert place(report) == p.at("raised")
-    assert report["stop"]["exception"]["type"].endswith("ValueError")
+    for adapter in ("debugpy", "pdb"):
+        report = dbg.data("start", p.name, "--adapter", adapter)
+        assert place(report) == p.at("raised")
+        assert report["stop"]["exception"]["type"].endswith("ValueError")
+        # Once, not in each frame that it leaves, though the filter was there before the program.
+        assert place(dbg.data("continue")) == p.at("key_error")
+    dbg.data("catch", "off")
 
 
 def test_an_endless_recursion_stops_with_its_type_and_depth(dbg, program):

@@ -66,6 +66,8 @@ _program = load("program", sibling("program_agent.py"))
 _threads = load("threads", sibling("threads_agent.py"))
 _AGENT_FILES = _looking.AGENT_FILES
 _QUIET = (StopIteration, StopAsyncIteration, GeneratorExit)
+#: files whose exceptions are part of every import
+_IMPORT_SYSTEM = ("<frozen importlib", "<frozen zipimport")
 
 
 class Unstuck(BaseException):
@@ -222,6 +224,7 @@ class Debugger(pdb.Pdb):
             "raised" in self.filters
             and trace is not None
             and trace.tb_next is None
+            and not frame.f_code.co_filename.startswith(_IMPORT_SYSTEM)
             and not issubclass(kind, _QUIET)
             and self.matches_filter(kind, "raised")
         ):

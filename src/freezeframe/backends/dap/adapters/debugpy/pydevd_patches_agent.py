@@ -288,6 +288,10 @@ def repeated_raises(debugger: Any) -> None:
         return add(*arguments, **named) if not _only else _add_narrowed(add, arguments, named)
 
     debugger.add_break_on_exception = add_break_on_exception
+    # Filters may have been set before this agent came.
+    for each in list((debugger.break_on_caught_exceptions or {}).values()):
+        if not each.ignore_libraries:
+            each.notify_on_first_raise_only = True
 
 
 class Named(type):
