@@ -202,7 +202,16 @@ class _Paths:
                 self._bind(path, write.new)
             if path and (write.by_step or write.old is not None):
                 writes.append(replace(write, name=path))
-        return replace(step, writes=tuple(writes))
+        # Not `replace`: a recorded step decodes its changes itself.
+        return TracedStep(
+            step.number,
+            step.frame,
+            step.line,
+            tuple(writes),
+            step.reads,
+            step.raised,
+            step.yielded,
+        )
 
 
 def _call_site(trace: Trace, frame: TracedFrame, sources: SourceLines) -> CallSite | None:
