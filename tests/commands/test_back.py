@@ -53,3 +53,25 @@ def test_a_second_run_that_differed_is_said_where_its_past_is_shown(dbg):
     notes = " ".join(dbg.data("back")["notes"])
 
     assert "the second run differed (runs was 1, then 2" in notes
+
+
+def test_the_trace_of_a_question_is_a_run_that_hits_replay_and_export_work_on(dbg):
+    write(dbg, CART)
+    dbg("start", "app.py", "-b", "app.py:13")
+    dbg("why", "prices")
+
+    hits = dbg.data("hits", "price", "--run", "app-trace")
+    assert [hit["cells"][0] for hit in hits["hits"]] == ["1", "2", "12"]
+    assert dbg.error("hits", "app.py:4")["code"] == "not-found"  # the session's own run
+    page = dbg.data("export", "app-trace", "app.html")
+    assert page["size"] == (dbg.project / "app.html").stat().st_size
+    dbg("stop")
+    first = dbg.data("replay", "app-trace")
+    assert (place(first), described(first)) == ("app.py:1", "step 1 of 23")
+    dbg("break", "app.py:6")
+    hit = dbg.data("continue")
+    assert (place(hit), texts(hit)["p"], texts(hit)["n"]) == ("app.py:6", "0", "12")
+    assert place(dbg.data("next")) == "app.py:7"
+    assert place(dbg.data("next")) == "app.py:11"
+    assert place(dbg.data("back", "2")) == "app.py:11"
+    assert place(dbg.data("reverse-step", "2")) == "app.py:5"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from freezeframe.session.session import Session
 
 from .recorder import Recorder
 from .store import Store
+from .traced_runs import TracedRuns
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,6 +33,7 @@ class Archive:
         self._notes: list[str] = []
         self.store = Store(path, self._notes.append)
         self.recorder = Recorder(self.store, workspace_of)
+        self.traces = TracedRuns(self.store)
 
     def take_notes(self) -> tuple[str, ...]:
         """Return the recording problems that were not reported yet."""
@@ -40,6 +43,7 @@ class Archive:
         return notes
 
     async def close(self) -> None:
+        self.traces.close()
         await self.store.close()
 
     async def _query(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -59,9 +63,17 @@ class Archive:
         return [each.run for each in found]
 
     async def find(
-        self, workspace: str, name: str | None, session: Session | None = None
+        self,
+        workspace: str,
+        name: str | None,
+        session: Session | None = None,
+        *,
+        whole: bool = True,
     ) -> FoundRun:
-        """Return the run called *name*; without a name that of *session*, else the last run."""
+        """Return the run called *name*; without a name that of *session*, else the last run.
+
+        *whole*: the steps of a trace are stored first.
+        """
         from . import queries
 
         self.recorder.save_messages()
@@ -73,7 +85,10 @@ class Archive:
                 chosen = f"#{row.number}"
             return queries.find_run(connection, workspace, chosen, self.recorder.live_runs())
 
-        return await self._query(work)
+        found = await self._query(work)
+        if whole and found.run.traced and self.traces.complete(found.id):
+            found = await self._query(work)
+        return found
 
     async def hits(self, found: FoundRun, location: Location, directory: str) -> list[HitRow]:
         from . import queries
@@ -88,7 +103,9 @@ class Archive:
     async def recording(self, found: FoundRun, workspace: str) -> Recording:
         from . import queries
 
-        return await self._query(lambda c: queries.recording(c, found, workspace))
+        recording = await self._query(lambda c: queries.recording(c, found, workspace))
+        steps = self.traces.stops_of(found.id) if found.run.traced else None
+        return recording if steps is None else replace(recording, stops=steps)
 
     async def compared_run(self, found: FoundRun) -> divergence.ComparedRun:
         """Return a run with what a comparison needs."""

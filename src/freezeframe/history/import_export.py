@@ -51,6 +51,7 @@ def lines(recording: Recording) -> Iterator[str]:
         logpoints=[_logpoint(each) for each in run.logpoints],
         printed=run.printed,
         stops=len(recording.stops),
+        traced=run.traced or None,
         workspace=recording.workspace,
     )
     for source in recording.sources:
@@ -224,6 +225,7 @@ def _read_run(data: Mapping[str, Any]) -> Run:
         breakpoints=_strings(data, "breakpoints"),
         logpoints=tuple(_read_logpoint(each) for each in data.get("logpoints", [])),
         printed=_integer(data, "printed"),
+        traced=_integer(data, "traced"),
     )
 
 
@@ -295,11 +297,14 @@ def insert(connection: sqlite3.Connection, recording: Recording, workspace: str)
     connection.execute("BEGIN IMMEDIATE")
     inserts.add_run(connection, row)
     inserts.update_run(connection, row, run.debugger, run.breakpoints, run.logpoints)
+    if run.traced:
+        # The stops of a file are numbered anew.
+        inserts.set_traced(connection, row, len(recording.stops))
     for source in recording.sources:
         inserts.add_source(connection, row, source.file, source.text)
     inserts.add_output(connection, row, 0, recording.output, run.printed)
     for stop in recording.stops:
-        inserts.add_stop(connection, row, _row(stop), no_secrets)
+        inserts.add_stop(connection, row, stop_row(stop), no_secrets)
     if run.exit is not None:
         inserts.finish_run(connection, row, run.started + (run.elapsed_s or 0), run.exit)
     connection.execute("COMMIT")
@@ -307,7 +312,8 @@ def insert(connection: sqlite3.Connection, recording: Recording, workspace: str)
     return row.number
 
 
-def _row(stop: RecordedStop) -> StopRow:
+def stop_row(stop: RecordedStop) -> StopRow:
+    """Return a stop as it is inserted."""
     return StopRow(
         number=stop.number,
         at_s=stop.at_s,

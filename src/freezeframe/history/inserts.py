@@ -215,6 +215,12 @@ def update_run(
     )
 
 
+def set_traced(connection: sqlite3.Connection, run: RunRow, steps: int) -> None:
+    """Store that a run is a trace, and how many steps it had."""
+    id = add_run(connection, run)
+    connection.execute("UPDATE runs SET traced = ? WHERE id = ?", (steps, id))
+
+
 def finish_run(connection: sqlite3.Connection, run: RunRow, ended: float, exit: Exit) -> None:
     """Store how a run ended."""
     id = add_run(connection, run)

@@ -27,8 +27,8 @@ _RUN = (
     " r.ended, r.exit, r.breakpoints, r.printed,"
     " (SELECT count(*) FROM stops s WHERE s.run = r.id),"
     " (SELECT at_s FROM stops s WHERE s.run = r.id ORDER BY number DESC LIMIT 1),"
-    " (SELECT coalesce(sum(length(text)), 0) FROM output o WHERE o.run = r.id), r.logpoints"
-    " FROM runs r"
+    " (SELECT coalesce(sum(length(text)), 0) FROM output o WHERE o.run = r.id), r.logpoints,"
+    " r.traced FROM runs r"
 )
 
 
@@ -68,6 +68,7 @@ def _found(row: Sequence[Any], live: Collection[int]) -> FoundRun:
         printed=row[12],
         stops=row[13],
         kept=row[15],
+        traced=row[17],
         live=row[0] in live,
     )
     return FoundRun(row[0], run)
@@ -82,7 +83,11 @@ def find_run(
     """
     rows: list[Any]
     if name is None:
-        query, values = " WHERE r.workspace = ? ORDER BY r.id DESC LIMIT 1", (workspace,)
+        query, values = (
+            # A trace belongs to a question: who names none means what was debugged.
+            " WHERE r.workspace = ? ORDER BY r.traced > 0, r.id DESC LIMIT 1",
+            (workspace,),
+        )
         rows = connection.execute(_RUN + query, values).fetchall()
         if not rows:
             raise NotFound(
@@ -180,6 +185,8 @@ def hits(
         f"{_HIT} FROM stops WHERE run = ? AND {condition} ORDER BY number", (found.id, *values)
     )
     found_hits = [HitRow(index, *row) for index, row in enumerate(rows, 1)]
+    for row in found_hits if found.run.traced else ():
+        row.at_s = None  # a trace has no times
     if location.file is None:
         found_hits = _entries(found_hits)
     if found_hits:

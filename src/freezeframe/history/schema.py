@@ -81,6 +81,10 @@ _LOGPOINTS = """
 ALTER TABLE runs ADD COLUMN logpoints TEXT NOT NULL DEFAULT '[]';
 """
 
+_TRACES = """
+ALTER TABLE runs ADD COLUMN traced INTEGER NOT NULL DEFAULT 0;
+"""
+
 #: SQL that migrates a database from each version to the next; an empty one is version 0.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LOGPOINTS)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LOGPOINTS, _TRACES)
 VERSION = len(MIGRATIONS)

@@ -94,7 +94,8 @@ class TraceReplay(ReplayBackend):
         return StopReason.BREAKPOINT if hit and self._is_hit(self._at) else StopReason.STEP
 
     def _position(self, stop: RecordedStop) -> str:
-        return f"step {stop.number:,} of {len(self._recording.stops):,}"
+        total = self._recording.run.traced or len(self._recording.stops)
+        return f"step {stop.number:,} of {total:,}"
 
     # --- breakpoints
 

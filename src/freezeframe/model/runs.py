@@ -42,3 +42,5 @@ class Run:
     #: characters printed, and how many of them are recorded
     printed: int = 0
     kept: int = 0
+    #: of a trace: how many steps it had, of which the last ones are stops; 0: it is none
+    traced: int = 0

@@ -34,6 +34,7 @@ from freezeframe.session.stop_state import StopState
 from ._context import Context
 from ._past_backend import PastBackend
 from ._retrace_by_stepping import retrace_by_stepping
+from ._stored_traces import store_trace
 
 #: seconds that the second run may take unless the caller's time limit is shorter
 _LIMIT_S = 30.0
@@ -74,6 +75,7 @@ async def traced_again(
     whole, choice = require_traceable(ctx, session)
     target = target or whole
     frames = await stop.frames(_COMPARED_FRAMES)
+    is_known = stop.second_run is not None
     if stop.second_run is None and _LANGUAGE not in choice.debugger.languages:
         if ctx.progress is not None:
             await ctx.progress("running the program a second time, step by step")
@@ -86,7 +88,10 @@ async def traced_again(
         limits = TraceLimits(seconds=_LIMIT_S)
         request = TraceRequest(tuple(sorted(roots)), until, limits=limits)
         stop.second_run = await run_traced(target, request)
-    return await _located(stop, frame, frames, stop.second_run)
+    found = await _located(stop, frame, frames, stop.second_run)
+    if not is_known and session.root.recorded:
+        store_trace(ctx, session.root.name, target, stop.second_run, found.step)
+    return found
 
 
 def require_traceable(ctx: Context, session: Session) -> tuple[Launch, DebuggerChoice]:

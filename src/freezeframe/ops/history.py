@@ -37,14 +37,17 @@ _DIVERGENCES = 200
 EventKind = Literal["start", "stop", "resume", "output", "breakpoint", "child", "exit"]
 
 
-async def find(ctx: Context, name: str | None) -> FoundRun:
-    """Return the run called *name*; by default the current session's run, or else the last."""
+async def find(ctx: Context, name: str | None, *, whole: bool = True) -> FoundRun:
+    """Return the run called *name*; by default the current session's run, or else the last.
+
+    *whole*: the steps of a trace are in the database.
+    """
     session = None
     if name is None and ctx.session_name is not None:
         session = ctx.hub.find(ctx.session_name, ctx.workspace)
     elif name is None and (current := ctx.workspace.session()) is not None:
         session = current.focus()
-    return await ctx.history.find(ctx.workspace.root, name, session)
+    return await ctx.history.find(ctx.workspace.root, name, session, whole=whole)
 
 
 async def _hits(ctx: Context, run: str | None, where: Location) -> tuple[FoundRun, list[HitRow]]:

@@ -68,12 +68,14 @@ async def replay(
     """Replay a recorded run as if it were live.
 
     `context`, `backtrace`, `locals` and `print` show what was recorded; `next`, `step`,
-    `continue`, `finish`, `until` and `back` move from one recorded stop to another.
+    `continue`, `finish`, `until` and `back` move from one recorded stop to another. Of a trace
+    (`why`, `trace` and `test` leave one, NAME-trace) every executed line is a stop.
     """
     from freezeframe.history.replay import RecordedSources, ReplayBackend
+    from freezeframe.history.trace_replay import TraceReplay
 
     root = ctx.workspace.root
-    found = await find(ctx, run)
+    found = await find(ctx, run, whole=False)
     recording = await ctx.history.recording(found, root)
     count = len(recording.stops)
     if not count:
@@ -94,7 +96,8 @@ async def replay(
         ctx.hub.remove(earlier)
 
     def make() -> Backend:
-        return ReplayBackend(recording, root, first)
+        replayed = TraceReplay if found.run.traced else ReplayBackend
+        return replayed(recording, root, first)
 
     session = ctx.hub.create(ctx.workspace, chosen, make, "a recording was requested")
     session.recorded = False

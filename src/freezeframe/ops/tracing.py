@@ -35,6 +35,7 @@ from ._locations import located
 from ._registry import Arg, Effect, Needs, op
 from ._second_session import second_session
 from ._stop_report import how_it_ended
+from ._stored_traces import store_trace
 
 #: Seconds for the whole answer unless the caller says how many.
 _SECONDS = 30.0
@@ -187,6 +188,7 @@ async def _of_command(
             table = await _table(ctx, search, question, roots)
             return replace(table, exit=session.exit)
         recording = await _recorded(search, question, roots)
+        store_trace(ctx, session.name, ready.target, recording.trace)
         report = _report(ctx, recording, question)
         counted = await _count_calls(search, recording)
         # Recursive calls inside of the recorded one were not counted.
@@ -215,6 +217,7 @@ async def _traced_inside(
     traced = await run_traced(
         target, TraceRequest(tuple(sorted(roots)), TraceUntil(), (name,), limits)
     )
+    store_trace(ctx, os.path.splitext(os.path.basename(target.program))[0], target, traced)
     path = where.file
     found = [
         frame
@@ -289,6 +292,8 @@ async def _of_session(ctx: Context, question: _Question) -> CallReport | CallTab
         recording = await _recorded(search, question, roots)
     finally:
         await entry.disarm()
+    if isinstance(target, Launch):
+        store_trace(ctx, session.root.name, target, recording.trace)
     report = _report(ctx, recording, question)
     traced = recording.session
     session.root.last_reported = traced

@@ -35,7 +35,10 @@ _SPARKS = 60
 def run_text(run: Run) -> str:
     """Return `run 7 (good, app)`: number, label and session of a run."""
     name = f"{run.label}, {run.name}" if run.label else run.name
-    return f"run {run.number} ({clip(name, 50)})"
+    text = f"run {run.number} ({clip(name, 50)})"
+    if run.traced > run.stops > 0:
+        text += f", the last {number(run.stops)} of {number(run.traced)} steps"
+    return text
 
 
 def named(run: Run) -> str:
@@ -296,7 +299,7 @@ def runs_table(runs: Sequence[Run], rank: int, view: View) -> Section:
             run.label or "",
             run.name,
             ago(run.started),
-            str(run.stops),
+            str(run.traced or run.stops),
             "live" if run.live else exit_text(run.exit) if run.exit else "cut off",
             run.debugger or "",
             " ".join([relative(run.program, view.cwd), *run.args]),
