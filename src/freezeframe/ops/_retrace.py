@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,8 +37,8 @@ from ._past_backend import PastBackend
 from ._retrace_by_stepping import retrace_by_stepping
 from ._stored_traces import store_trace
 
-#: seconds that the second run may take unless the caller's time limit is shorter
-_LIMIT_S = 30.0
+#: seconds that the second run may take: for each second of the first one, at least and at most
+_SECONDS_PER_SECOND, _LEAST_S, _MOST_S = 15.0, 30.0, 150.0
 #: frames of a stop that are compared with those of the trace
 _COMPARED_FRAMES = 60
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
@@ -85,13 +86,20 @@ async def traced_again(
         roots = {ctx.workspace.root, target.cwd}
         if not target.module:
             roots.add(os.path.dirname(target.program))
-        limits = TraceLimits(seconds=_LIMIT_S)
+        limits = TraceLimits(seconds=_limit_s(session, stop))
         request = TraceRequest(tuple(sorted(roots)), until, limits=limits)
         stop.second_run = await run_traced(target, request)
-    found = await _located(stop, frame, frames, stop.second_run)
+    found = await _located(session, stop, frame, frames, stop.second_run)
     if not is_known and session.root.recorded:
         store_trace(ctx, session.root.name, target, stop.second_run, found.step)
     return found
+
+
+def _limit_s(session: Session, stop: StopState) -> float:
+    """Return how long the second run may take: the first one came to its stop in less."""
+    age_s = time.monotonic() - stop.event_order if stop.event_order else 0.0
+    first_s = time.time() - session.root.started - age_s
+    return min(max(_LEAST_S, _SECONDS_PER_SECOND * first_s), _MOST_S)
 
 
 def require_traceable(ctx: Context, session: Session) -> tuple[Launch, DebuggerChoice]:
@@ -144,7 +152,7 @@ def _until(
 
 
 async def _located(
-    stop: StopState, frame: Frame, frames: Sequence[Frame], trace: Trace
+    session: Session, stop: StopState, frame: Frame, frames: Sequence[Frame], trace: Trace
 ) -> SecondRun:
 
     def fitting() -> tuple[TraceIndex, list[TracedStep]]:
@@ -156,7 +164,7 @@ async def _located(
     # A trace may have hundreds of thousands of steps: the daemon answers others meanwhile.
     index, candidates = await asyncio.to_thread(fitting)
     if not candidates:
-        raise NotFound(_missed(stop, frames, trace), next="dbg backtrace --locals")
+        raise NotFound(_missed(session, stop, frames, trace), next="dbg backtrace --locals")
     view = await stop.read_frame(frame.index, expand=False)
     first = {value.name: value.text for scope in view.scopes for value in scope.values}
     ranked = []
@@ -273,15 +281,16 @@ def _exception(stop: StopState) -> str | None:
     return f"{name}: {found.message}" if found.message else name
 
 
-def _missed(stop: StopState, frames: Sequence[Frame], trace: Trace) -> str:
+def _missed(session: Session, stop: StopState, frames: Sequence[Frame], trace: Trace) -> str:
     how = {
-        "timeout": f"it did not end within {_LIMIT_S:g} s",
+        "timeout": f"it did not end within {_limit_s(session, stop):.0f} s",
         "killed": "it was killed",
         "raised": f"it raised {trace.outcome.exception}",
     }.get(trace.outcome.how, f"it exited with code {trace.outcome.exit_code}")
     if frames and all(frame.library for frame in frames):
         return "no frame of this stack is code of the workspace, so nothing of it was traced."
-    return f"the program was run a second time and never came to this stop: {how}."
+    left_out = "".join(f"; {each}" for each in trace.remarks)
+    return f"the program was run a second time and never came to this stop: {how}{left_out}."
 
 
 def _cut(trace: Trace, step: int) -> Trace:

@@ -369,6 +369,26 @@ def test_a_program_that_runs_too_long_is_ended_and_what_it_did_is_kept(
     assert len(found.steps) > 100
 
 
+def test_a_function_that_takes_most_of_the_time_is_left_out_and_the_run_comes_to_its_end(
+    tmp_path: Path, python: Interpreter
+) -> None:
+    text = (
+        "def hot(i):\n    x = i\n    return x\n\n"
+        "def main():\n    last = list(map(hot, range(500_000)))[-1]\n    return last\n\n"
+        "main()\n"
+    )
+    path = written(tmp_path, text)
+
+    found = trace(path, python, limits=TraceLimits(seconds=2.0))
+
+    assert found.outcome.how == "exited"
+    assert found.remarks[0].startswith("only the first ")
+    assert found.remarks[0].endswith(" calls of hot were recorded, to end in time")
+    assert 100 <= len(frames(found, "hot")) < 500_000
+    assert all(frame.returned is not None for frame in frames(found, "hot"))
+    assert [write.new.text for write in steps(found, "main")[0].writes if write.new] == ["499999"]
+
+
 def test_only_code_of_the_workspace_is_traced_or_of_the_named_functions(
     tmp_path: Path, python: Interpreter
 ) -> None:

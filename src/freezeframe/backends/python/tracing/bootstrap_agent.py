@@ -54,6 +54,7 @@ def begin(settings: Any) -> None:
     filter = CodeFilter(settings["roots"], settings["functions"])
     recorder.Settings.is_traced = filter.path_of
     recorder.Settings.until = settings["until"]
+    recorder.Settings.may_drop = not settings["functions"]
     endings.install(driver, settings["exits"])
     if settings["tests"]:
         endings.watch_tests(loaded["_freezeframe_failures"])

@@ -73,9 +73,9 @@ class Plan:
     """The flows of a code object, by the offset of their line events."""
 
     __slots__ = (
-        "_nodes", "_positions", "_units", "arguments", "code", "flows", "free", "index",
-        "is_module", "is_optimized", "kind", "last", "live", "local", "outer", "path", "sites",
-        "source", "started", "until",
+        "_nodes", "_positions", "_units", "arguments", "calls", "code", "flows", "free", "index",
+        "is_dropped", "is_module", "is_optimized", "kind", "last", "live", "local", "outer", "path",
+        "samples", "sites", "source", "started", "until",
     )  # fmt: skip
 
     def __init__(self, code: Any, path: str, kind: int, source: Any, until: int | None) -> None:
@@ -86,6 +86,11 @@ class Plan:
         self.source = source
         self.until = until
         self.flows: dict[int, Flow] = {}
+        #: frames that were recorded, and how often the clock was read in one of them
+        self.calls = 0
+        self.samples = 0
+        #: new frames are not recorded: they take too long
+        self.is_dropped = False
         #: the plan of the code that defines this one
         self.outer: Plan | None = None
         #: frames that were started, the last one, and those that are alive (of code whose

@@ -50,7 +50,10 @@ class _File:
     size = 0
     limit_steps = 1_000_000
     limit_bytes = 256 << 20
+    limit_seconds = 0.0
     deadline = 0.0
+    #: when something has to be left out, to end before the deadline
+    late = 0.0
     flushed = 0.0
     is_open = False
     is_broken = False
@@ -75,7 +78,9 @@ def open_log(directory: str, steps: int, size: int, seconds: float) -> None:
     _File.directory, _File.pid = directory, posix.getpid()
     _File.limit_steps, _File.limit_bytes = steps, size
     _File.flushed = time.monotonic()
+    _File.limit_seconds = seconds
     _File.deadline = _File.flushed + seconds
+    _File.late = _File.flushed + seconds * 0.3
     _File.is_open = True
     _introduce()
 

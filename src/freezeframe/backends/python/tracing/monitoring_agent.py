@@ -67,7 +67,7 @@ def _on_start(code: Any, offset: int) -> Any:
             plan = _recorder.plan_of(code)
             if plan is not None:
                 _monitoring.set_local_events(_tool[0], code, _local_events())
-        if plan is None:
+        if plan is None or plan.is_dropped:
             return _DISABLE
         _recorder.start(_getframe(1), plan)
     except BaseException as error:
@@ -79,8 +79,9 @@ def _on_return(code: Any, offset: int, value: Any) -> Any:
     try:
         frame = _getframe(1)
         state = _states.get(id(frame))
-        if state is not None:
-            _recorder.leave(state, frame, value)
+        if state is None:
+            return _recorder.without_state(code)
+        _recorder.leave(state, frame, value)
     except BaseException as error:
         _recorder.pass_on(error)
     return None

@@ -74,6 +74,8 @@ class Settings:
     #: path, line and number of hits of the line where recording ends
     until: Any = None
     hits = 0
+    #: functions that take most of the time may be left out when the run takes long
+    may_drop = True
     on_until: Any = None
     is_recording = True
 
@@ -167,6 +169,7 @@ def start(frame: Any, plan: Any) -> State:
     """Record the beginning of a frame, with its arguments."""
     state = State(_next_frame(), plan)
     states[id(frame)] = state
+    plan.calls += 1
     if plan.code.co_cellvars:
         plan.started += 1
         plan.last = state.number
@@ -215,6 +218,7 @@ def rewrite_frames() -> None:
         plan = state.plan
         code = plan.index if plan.index >= 0 else _code_index(plan)
         _log.records.extend((_log.FRAME, code, *state.record, 0))
+    _write_remarks()
 
 
 class _Thread:
@@ -269,17 +273,17 @@ def line(
     kind: int = _log.STEP,
     suspects: Any = _identities.suspects,
     first: Any = _First,
-) -> None:
+) -> Any:
     """Record that a frame begins to execute a line; the frame of the caller if none is given.
 
-    The callback of `sys.monitoring`, called for each line.
+    The callback of `sys.monitoring`, called for each line; returns what that returns.
     """
     try:
         if frame is None:
             frame = get_frame(1)
         state = get(id(frame))
         if state is None:
-            return
+            return without_state(code)
         offset = frame.f_lasti
         step = next_step()
         flow = state.flow
@@ -302,8 +306,55 @@ def line(
         if not step & 1023:
             _log.file.steps = step
             _log.check()
+            state.plan.samples += 1
+            if _log.file.flushed > _log.file.late and Settings.may_drop:
+                _drop_hottest()
     except BaseException as error:
         pass_on(error)
+    return None
+
+
+def without_state(code: Any) -> Any:
+    """Return what ends the events of a function that is not recorded any more, once no frame of
+    it is; None for others.
+    """
+    plan = plans.get(id(code))
+    if plan is None or not plan.is_dropped:
+        return None
+    return None if any(each.plan is plan for each in list(states.values())) else _DISABLE
+
+
+_DISABLE: Any = getattr(getattr(sys, "monitoring", None), "DISABLE", None)
+
+
+def _drop_hottest() -> None:
+    """Record no more calls of the function that most steps belong to: without it the run may come
+    to its end in time. Of a function that is called a few times the calls themselves are long.
+    """
+    _log.file.late += _log.file.limit_seconds / 10
+    known = [plan for plan in plans.values() if plan is not None and not plan.is_dropped]
+    total = sum(plan.samples for plan in known)
+    often = [plan for plan in known if plan.calls >= _OFTEN and plan.until is None]
+    hottest = max(often, key=lambda plan: plan.samples, default=None)
+    if hottest is not None and hottest.samples * 10 >= total:
+        hottest.is_dropped = True
+        name = getattr(hottest.code, "co_qualname", hottest.code.co_name)
+        text = f"only the first {hottest.calls:,} calls of {name} were recorded, to end in time"
+        remarks.append(text)
+        _write_remarks()
+    for plan in known:
+        plan.samples = 0
+
+
+#: calls after which a function may be left out
+_OFTEN = 100
+#: what was left out; written in each segment
+remarks: list[str] = []
+
+
+def _write_remarks() -> None:
+    for text in remarks:
+        _log.records.extend((_log.REMARK, _log.string(text)))
 
 
 def _new_flow(plan: Any, offset: int, number: int) -> Any:

@@ -54,6 +54,8 @@ def _on_call(frame: Any, event: str, value: Any, get: Any = _plans.get) -> Any:
         state = _get_state(id(frame))
         # A generator that is resumed has a state.
         if state is None or state.plan is not plan:
+            if plan.is_dropped:
+                return None
             _recorder.start(frame, plan)
         return _on_event
     except BaseException as error:
