@@ -58,6 +58,8 @@ class ControlFlow:
         self._ends: dict[int, int] = {}
         #: whether a table of jumps hides what follows
         self.is_indirect = False
+        #: by the address after a call: what was called
+        self.returns: dict[int, str] = {}
         #: source lines of instructions in the function's own file
         self.lines: dict[int, int] = {}
         #: the first instructions of entries of the line table
@@ -83,6 +85,7 @@ class ControlFlow:
                 self._exits.add(at)
             return []
         if _CALL.match(text):
+            self.returns[after] = instruction.callee
             return [] if _NO_RETURN.search(instruction.callee) else [after]
         if not _JUMP.match(text):
             return [after]

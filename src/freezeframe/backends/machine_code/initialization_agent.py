@@ -18,6 +18,8 @@ _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])+'")
 _NO_TYPE = re.compile(r"\s*(?:for|while|if|switch|return|else|case|do|static|using)\b")
 #: what a line has that gives its variables values, or may
 _GIVES_VALUES = re.compile(r"[=(]|\bin\b")
+#: a destructor, as written and as mangled
+_DESTRUCTOR = re.compile(r"~|D[0-2]Ev")
 #: code that may jump back unseen, and macros that may use a name without its letters
 _BACK = re.compile(r"\bgoto\s*\*|\b\w*setjmp\b")
 _MACRO = re.compile(
@@ -54,7 +56,11 @@ def is_unset(variable: Variable, position: Position, flow: control_flow.ControlF
     at = flow.containing(position.address)
     if _is_before(variable, position, flow, at) or _is_never_named(variable, position, flow, at):
         return True
-    return position.callee is not None and _is_being_set(variable, position)
+    if position.callee is not None:
+        return _is_being_set(variable, position, position.callee)
+    # A scalar is stored after the call that returned it; an object is made by the call.
+    returned = flow.returns.get(position.address) if variable.is_bare else None
+    return returned is not None and _is_being_set(variable, position, returned)
 
 
 def _is_before(
@@ -117,13 +123,13 @@ def _last_line(position: Position, flow: control_flow.ControlFlow, at: int) -> i
     return after - 1 if after is not None and run else None
 
 
-def _is_being_set(variable: Variable, position: Position) -> bool:
-    """Whether the call that a frame is in initialises a variable of the frame.
+def _is_being_set(variable: Variable, position: Position, callee: str) -> bool:
+    """Whether the call that a frame is in, or has returned from, initialises a variable of it.
 
     True if the source from the declaration to the call is one statement of one variable.
     Destructors run afterwards.
     """
-    if position.line - variable.line >= _LONG or "~" in (position.callee or "~"):
+    if position.line - variable.line >= _LONG or _DESTRUCTOR.search(callee):
         return False
     text = "".join(control_flow.source_lines(position.path, variable.line, position.line))
     text = _plain(text).strip().removesuffix(";")
