@@ -117,6 +117,8 @@ def test_what_gdb_says_itself_is_not_the_program_s_output(dbg, program):
 
 ALIASES = """\
 #include <cstring>
+#include <list>
+#include <utility>
 
 struct Base {
     int x = 2;
@@ -129,6 +131,8 @@ struct Empty {};
 
 static int look(int by, const Base &base, Base *pointer, Derived &unmade) {
     Empty empty;
+    std::pair<int, int> both{8, 9};
+    std::list<int> linked{4, 5};
     return by + base.x + pointer->x;  // @look
 }
 
@@ -148,6 +152,8 @@ def test_values_are_shown_as_gdb_itself_shows_them(dbg, native):
     # What a reference leads to, the real type behind a pointer, and no tables of the compiler's.
     assert unreadable(told, {"base": r"x=2", "pointer": r"Derived\(.*z=4"}) == []
     assert "  empty = {}\n" in told
+    assert "  both = pair(first=8, second=9)\n" in told
+    assert "  linked = list(4, 5)\n" in told
     assert "_vptr" not in told
     # What cannot be read takes nothing from the others.
     assert "  unmade = <cannot be shown: " in told

@@ -192,15 +192,23 @@ def test_values_of_the_standard_library_are_readable_in_one_line(dbg, values):
 
 
 CROWDED = (
-    "#include <memory>\n#include <string>\n#include <variant>\n#include <vector>\n"
+    "#include <bitset>\n#include <list>\n#include <memory>\n#include <optional>\n"
+    "#include <string>\n#include <variant>\n#include <vector>\n"
     "struct Point { int x, y; };\n"
+    "static int answer() {\n    return 41;  // @inside\n}\n"
     "int main() {\n"
     + "".join(f"    std::vector<std::vector<int>> v{n}{{{{1}}, {{2}}}};\n" for n in range(20))
     + "    auto shared = std::make_shared<Point>(Point{3, 4});\n"
     '    std::variant<int, std::string> either = "word";\n'
     "    std::vector<int> last{5, 6};\n"
     "    int &reference = last[1];\n"
-    "    return reference + shared->x;  // @end\n}\n"
+    '    std::optional<std::string> maybe = "held", never;\n'
+    '    std::string zero("a\\0b", 3);\n'
+    "    std::pair<int, int> both{8, 9};\n"
+    "    std::list<int> linked{4, 5};\n"
+    '    std::bitset<8> bits("10110010");\n'
+    "    int count = answer();\n"
+    "    return reference + shared->x + count;\n}\n"
 )
 
 
@@ -250,12 +258,18 @@ def test_what_a_reference_or_a_pointer_leads_to_is_shown(dbg, native):
 
 def test_a_frame_full_of_objects_shows_what_is_in_each(dbg, native):
     p = native(CROWDED, "-std=c++17")
-    dbg.data("start", p.name, "-b", p.at("end"))
+    dbg.data("start", p.name, "-b", p.at("inside"))
+    dbg.data("finish")
 
     told = dbg("locals", "--budget", 6000).out
 
     wanted = {"shared": r"3.*4", "either": r"word", "last": r"5, 6", "reference": r"\b6\b"}
+    wanted |= {"maybe": "held", "never": "nullopt", "zero": r'"a\\000b"', "linked": "4, 5"}
+    # What the call returned is not stored yet.
+    wanted |= {"both": "8.*9", "count": "<not initialised yet>"}
     assert unreadable(told, wanted) == []
+    bits = [dbg.data("print", f"bits[{at}]")["value"]["text"] for at in (0, 1, 7)]
+    assert bits == ["false", "true", "true"]
 
 
 BIG = r"""

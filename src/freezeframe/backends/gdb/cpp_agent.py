@@ -19,6 +19,7 @@ _POINTER = re.compile(_STD + r"(?:unique|shared|weak)_ptr<")
 _OPTIONAL = re.compile(_STD + "optional<")
 _VARIANT = re.compile(_STD + "variant<")
 _STRING = re.compile(_STD + "basic_string<")
+_BITSET = re.compile(_STD + "bitset<")
 _VIEW = re.compile(_STD + "basic_string_view<")
 #: iterators: the member that leads to the element, and whether it points to a linked node
 _ITERATORS = (
@@ -117,6 +118,8 @@ def _pointer(value):
 
 def _size(value):
     kind = value.type.strip_typedefs()
+    if _BITSET.match(_kind(value)):
+        return int(kind.template_argument(0))
     if kind.code == gdb.TYPE_CODE_ARRAY:
         low, high = kind.range()
         return high - low + 1
@@ -157,6 +160,8 @@ def _element(value, index):
         return value["_M_dataplus"]["_M_p"][index]
     if _VIEW.match(_kind(value)):
         return value["_M_str"][index]
+    if _BITSET.match(_kind(value)):
+        return gdb.Value(f"[{index}]" in dict(_printer(value).children()))
     for count, (_, child) in enumerate(_printer(value).children()):
         if count == index:
             return child

@@ -187,6 +187,11 @@ _HEADS: tuple[tuple[re.Pattern[str], Callable[[str, list[str]], str]], ...] = tu
         (rf"{_STD}variant<.*> \[index \d+\]", _inside("variant")),
     )
 )
+#: what has the printer of its only value write for it
+_CONTAINING = re.compile(
+    rf"{_STD}(?:experimental::)?(optional|variant)<.*>(?: \[index \d+\])? containing (?=.* = $)",
+    re.DOTALL,
+)
 _COUNTS = r"\((?:size|strong|borrow)[^()]*\)"
 _HOLDERS = ("Cell", "OnceCell", "Mutex", "RwLock", "MutexGuard", "RwLockReadGuard")
 _RUST_HEADS: tuple[tuple[re.Pattern[str], Callable[[str, list[str]], str]], ...] = tuple(
@@ -205,6 +210,10 @@ _RUST_HEADS: tuple[tuple[re.Pattern[str], Callable[[str, list[str]], str]], ...]
 
 def _join(out: str, items: list[str], rust: bool) -> str:
     """Return the text so far with a group appended."""
+    held = None if rust else _CONTAINING.search(out)
+    if held is not None:
+        inner = _join(out[held.end() :], items, rust)
+        return f"{out[: held.start()]}{held[1]}({inner})"
     for pattern, write in _RUST_HEADS if rust else _HEADS:
         match = pattern.search(out)
         if match is not None:

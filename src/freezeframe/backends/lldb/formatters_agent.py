@@ -7,6 +7,12 @@ import lldb  # type: ignore[import-not-found]
 #: maximum bytes of a character array to read
 _LONGEST = 4096
 _CHARACTERS = "^(const |volatile )*((un)?signed )?char ?\\\\[[0-9]+\\\\]$"
+_STRING = (
+    "^std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> ?>(( )?&)?$"
+)
+#: maximum characters of a string to read, and a length that no string has
+_LONGEST_STRING, _NOT_A_LENGTH = 1024, 1 << 40
+_OPTIONAL = "^std::optional<.+>(( )?&)?$"
 _UNIQUE = "^std::(__[a-z0-9]+::)?unique_ptr<.+>(( )?&)?$"
 
 
@@ -55,6 +61,53 @@ class UniquePointer:
         return self.target
 
 
+class Optional:
+    """A `std::optional` of libstdc++, read from memory: the value, then whether there is one.
+
+    LLDB 22.1.8 does not resolve the base class of its payload if the value has a destructor (g++
+    12), and takes such an optional for an empty one.
+    """
+
+    def __init__(self, value: Any, _: Any) -> None:
+        self.value = value
+        self.held: Any = None
+        self.update()
+
+    def update(self) -> None:
+        self.held = _held(self.value)
+
+    def num_children(self) -> int:
+        return 0 if self.held is None else 1
+
+    def has_children(self) -> bool:
+        return self.held is not None
+
+    def get_child_index(self, name: str) -> int:
+        return 0
+
+    def get_child_at_index(self, index: int) -> Any:
+        return self.held
+
+
+def _held(optional: Any) -> Any:
+    """Return the value in an optional; None if it is empty."""
+    value = optional.GetNonSyntheticValue()
+    if value.GetType().IsReferenceType() or value.GetType().IsPointerType():
+        value = value.Dereference()
+    kind = value.GetType().GetUnqualifiedType().GetCanonicalType().GetTemplateArgumentType(0)
+    size, error = max(1, kind.GetByteSize()), lldb.SBError()
+    if value.GetData().GetUnsignedInt8(error, size) == 0 or error.Fail():
+        return None
+    address = value.GetLoadAddress()
+    if address == lldb.LLDB_INVALID_ADDRESS:
+        return value.CreateValueFromData("Value", value.GetData(), kind)
+    return value.CreateValueFromAddress("Value", address, kind)
+
+
+def optional(value: Any, _: Any) -> str:
+    return f"Has Value={'true' if _held(value) is not None else 'false'}"
+
+
 def unique_pointer(value: Any, _: Any) -> str:
     raw = value.GetNonSyntheticValue()
     if raw.GetType().IsReferenceType():
@@ -84,6 +137,22 @@ def characters(value: Any, _: Any) -> str:
     return f'"{_escaped(text)}"{more}'
 
 
+def string(value: Any, _: Any) -> str:
+    """Return the text of a `std::string`, whose characters may be NUL: LLDB's own ends there."""
+    raw = value.GetNonSyntheticValue()
+    if raw.GetType().IsReferenceType():
+        raw = raw.Dereference()
+    length = raw.GetChildMemberWithName("_M_string_length").GetValueAsUnsigned(_NOT_A_LENGTH)
+    where = raw.GetChildMemberWithName("_M_dataplus").GetChildMemberWithName("_M_p")
+    error, data = lldb.SBError(), b""
+    if length and length < _NOT_A_LENGTH:
+        size = min(length, _LONGEST_STRING)
+        data = raw.GetProcess().ReadMemory(where.GetValueAsUnsigned(0), size, error)
+    if length >= _NOT_A_LENGTH or error.Fail() or data is None:
+        return "Summary Unavailable"
+    return f'"{_escaped(data)}"{"..." * (length > _LONGEST_STRING)}'
+
+
 def _escaped(data: bytes) -> str:
     text = data.decode("utf-8", "surrogateescape")
     return "".join(map(_shown, text))
@@ -98,6 +167,8 @@ def _shown(character: str) -> str:
         return f"\\x{code - 0xDC00:02x}"
     if character in _ESCAPES:
         return _ESCAPES[character]
+    if code == 0:
+        return "\\000"  # a digit may follow
     return character if character.isprintable() else f"\\x{code:02x}"
 
 
@@ -170,9 +241,8 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
     debugger.HandleCommand(
         f'type summary add -w default -x "{_CHARACTERS}" -F {__name__}.characters'
     )
-    debugger.HandleCommand(
-        f'type synthetic add -w default -x "{_UNIQUE}" -l {__name__}.UniquePointer'
-    )
-    debugger.HandleCommand(
-        f'type summary add -w default -e -x "{_UNIQUE}" -F {__name__}.unique_pointer'
-    )
+    debugger.HandleCommand(f'type summary add -w default -x "{_STRING}" -F {__name__}.string')
+    for kind, name in ((_OPTIONAL, "Optional"), (_UNIQUE, "UniquePointer")):
+        debugger.HandleCommand(f'type synthetic add -w default -x "{kind}" -l {__name__}.{name}')
+    for kind, name in ((_OPTIONAL, "optional"), (_UNIQUE, "unique_pointer")):
+        debugger.HandleCommand(f'type summary add -w default -e -x "{kind}" -F {__name__}.{name}')

@@ -207,8 +207,17 @@ class _Debuggee(LldbDebuggee):
             self.emit(ProcessStarted(pid, None))
 
 
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+
+
 class CodelldbBackend(LldbBackend):
     debuggee_class = _Debuggee
+
+    def _written(self, expression: str) -> str:
+        # Its LLDB's compiler crashes at types of g++ (`std::optional<std::string>`), and counts no
+        # elements of a list: a variable is read without it.
+        written = super()._written(expression)
+        return f"/se {written}" if _VARIABLE.fullmatch(written) else written
 
     async def _rewritten(self, arguments: Mapping[str, Any], error: str) -> str | None:
         # Its other evaluator reads elements of containers whose functions are not compiled in.

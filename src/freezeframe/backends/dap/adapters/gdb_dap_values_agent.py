@@ -44,6 +44,17 @@ class _Struct(gdb.ValuePrinter):  # type: ignore[misc]
         yield from self._parts
 
 
+class _Textless(_Struct):
+    """The children of a printer that has no text."""
+
+    def __init__(self, usual: Any) -> None:
+        super().__init__([])
+        self._usual = usual
+
+    def children(self) -> Any:
+        return self._usual.children()
+
+
 class _Plain(gdb.ValuePrinter):  # type: ignore[misc]
     """A text without children."""
 
@@ -168,6 +179,16 @@ def _concrete(value: Any) -> Any:
     return vars(import_module("__main__"))["freezeframe_rust_concrete"](value)
 
 
+def _text_of(printer: Any) -> Any:
+    return printer.to_string() if hasattr(printer, "to_string") else None
+
+
+def _is_textless(printer: Any) -> bool:
+    """Return whether the printer of a pair has no text: the server would write `None`."""
+    is_rust = gdb.current_language() == "rust"  # there the text is another (`_rust_text`)
+    return not is_rust and hasattr(printer, "children") and _text_of(printer) is None
+
+
 def _choosing_printer(visualizer: Any) -> Any:
     def choose(value: Any) -> Any:
         if isinstance(value, _Entry):
@@ -181,6 +202,10 @@ def _choosing_printer(visualizer: Any) -> Any:
             usual = visualizer(value)
             if getattr(usual, "display_hint", str)() == "map" and hasattr(usual, "children"):
                 return _Map(usual)
+            if str(value.type.strip_typedefs()).startswith("std::bitset<"):
+                return _Plain(value.format_string())  # its children are the bits that are set
+            if _is_textless(usual):
+                return _Textless(usual)
             if kind == gdb.TYPE_CODE_ARRAY and _is_flexible(value):
                 return _Plain(value.format_string())
             if isinstance(usual, printing.NoOpStringPrinter) and kind == gdb.TYPE_CODE_ARRAY:
@@ -373,6 +398,22 @@ def _marking_unset(fetch: Any) -> Any:
 if hasattr(scopes, "_ScopeReference"):
     scopes._ScopeReference.fetch_children = _marking_unset(scopes._ScopeReference.fetch_children)
 
+
+# --- logpoints ------------------------------------------------------------------------------------
+
+breakpoints: Any = import_module("gdb.dap.breakpoint")
+
+
+def _log(self: Any) -> bool:
+    """Write a logpoint's message: the server's own evaluates by the rules of gdb alone."""
+    logged = vars(import_module("__main__"))["freezeframe_logged"]
+    parts = (logged(each) if at % 2 else each for at, each in enumerate(self.message))
+    breakpoints.send_event("output", {"category": "console", "output": "".join(parts)})
+    return False
+
+
+if hasattr(breakpoints, "_PrintBreakpoint") and hasattr(breakpoints, "send_event"):
+    breakpoints._PrintBreakpoint.stop = _log
 
 # --- expressions ----------------------------------------------------------------------------------
 
