@@ -506,6 +506,54 @@ def test_paths_are_written_as_rust_writes_them(dbg, native, debugger):
         assert "iter() would have to run" in refused.out + refused.err
 
 
+BEHIND = r"""
+fn scan(v: &mut Vec<i32>, limit: &i32, raw: *const i32) -> i32 {
+    let mut hits = 0;
+    for x in v.iter() {
+        hits += (x > limit) as i32; // @pass
+    }
+    v[1] = 50; // @write
+    hits + unsafe { *raw }
+}
+
+fn main() {
+    let mut v = vec![3, 5, 7];
+    let raw = [100, 200];
+    println!("{} {:?}", scan(&mut v, &4, raw.as_ptr()), v);
+}
+"""
+
+
+def test_operators_and_indexes_look_behind_references_as_in_rust(dbg, native):
+    p = native(BEHIND)
+    dbg.data("break", p.at("write"))
+    dbg.data("break", p.at("pass"), "--log", "pass {v[0]} {x}")
+    report = dbg.data("start", p.name)
+    assert re.findall(r"pass \d+ \d+", str(report)) == ["pass 3 3", "pass 3 5", "pass 3 7"]
+
+    expected = {"v[2]": "7", "limit + 1": "5", "limit > 4": "false", "raw[1]": "200"}
+    shown = {each: dbg.data("print", each)["value"]["text"] for each in expected}
+    assert shown == expected
+    refused = dbg("print", "v[9]")
+    assert refused.code != 0
+    assert "9" in refused.err
+
+    dbg.data("set", "v[0]", "77")
+    dbg.data("watch", "v[1]")
+    report = dbg.data("continue")
+    assert (report["stop"]["watch"]["old"], report["stop"]["watch"]["new"]) == ("5", "50")
+    assert "102 [77, 50, 7]" in str(dbg.data("continue")["output"])
+
+
+def test_a_condition_compares_what_a_reference_refers_to(dbg, native):
+    p = native(BEHIND)
+
+    dbg.data("break", p.at("pass"), "--if", "x > 6")
+    dbg.data("start", p.name)
+
+    assert dbg.data("print", "*x")["value"]["text"] == "7"
+
+
 SHAPES = r"""
 trait Shape { fn area(&self) -> i32; }
 struct Square(i32);

@@ -28,6 +28,8 @@ ENTRY = "key "
 
 def child_path(path: str, name: str) -> str:
     """Return the path of a value's child."""
+    if path.startswith("*"):
+        path = f"({path})"  # what follows a name comes before the operator
     if name.startswith(("[", ".", "->")):
         return path + name
     if name.startswith(ENTRY):

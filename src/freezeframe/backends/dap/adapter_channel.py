@@ -106,6 +106,14 @@ class AdapterChannel:
         self._check_not_disconnecting(command)
         return self._open().send_nowait(command, arguments)
 
+    async def reread(self, arguments: Mapping[str, Any]) -> str | None:
+        """Return another expression for the value of one that the adapter would evaluate by the
+        rules of another language; None if there is none.
+
+        Raises EvaluationFailed if the expression has no value.
+        """
+        return None
+
     async def resolve(self, arguments: Mapping[str, Any]) -> str | None:
         """Return another expression for the value of one that the adapter refused to evaluate.
 

@@ -334,6 +334,8 @@ class DapBackend:
         return expression
 
     async def _evaluated(self, arguments: dict[str, Any], *, slow: bool) -> dict[str, Any]:
+        if (other := await self._debuggee.channel.reread(arguments)) is not None:
+            arguments["expression"] = other
         try:
             return await self._value_request("evaluate", arguments, slow=slow)
         except ErrorResponse as error:
@@ -345,6 +347,10 @@ class DapBackend:
     async def _rewritten(self, arguments: Mapping[str, Any], error: str) -> str | None:
         """Return another expression for the value of a refused one; None: there is none."""
         return await self._debuggee.channel.resolve(arguments)
+
+    async def _lvalue(self, expression: str, frame: int | None) -> str:
+        """Return an expression of the debugger for the memory of a value."""
+        return expression
 
     async def assign(self, target: str, value: str, frame: int | None) -> RawValue:
         adapter = self._adapter
@@ -437,17 +443,18 @@ class DapBackend:
     ) -> BoundBreakpoint:
         adapter, channel = self._adapter, self._debuggee.channel
         value = await self.evaluate(expression, frame)
-        how: dict[str, Any] = {"name": expression}
+        lvalue = await self._lvalue(expression, frame)
+        how: dict[str, Any] = {"name": lvalue}
         how |= {"frameId": frame} if frame is not None else {}
         again = address = None
         if adapter.breakpoints.watch_by_address:
-            how["name"] = f"&({expression})"
+            how["name"] = f"&({lvalue})"
             # For a pointer some adapters send the address that it holds (codelldb 1.11).
-            address = await address_of(channel, expression, frame) or value.address
+            address = await address_of(channel, lvalue, frame) or value.address
             if address is None:
                 raise DebuggerError(f"{expression} has no address, so it cannot be watched.")
             if channel.capabilities.get("supportsDataBreakpointBytes"):
-                size = await self.evaluate(f"sizeof({expression})", frame)
+                size = await self.evaluate(f"sizeof({lvalue})", frame)
                 how = {"name": address, "asAddress": True, "bytes": int(size.text, 0)}
             again = adapter.breakpoints.value_at(value.type or "", address)
         elif frame is not None:

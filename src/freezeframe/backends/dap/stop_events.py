@@ -180,7 +180,7 @@ class StopHandler:
         frame_id = frame["id"] if frame is not None else None
 
         async def render(code: str) -> str:
-            value = await evaluate_text(channel, code, frame_id)
+            value = await self._logged(code, frame_id)
             return value if value is not None else f"<{code} has no value>"
 
         decision = await self._debuggee.breakpoints.hits.decide(
@@ -193,6 +193,10 @@ class StopHandler:
             text = self._debuggee.adapter.output.log_text(message)
             self._debuggee.emit(events.OutputEvent("log", text + "\n"))
         return decision.breakpoints
+
+    async def _logged(self, code: str, frame: int | None) -> str | None:
+        """Return a value as a logpoint writes it; None if it cannot be evaluated."""
+        return await evaluate_text(self._debuggee.channel, code, frame)
 
     def _classify(self, stopped: events.Stopped, watch: int | None) -> None:
         breakpoints = self._debuggee.breakpoints

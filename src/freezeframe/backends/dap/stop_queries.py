@@ -127,6 +127,8 @@ async def _evaluate(channel: AdapterChannel, text: str, context: str, frame: int
     if frame is not None:
         arguments["frameId"] = frame
     timeout_s = channel.config.timeouts.value_s
+    if (other := await channel.reread(arguments)) is not None:
+        arguments["expression"] = other
     try:
         body = await channel.request("evaluate", arguments, timeout_s=timeout_s)
     except DebuggerError:

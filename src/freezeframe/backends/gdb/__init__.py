@@ -66,9 +66,10 @@ SKIP = "skip -rfunction ^\\(std\\|__gnu_cxx\\|core\\|alloc\\|hashbrown\\)::"
 _BEYOND_GDB = re.compile(r'["\[*!]|::|[\w>]\s*\(|\.\d|\bNone\b')
 
 
-def condition(expression: str) -> str:
+def condition(expression: str, *, rust: bool) -> str:
     """Return a breakpoint's condition as gdb is to test it, with the agents of `AGENTS` loaded."""
-    if _BEYOND_GDB.search(expression) is None:
+    # Operators of Rust take the targets of references, which are pointers to gdb.
+    if _BEYOND_GDB.search(expression) is None and not rust:
         return expression
     packed = expression.encode()
     packed += bytes(-len(packed) % 3)

@@ -17,7 +17,7 @@ import __main__
 #: binary operators by precedence, and those that languages rank differently
 _LEVELS = (("||",), ("&&",), ("==", "!=", "<=", ">=", "<", ">"), ("+", "-"), ("*", "/", "%"))
 _SUPPORTED = tuple(each for level in _LEVELS for each in level)
-_OTHERS = ("<<", ">>", "&", "|", "^", "?", "=", ",")
+_OTHERS = ("<<", ">>", "&", "|", "^", "?", "=", ",", "+=", "-=", "*=", "/=", "%=")
 _ANY = sorted(("->", *_SUPPORTED, *_OTHERS), key=len, reverse=True)
 _APPLIED = {
     "==": operator.eq,
@@ -47,6 +47,8 @@ _NO_METHOD = "no member or method named"
 
 #: a variant of a Rust enum: `None`, `Kind::Big(3)`
 _VARIANT = re.compile(r"(?:\w+::)*[A-Z]\w*[a-z]\w*(?:\(.*\))?|(?:\w+::)+[A-Z]\w*(?:\(.*\))?")
+#: one to an element: to gdb its place is that of C
+_ASSIGNMENT = re.compile(r"(?P<target>[^=]*\[[^=]+?)\s*(?P<sign>[-+*/%]?=)(?!=)\s*(?P<value>.+)")
 #: pointers to follow to a string
 _DEEPEST = 4
 _REFUSED = (gdb.error, RuntimeError, TypeError, ValueError, KeyError, AttributeError)
@@ -161,24 +163,57 @@ def _is_variant(value, variant):
     return held is None or held.replace(" ", "") == rest.replace(" ", "")
 
 
+def _is_pointer(value):
+    is_rust = isinstance(value, gdb.Value) and gdb.current_language() == "rust"
+    return is_rust and value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR
+
+
+def _followed(value):
+    """Return what the operators of Rust take for a value: the target of a reference."""
+    for _ in range(_DEEPEST):
+        if not _is_pointer(value):
+            break
+        value = value.dereference()
+    return value
+
+
+def _compared(sign, left, right):
+    """Compare two pointers of Rust: gdb does not tell references, whose targets are compared, from
+    raw pointers. Raises ValueError where that matters."""
+    compare = _APPLIED[sign]
+    by_target = bool(compare(_followed(left), _followed(right)))
+    if sign in ("==", "!=") and by_target != bool(compare(left, right)):
+        raise ValueError("to gdb references and raw pointers are alike: write * to compare targets")
+    return gdb.Value(by_target)
+
+
 def _applied(sign, left, right):
     if isinstance(right, _Variant) and sign in ("==", "!="):
-        return gdb.Value(_is_variant(left, right.text) is (sign == "=="))
+        return gdb.Value(_is_variant(_followed(left), right.text) is (sign == "=="))
     texts = freezeframe_characters(left), freezeframe_characters(right)
     if sign in _COMPARING and None not in texts:
-        left, right = texts
-    elif isinstance(left, str) or isinstance(right, str):
+        return gdb.Value(_APPLIED[sign](*texts))
+    if sign in _COMPARING and _is_pointer(left) and _is_pointer(right):
+        return _compared(sign, left, right)
+    left, right = _followed(left), _followed(right)
+    if isinstance(left, str) or isinstance(right, str):
         other = right if isinstance(left, str) else left
         kind = "a string" if isinstance(other, str) else other.type
         raise ValueError(f"{sign} does not take a string and {kind}")
     return gdb.Value(_APPLIED[sign](left, right))
 
 
+def _is_rust(read):
+    return read is vars(__main__)[_LANGUAGES["rust"]]
+
+
 def _operand(text, read):
     if text.startswith('"'):
         return json.loads(text)
-    if read is vars(__main__)[_LANGUAGES["rust"]] and _VARIANT.fullmatch(text):
+    if _is_rust(read) and _VARIANT.fullmatch(text):
         return _Variant(text)
+    if _is_rust(read) and "[" in text:
+        return read(text)  # to gdb an index after a reference is one after a pointer of C
     ways = (read, gdb.parse_and_eval) if _CALL.search(text) else (gdb.parse_and_eval, read)
     refusals = []
     for way in ways:
@@ -198,10 +233,10 @@ def _evaluate(tree, read):
     sign, *trees = tree
     first = _evaluate(trees[0], read)
     if sign == "!":
-        return gdb.Value(not first)
+        return gdb.Value(not _followed(first))
     if sign in ("&&", "||"):
-        decided = bool(first) is (sign == "||")
-        return gdb.Value(bool(first if decided else _evaluate(trees[1], read)))
+        is_decided = bool(_followed(first)) is (sign == "||")
+        return gdb.Value(bool(_followed(first if is_decided else _evaluate(trees[1], read))))
     return _applied(sign, first, _evaluate(trees[1], read))
 
 
@@ -223,24 +258,69 @@ def _value(tree, read):
     return value if isinstance(value, gdb.Value) else value.value()
 
 
+def _assigned(expression):
+    """Assign to an element of Rust and return its new value; None if it is no such assignment."""
+    parts = _ASSIGNMENT.fullmatch(expression.strip())
+    if parts is None or gdb.current_language() != "rust":
+        return None
+    sign, value = parts["sign"], freezeframe_evaluate(parts["value"])
+    gdb.set_convenience_variable("freezeframe_assigned", value)
+    lvalue = _lvalue(parts["target"])
+    gdb.parse_and_eval(f"{lvalue} {sign} $freezeframe_assigned")
+    return gdb.parse_and_eval(lvalue)
+
+
+def freezeframe_print_lvalue(packed):
+    try:
+        gdb.write(_lvalue(bytes.fromhex(packed).decode("utf-8")) + "\n")
+    except _REFUSED as error:
+        raise gdb.GdbError(str(error).strip()) from None
+
+
+def _lvalue(expression):
+    """Return an expression of gdb for the memory of a value of Rust. Raises as `evaluate` does."""
+    value = freezeframe_evaluate(expression)
+    if value.address is None:
+        raise ValueError(f"{expression} is not in memory")
+    return f"*({int(value.address):#x} as *mut {value.type})"
+
+
 def freezeframe_evaluate(expression):
     """Return the value of an expression. Raises gdb.error, or another of *_REFUSED*."""
     tree = _tree(expression)
-    return gdb.parse_and_eval(expression) if tree is None else _value(*tree)
+    if tree is not None:
+        return _value(*tree)
+    value = _assigned(expression)
+    return gdb.parse_and_eval(expression) if value is None else value
 
 
 def freezeframe_put(name, packed):
     """Put the value of an expression into a convenience variable, or print why not: because of an
     error, or because gdb is to evaluate it."""
-    tree = _tree(bytes.fromhex(packed).decode("utf-8"))
-    if tree is None:
-        gdb.write("freezeframe native\n")
-        return
+    expression = bytes.fromhex(packed).decode("utf-8")
+    tree = _tree(expression)
     try:
-        gdb.set_convenience_variable(name, _value(*tree))
+        value = _assigned(expression) if tree is None else _value(*tree)
+        if value is None:
+            gdb.write("freezeframe native\n")
+            return
+        gdb.set_convenience_variable(name, value)
         gdb.write("freezeframe ok\n")
     except _REFUSED as error:
         gdb.write(f"freezeframe no {str(error).strip() or type(error).__name__}\n")
+
+
+def freezeframe_logged(expression):
+    """Return the text of an expression's value, or of its error, for a logpoint."""
+    try:
+        value = _followed(freezeframe_evaluate(expression))
+        text = str(value.format_string(max_elements=200))
+        if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR and '"' in text:
+            # For a string show the text, not the address.
+            text = text[text.index('"') :]
+        return text
+    except Exception as error:
+        return "<" + str(error).strip() + ">"
 
 
 class _Holds(gdb.Function):
@@ -259,7 +339,7 @@ class _Holds(gdb.Function):
         self.failure = None
         text = b"".join(int(each).to_bytes(3, "big") for each in packed).strip(b"\0")
         try:
-            return bool(freezeframe_evaluate(text.decode("utf-8")))
+            return bool(_followed(freezeframe_evaluate(text.decode("utf-8"))))
         except _REFUSED as error:
             self.failure = str(error).strip()
             raise gdb.GdbError(self.failure) from None

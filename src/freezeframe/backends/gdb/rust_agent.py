@@ -16,9 +16,12 @@ import __main__
 _TOKEN = re.compile(
     r"\s*(?:(?P<field>\.\s*(?:[A-Za-z_]\w*|\d+)(?!\w|\s*\())|(?P<call>\.\s*[A-Za-z_]\w*\s*\(\s*\))"
     r"|\.\s*(?P<test>[a-z_]+)\s*\(\s*&*\s*(?P<given>\"(?:[^\"\\]|\\.)*\"|\d+)\s*\)"
-    r"|(?P<index>\[[^\[\]\"]+(?:\[\d+\])?\])|(?P<key>\[\s*\"(?:[^\"\\]|\\.)*\"\s*\]))"
+    r"|(?P<index>\[(?:[^\[\]\"]|\[[^\[\]\"]*\])+\])|(?P<key>\[\s*\"(?:[^\"\\]|\\.)*\"\s*\]))"
 )
-_FIRST = re.compile(r"\s*(?P<operators>[*&]*)\s*(?P<name>\$?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)")
+_NAME = r"\$?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*"
+_FIRST = re.compile(
+    rf"\s*(?P<operators>[*&]*)\s*(?:(?P<name>{_NAME})|\((?P<stars>\*+)(?P<target>{_NAME})\))"
+)
 #: where types of the standard library store their length
 _LENGTHS = (
     ("len",),
@@ -117,7 +120,12 @@ def _printed(value):
 
 
 def _element(value, index):
-    value, printer = _printed(value)
+    try:
+        value, printer = _printed(value)
+    except CannotRead:
+        if value.type.strip_typedefs().code != gdb.TYPE_CODE_PTR:
+            raise
+        return value[index]  # a raw pointer to the first of several
     if printer is None:
         low, high = value.type.strip_typedefs().range()
         if index > high:
@@ -225,7 +233,9 @@ def _resolve(expression):
     first = _FIRST.match(expression)
     if first is None:
         raise CannotRead("it is not a path of names, fields and indexes")
-    value = gdb.parse_and_eval(first["name"])
+    value = gdb.parse_and_eval(first["name"] or first["target"])
+    for _ in first["stars"] or "":
+        value = _target(value)
     at = first.end()
     while expression[at:].strip():
         found = _TOKEN.match(expression, at)
@@ -243,10 +253,15 @@ def _resolve(expression):
         else:
             value = _entry(value, json.loads(found["key"].strip("[] ")))
     for operator in reversed(first["operators"]):
-        value = _behind(value) if operator == "*" else value.address
-        if value is None:
-            raise CannotRead("it cannot be dereferenced")
+        value = _target(value) if operator == "*" else value.address
     return value
+
+
+def _target(value):
+    found = _behind(value)
+    if found is None:
+        raise CannotRead("it cannot be dereferenced")
+    return found
 
 
 def freezeframe_rust_behind(value):

@@ -4,6 +4,7 @@ formatters_agent       runs inside LLDB: replaces formatters of LLDB that are wr
 rust_formatters_agent  likewise, for the formatters of the Rust toolchain
 rust_trees_agent       likewise: entries of B-trees, and trait objects by their dynamic type
 rust_pointers_agent    likewise: contents of boxes and shared slices
+expression_values_agent  likewise: the operands of such expressions
 expressions_agent      evaluates expressions of Rust, and of C++ that LLDB cannot
 thread_plans_agent     likewise: discards interrupted steps, refreshes stale stacks
 multi_location_agent   likewise: a breakpoint on a line stops once, where the line begins
@@ -291,9 +292,18 @@ def written(target: Target, expression: str) -> str:
     return expression
 
 
-def resolve_command(expression: str) -> str:
+#: an index or an operator of Rust: LLDB would apply those of C, to the address of a reference
+_OF_C = re.compile(r"\[|[-+*/%<>!]|==|&&|\|\|")
+
+
+def is_misread(expression: str) -> bool:
+    """Whether LLDB may evaluate an expression of Rust as one of C with another value."""
+    return _OF_C.search(expression) is not None
+
+
+def resolve_command(expression: str, *, only_rust: bool = False) -> str:
     """Return the command that reads an expression that LLDB cannot, by `expressions_agent`."""
-    return f"freezeframe-expression {expression.encode().hex()}"
+    return f"freezeframe-expression {expression.encode().hex()}{' rust' * only_rust}"
 
 
 def read_resolved(answer: str) -> str | None:
@@ -308,6 +318,27 @@ def read_resolved(answer: str) -> str | None:
     if "error" in found:
         raise EvaluationFailed(str(found["error"]))
     return str(found["expression"]) if "expression" in found else None
+
+
+_BARE_ADDRESS = re.compile(r"0x[0-9a-f]+(?: \{.*)?", re.DOTALL)
+
+
+def is_address(text: str | None) -> bool:
+    """Whether LLDB's text of a value is that of a pointer, and of nothing that tells its target."""
+    return text is not None and _BARE_ADDRESS.fullmatch(text) is not None
+
+
+def read_lvalue(answer: str) -> str | None:
+    """Return an expression of LLDB for the memory of the value; None if there is none.
+
+    Raises EvaluationFailed if the expression has no value, or no memory that LLDB can write.
+    """
+    if read_resolved(answer) is None:
+        return None
+    lvalue = json.loads(answer).get("lvalue")
+    if lvalue is None:
+        raise EvaluationFailed("only numbers, characters and truth values in memory can be changed")
+    return str(lvalue)
 
 
 def generic_function(name: str) -> str:
@@ -344,6 +375,8 @@ _HELD = re.compile(r"strong=\d+, weak=\d+|borrow(_mut)?=\d+")
 _RUST_CHAR = re.compile(r"(?:U\+0x[0-9a-f]+ )+U('(?:\\.|.)[^']*')", re.DOTALL)
 #: summaries of C++'s shared pointers (keep the address) and variants (keep nothing)
 _SHARED = re.compile(r".* @ (0x[0-9a-f]+)(?: (?:strong|weak)=\d+)*|\s*Active Type = .*", re.DOTALL)
+#: the summary of an optional, and of a reference to one
+_OPTIONAL = re.compile(r"\s*(?:(0x[0-9a-f]+)\s+)?Has Value=(true|false)\s*")
 _MEMBERS = re.compile(r"(?:(0x[0-9a-f]+) )?\{.*\}", re.DOTALL)
 _UNREADABLE = re.compile(r"read memory from (0x[0-9a-f]+) failed")
 #: pointers whose target says less than the pointer's own text
@@ -364,8 +397,8 @@ def enriched(value: RawValue) -> RawValue:
     text = _RUST_CHAR.sub(lambda m: m[1], text)
     if text.endswith("<parent is NULL>"):
         text = text.split()[0]
-    if (optional := re.fullmatch(r"\s*Has Value=(true|false)\s*", text)) is not None:
-        text = "" if optional[1] == "true" else "nullopt"
+    if (optional := _OPTIONAL.fullmatch(text)) is not None:
+        text = optional[1] or "" if optional[2] == "true" else "nullopt"
     if value.ref and (shared := _SHARED.fullmatch(text)) is not None:
         text = shared[1] or ""
     kind = _FIXED.sub("", value.type or "")

@@ -154,6 +154,10 @@ def enrich(value: RawValue, body: Mapping[str, Any]) -> RawValue:
     path = re.fullmatch(r"\*\((.+)\)", value.expression or "")
     if path and re.search(rf"(->|\.){re.escape(value.name)}$", path[1]):
         value = replace(value, expression=path[1])
+    # Its path of a pointer's target is not an expression either: `x->*x`.
+    target = re.fullmatch(r"(.+?)(?:->|\.)\*\w+", value.expression or "")
+    if target is not None and value.name.startswith("*"):
+        value = replace(value, expression=f"*{target[1]}")
     # A path to an element through a container's internal members is not an expression:
     # `cart.rows._M_impl._M_start->[1]`.
     if value.expression is not None and "->[" in value.expression:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from freezeframe.backends import lldb, lock_waits
 from freezeframe.backends.backend import (
@@ -15,6 +15,7 @@ from freezeframe.backends.backend import (
     RawFrame,
     RawValue,
     Stopped,
+    Target,
 )
 from freezeframe.backends.dap import translate
 from freezeframe.backends.dap.adapter_channel import AdapterChannel
@@ -25,6 +26,8 @@ from freezeframe.backends.dap.messages import ErrorResponse
 from freezeframe.backends.dap.return_values import ReturnValues
 from freezeframe.backends.dap.stop_events import StopHandler
 from freezeframe.backends.dap.stop_queries import evaluate_text, innermost, run_raw_command
+from freezeframe.backends.native import is_rust
+from freezeframe.backends.transport.streams import Stream
 from freezeframe.errors import DebuggerError, EvaluationFailed
 from freezeframe.model.answers import Instruction
 
@@ -34,9 +37,32 @@ log = logging.getLogger(__name__)
 
 
 class LldbChannel(AdapterChannel):
+    #: the program was compiled by rustc
+    is_rust = False
+
+    async def reread(self, arguments: Mapping[str, Any]) -> str | None:
+        if not self.is_rust or not lldb.is_misread(str(arguments["expression"])):
+            return None
+        return await self._query(arguments, lldb.read_resolved, only_rust=True)
+
     async def resolve(self, arguments: Mapping[str, Any]) -> str | None:
-        command = lldb.resolve_command(str(arguments["expression"]))
-        if command is None or "frameId" not in arguments:
+        return await self._query(arguments, lldb.read_resolved)
+
+    async def lvalue(self, arguments: Mapping[str, Any]) -> str | None:
+        """Return an expression for the memory of a value of Rust; None if LLDB's is right."""
+        if not self.is_rust or not lldb.is_misread(str(arguments["expression"])):
+            return None
+        return await self._query(arguments, lldb.read_lvalue, only_rust=True)
+
+    async def _query(
+        self,
+        arguments: Mapping[str, Any],
+        read: Callable[[str], str | None],
+        *,
+        only_rust: bool = False,
+    ) -> str | None:
+        command = lldb.resolve_command(str(arguments["expression"]), only_rust=only_rust)
+        if "frameId" not in arguments:
             return None
         raw = self.adapter.raw
         request = {"expression": raw.prefix + command, "context": raw.context}
@@ -44,7 +70,7 @@ class LldbChannel(AdapterChannel):
             body = await self.request("evaluate", {**arguments, **request})
         except ErrorResponse:
             return None
-        return lldb.read_resolved(str(body.get("result", "")))
+        return read(str(body.get("result", "")))
 
     def command_error(self, answer: str) -> str | None:
         return _lldb.brief_error(answer) if answer.lstrip().startswith("error:") else None
@@ -87,6 +113,12 @@ class LldbStops(StopHandler):
     _modules_unloaded = False
     #: the program was resumed from the entry breakpoint to the address where it begins
     _redirected = False
+
+    async def _logged(self, code: str, frame: int | None) -> str | None:
+        text = await super()._logged(code, frame)
+        if not cast("LldbChannel", self._debuggee.channel).is_rust or not lldb.is_address(text):
+            return text
+        return await super()._logged(f"*({code})", frame) or text
 
     def on_module_unloaded(self) -> None:
         self._modules_unloaded = True
@@ -178,6 +210,11 @@ class LldbDebuggee(Debuggee):
     breakpoints_class = LldbBreakpoints
     returns_class = LldbReturns
     stops_class = LldbStops
+    channel: LldbChannel
+
+    async def _start_adapter(self, target: Target) -> Stream:
+        self.channel.is_rust = target.program is not None and is_rust(target.program)
+        return await super()._start_adapter(target)
 
 
 class LldbBackend(DapBackend):
@@ -228,6 +265,13 @@ class LldbBackend(DapBackend):
         return _lldb.visible(
             super()._read_variables([v for v in variables if not _lldb.absent(v, target)])
         )
+
+    async def _lvalue(self, expression: str, frame: int | None) -> str:
+        arguments: dict[str, Any] = {"expression": self._written(expression)}
+        if frame is not None:
+            arguments["frameId"] = frame
+        channel = cast("LldbChannel", self._debuggee.channel)
+        return await channel.lvalue(arguments) or expression
 
     def _written(self, expression: str) -> str:
         return lldb.written(self._debuggee.target, expression)

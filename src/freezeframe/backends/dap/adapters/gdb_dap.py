@@ -308,7 +308,9 @@ _TO_RUST = re.compile(r"&|\*(mut|const) ")
 _COUNTED = re.compile(r"std::\w+(?:<bool>)? (?:of length|with) (\d+)")
 #: how GDB's printers show a holder of other values, without showing those
 _HOLDS = re.compile(
-    r"std::(?:unique_ptr<.*>|shared_ptr<.*|weak_ptr<.*|tuple containing|variant<.*\[index \d+\])$"
+    r"std::(?:unique_ptr<.*>|shared_ptr<.*|weak_ptr<.*|tuple containing|variant<.*\[index \d+\]"
+    r"|(?:__cxx11::)?(?:forward_)?list|optional<.*>|any containing .*"
+    r"|(?:\w+_)?(?:queue|stack) wrapping: .*)$"
 )
 
 
@@ -351,11 +353,17 @@ def _value_at(type: str, address: str) -> str | None:
     return f"*({found[0]} as *mut {type})" if _OF_RUST.fullmatch(type) else f"*({type} *){found[0]}"
 
 
+def _may_be_rust(request: BreakpointRequest) -> bool:
+    return request.location.file is None or request.location.file.endswith(".rs")
+
+
 def _encode(
     requests: Sequence[BreakpointRequest], log_channel: str | None
 ) -> list[AdapterBreakpoint]:
     testable = [
-        each if each.condition is None else replace(each, condition=gdb.condition(each.condition))
+        replace(each, condition=gdb.condition(each.condition, rust=_may_be_rust(each)))
+        if each.condition is not None
+        else each
         for each in requests
     ]
     return _lldb.encode_breakpoints(testable, log_channel)

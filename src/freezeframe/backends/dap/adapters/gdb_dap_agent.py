@@ -303,7 +303,7 @@ def data_breakpoint_info(**args: Any) -> Any:
     name = args["name"]
     if args.get("frameId") is not None:
         frames.select_frame(args["frameId"])
-    value = gdb.parse_and_eval(name)
+    value = vars(import_module("__main__"))["freezeframe_evaluate"](name)
     if value.address is None:
         return {"dataId": None, "description": "it has no address"}
     data = f"{int(value.address):#x}/{value.type.sizeof}"

@@ -34,6 +34,7 @@ from .lifecycle import GdbLifecycle
 from .mi_channel import Answered, MiError, at, rows
 from .value_nodes import levels_of
 from .var_objects import GdbFrameRef
+from .watchpoints import WatchRequest
 
 #: in addition to those that methods implement
 _ALWAYS = frozenset(
@@ -121,7 +122,9 @@ class GdbMi(GdbLifecycle):
     ) -> BoundBreakpoint:
         frame_ref = self._frame_ref(frame)
         thread, level = (frame_ref.thread, frame_ref.level) if frame_ref is not None else (None, 0)
-        return await self._watches.add(expression, access, condition, thread, level, self._rust)
+        lvalue = await self._values.lvalue(expression, frame_ref)
+        watch = WatchRequest(expression, lvalue, access, condition)
+        return await self._watches.add(watch, thread, level, self._rust)
 
     async def unwatch(self, id: int) -> None:
         async with self._execution.paused(self._config.timeouts.request_s):

@@ -80,6 +80,8 @@ class GdbBreakpoints:
         self.python = False
         #: the function that every Rust panic calls
         self.panics = "rust_panic"
+        #: the program was compiled by rustc
+        self.rust = False
         #: the function that failing assertions of a test program call
         self.failing: str | None = None
         #: the program's file: gdb may name no module for code in it
@@ -176,7 +178,7 @@ class GdbBreakpoints:
         return made, trouble, tuple(others)
 
     def _condition(self, expression: str) -> str:
-        return gdb.condition(expression) if self.python else expression
+        return gdb.condition(expression, rust=self.rust) if self.python else expression
 
     async def _move_to_line_start(
         self, made: Fields, condition: str

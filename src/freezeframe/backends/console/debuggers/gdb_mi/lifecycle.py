@@ -123,7 +123,9 @@ class GdbLifecycle(GdbProcessTree):
         return await self._attach(target, configuration)
 
     def _inspect_program(self, program: str | None) -> None:
-        self._rust = self._values.rust = program is not None and is_rust(program)
+        self._rust = self._values.rust = self._breakpoints.rust = program is not None and is_rust(
+            program
+        )
         self._debug = program is not None and folds_sourceless(program)
         self._breakpoints.panics = panic_function(program)
         self._breakpoints.failing = native_tests.function_of(program)

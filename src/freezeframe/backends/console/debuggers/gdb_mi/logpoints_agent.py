@@ -19,19 +19,6 @@ def _print(text):
     gdb.write(text + "\n")
 
 
-def _show(expression):
-    try:
-        value = __main__.freezeframe_evaluate(expression)
-        text = value.format_string(max_elements=200)
-        kind = value.type.strip_typedefs()
-        if kind.code == gdb.TYPE_CODE_PTR and '"' in text:
-            # For a string show the text, not the address.
-            text = text[text.index('"') :]
-        return text if isinstance(text, str) else str(text)
-    except Exception as error:
-        return "<" + str(error).strip() + ">"
-
-
 class FreezeframeLog(gdb.Breakpoint):
     def begin(self, spec):
         self.parts = spec["parts"]
@@ -46,7 +33,8 @@ class FreezeframeLog(gdb.Breakpoint):
             self.hits += 1
             if self.acts(self.hits):
                 text = "".join(
-                    part if isinstance(part, str) else _show(part[0]) for part in self.parts
+                    part if isinstance(part, str) else __main__.freezeframe_logged(part[0])
+                    for part in self.parts
                 )
                 self.write(text)
         except Exception as error:

@@ -46,6 +46,9 @@ _SIDE_EFFECTS = re.compile(r"[\w\])]\s*\(|\+\+|--|(?<![=!<>])=(?!=)")
 #: expressions with a call or a string, which the agent evaluates; not those that assign
 _CALLS, _ASSIGNS = re.compile(r'[\w\])]\s*\(|"'), re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
 
+#: names and members: the same to gdb and in Rust, whose operators look behind references
+_MEMBERS = re.compile(r"[\w$:.]+")
+
 _IN_REGISTERS = "<in registers, where gdb cannot read it>"
 
 
@@ -235,7 +238,8 @@ class GdbVariables(VarObjects):
         """Return a value. Raises EvaluationFailed with gdb's message."""
         if not self.python or frame is None or expression.startswith("$"):
             return await self._evaluate(expression, frame)
-        if _CALLS.search(expression) and not _ASSIGNS.search(expression):
+        is_of_rust = self.rust and not _MEMBERS.fullmatch(expression)
+        if is_of_rust or (_CALLS.search(expression) and not _ASSIGNS.search(expression)):
             # What the agent reads from memory need not be called in the program.
             return await self._by_agent(expression, frame)
         try:
@@ -244,6 +248,17 @@ class GdbVariables(VarObjects):
             if _SIDE_EFFECTS.search(expression):
                 raise
         return await self._by_agent(expression, frame)
+
+    async def lvalue(self, expression: str, frame: GdbFrameRef | None) -> str:
+        """Return an expression of gdb for the memory of a value. Raises EvaluationFailed."""
+        if not (self.python and self.rust and "[" in expression) or frame is None:
+            return expression
+        packed = expression.encode().hex()
+        query = f"python freezeframe_print_lvalue('{packed}')"
+        try:
+            return (await self._channel.cli(query, where=at(frame.thread, frame.level))).strip()
+        except MiError as error:
+            raise EvaluationFailed(error.message) from None
 
     async def _by_agent(self, expression: str, frame: GdbFrameRef) -> RawValue:
         """Evaluate an expression with operands that gdb's evaluator may refuse."""
@@ -343,6 +358,9 @@ class GdbVariables(VarObjects):
         """Assign, and return the value read back. Raises EvaluationFailed."""
         self.invalidate()
         where = "" if frame is None else at(frame.thread, frame.level)
+        if self.rust and self.python and frame is not None and not _MEMBERS.fullmatch(target):
+            await self._by_agent(f"{target} = {value}", frame)
+            return await self.evaluate(target, frame)
         try:
             await self._channel.request(
                 f"-data-evaluate-expression{where} {quote(f'{target} = {value}')}",

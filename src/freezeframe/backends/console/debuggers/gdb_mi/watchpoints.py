@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from freezeframe.backends import gdb
 from freezeframe.backends.backend import BoundBreakpoint
 from freezeframe.backends.console.debuggers.gdb_mi.mi_parser import Fields, quote
 from freezeframe.backends.gdb.value_text import tidy
@@ -19,9 +20,21 @@ _SLOW = "gdb has no hardware for it: the program runs step by step, which is slo
 
 
 @dataclass(frozen=True, slots=True)
+class WatchRequest:
+    """What to watch."""
+
+    expression: str
+    #: its memory, as an expression of gdb
+    lvalue: str
+    access: str
+    condition: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Watch:
     id: int
     expression: str
+    lvalue: str
 
 
 class GdbWatchpoints:
@@ -39,35 +52,32 @@ class GdbWatchpoints:
         self.python = False
 
     async def add(
-        self,
-        expression: str,
-        access: str,
-        condition: str | None,
-        thread: int | None,
-        level: int,
-        rust: bool,
+        self, request: WatchRequest, thread: int | None, level: int, rust: bool
     ) -> BoundBreakpoint:
         """Watch an expression. Raises DebuggerError if gdb cannot."""
-        option = {"read": " -r", "readWrite": " -a"}.get(access, "")
+        option = {"read": " -r", "readWrite": " -a"}.get(request.access, "")
         number = None
         try:
             number = await self._insert(
-                f"-break-watch{at(thread, level)}{option} {quote(expression)}"
+                f"-break-watch{at(thread, level)}{option} {quote(request.lvalue)}"
             )
-            if condition is not None:
+            if request.condition is not None:
+                condition = request.condition
+                if self.python:
+                    condition = gdb.condition(condition, rust=rust)
                 await self._channel.request(f"-break-condition {number} {condition}")
         except MiError as error:
             if number is not None:
                 await self._channel.request(f"-break-delete {number}")
             message = error.message.rstrip(".")
             raise DebuggerError(
-                f"{expression} cannot be watched: {message}.",
+                f"{request.expression} cannot be watched: {message}.",
                 code="no-watch",
                 next="dbg watch list",
             ) from None
         self._made += 1
-        self._by_number[number] = _Watch(self._made, expression)
-        if (now := await self._value(expression, thread, level, rust)) is not None:
+        self._by_number[number] = _Watch(self._made, request.expression, request.lvalue)
+        if (now := await self._value(request.lvalue, thread, level, rust)) is not None:
             self._texts[number] = now
         return BoundBreakpoint(self._made, True, message=await self._remark(number))
 
@@ -150,7 +160,7 @@ class GdbWatchpoints:
         hits = []
         for number in numbers:
             watch = self._by_number[number]
-            old, now = self._texts.get(number), await self._value(watch.expression, thread, 0, rust)
+            old, now = self._texts.get(number), await self._value(watch.lvalue, thread, 0, rust)
             if now is not None:
                 self._texts[number] = now
             changed = old is not None and old != now

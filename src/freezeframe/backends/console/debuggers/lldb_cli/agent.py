@@ -244,7 +244,7 @@ def evaluate(thread: int, level: int, expression: str, how: str) -> Any:
     if how == "truth":
         return values.is_true(value)
     if how == "text":
-        return values.brief(value)
+        return values.brief(values.followed(frame, value))
     values.shown.pop((thread, level, expression), None)
     return values.result(value, (thread, level), expression)
 

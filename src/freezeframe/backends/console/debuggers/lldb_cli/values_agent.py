@@ -10,6 +10,8 @@ import state_agent as state  # type: ignore[import-not-found]
 _DYNAMIC = lldb.eDynamicDontRunTarget
 #: names, members and elements: evaluated without LLDB's compiler
 _PATH = re.compile(r"[*&]*[A-Za-z_][\w:]*(?:(?:\.|->)[A-Za-z_]\w*|\[\d+\])*")
+#: names and members: the same in C and in Rust
+_MEMBERS = re.compile(r"[A-Za-z_][\w:]*(?:(?:\.|->)[A-Za-z_]\w*)*")
 #: expressions that need no parentheses before a member access
 _SIMPLE = re.compile(r"[\w$:.\[\]]+(?:->[\w$:.\[\]]+)*")
 #: members of a struct in a message, characters of one value
@@ -163,6 +165,12 @@ def _parenthesized(expression: str) -> str:
 
 def evaluate(frame: Any, expression: str) -> Any:
     """Return the value of an expression. Raises Refused."""
+    is_rust = sys.modules["expressions_agent"].is_rust(frame)
+    # LLDB would apply the operators of C, to the address of a reference.
+    if is_rust and not _MEMBERS.fullmatch(expression):
+        first = _read(frame, expression, only_known=True)
+        if first is not None:
+            return first
     if _PATH.fullmatch(expression):
         # Also finds elements of containers, which the compiler does not know.
         value = frame.GetValueForVariablePath(expression, _DYNAMIC)
@@ -184,14 +192,31 @@ def evaluate(frame: Any, expression: str) -> Any:
     return value
 
 
-def _read(frame: Any, expression: str) -> Any:
-    """Return the value of an expression that LLDB refused; None if it cannot be read either."""
+def followed(frame: Any, value: Any) -> Any:
+    """Return the target of a reference of Rust, any other value as it is."""
+    expressions = sys.modules["expressions_agent"]
+    is_string = value.GetSummary() is not None
+    if is_string or not expressions.is_rust(frame) or not value.GetType().IsPointerType():
+        return value
+    target = value.Dereference()
+    return target if target.GetError().Success() else value
+
+
+def _read(frame: Any, expression: str, *, only_known: bool = False) -> Any:
+    """Return the value of an expression that LLDB refuses or misreads; None if it cannot be read.
+
+    With *only_known* LLDB has not been asked yet about names that are no variables.
+    """
     expressions = sys.modules["expressions_agent"]
     try:
+        if (assignment := expressions.assignment(frame, expression)) is not None:
+            return frame.EvaluateExpression(assignment)
         value = expressions.evaluate(frame, expression)
         is_of_lldb = isinstance(value, lldb.SBValue)
         return value if is_of_lldb else frame.EvaluateExpression(expressions.as_lldb(value))
     except expressions.NotEvaluated as error:
+        if only_known and isinstance(error, expressions.UnknownName):
+            return None
         raise state.Refused(str(error)) from None
     except ValueError:
         return None
