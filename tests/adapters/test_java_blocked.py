@@ -83,9 +83,10 @@ def test_a_deadlock_is_told_with_who_holds_what_and_the_program_runs_on(dbg, pro
         (each["name"], each["text"]) for each in stacks["one"]["values"]["0"]
     ]
     assert dbg.data("status")["sessions"][0]["state"] == "running"
-    dbg.data("pause")
-    listed = {each["name"]: each["state"] for each in dbg.data("threads")["threads"]}
-    assert listed["two"].endswith("held by thread one")
+    for command in ("status", "pause"):  # the program runs, and is stopped
+        dbg.data(command)
+        listed = {each["name"]: each["state"] for each in dbg.data("threads")["threads"]}
+        assert listed["two"].endswith("held by thread one")
 
 
 _HOT = """\

@@ -280,6 +280,8 @@ def test_functions_of_one_line_stop_before_their_first_statement(dbg, write_prog
     entered = dbg.data("start", p.name, "-b", p.at("add"))
     assert dbg.data("print", "$_[0]{sum}")["value"]["text"] == "1"
     assert "n" not in texts(entered)
-    assert texts(dbg.data("next"))["n"] == "4"
+    later = dbg.data("next")
+    # Another statement of the line is no further hit.
+    assert (later["stop"]["reason"], texts(later)["n"]) == ("step", "4")
     assert place(dbg.data("continue")) == p.at("add")
     assert dbg.data("continue")["exit"]["code"] == 0

@@ -94,6 +94,23 @@ def _summary(runner, output: str) -> RunSummary:
     return found
 
 
+def test_a_selected_file_is_run_by_the_runner_that_can_run_it(tmp_path):
+    files = {
+        "spec/cart_spec.rb": "RSpec.describe Cart\n",
+        "test/cart_test.rb": "require 'minitest/autorun'\n",
+        "package.json": '{"devDependencies": {"jest": "29"}}',
+        "go.mod": "module shop\n",
+        "cart_test.go": "package shop\n",
+    }
+    chosen = {
+        "test/cart_test.rb": "minitest",
+        "spec/cart_spec.rb:1": "rspec",
+        "cart_test.go": "go test",
+    }
+    for selector, runner in chosen.items():
+        assert choice.choose(project(tmp_path, files, selector)).runner.name == runner
+
+
 def test_a_go_test_that_panics_has_results():
     output = "=== RUN   TestA\n--- FAIL: TestA (0.00s)\n=== RUN   TestB\npanic: nil map\n"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
+from freezeframe.backends.backend import Backend
 from freezeframe.backends.capabilities import ArgumentNames
 from freezeframe.backends.snapshots import TakesSnapshots
 from freezeframe.errors import DebuggerError, NotFound, UsageError
@@ -22,7 +23,7 @@ from freezeframe.model.answers import (
     Variables,
 )
 from freezeframe.model.locations import Location
-from freezeframe.model.stops import Frame, Thread
+from freezeframe.model.stops import Frame, Task, Thread
 from freezeframe.model.values import Scope, ScopeKind, Value
 from freezeframe.session.phase import Phase
 from freezeframe.session.source_cache import enclosing_block
@@ -408,12 +409,17 @@ async def threads(ctx: Context) -> Threads:
     backend = session.require_backend()
     stop = session.current_stop if session.phase is Phase.STOPPED else None
     listed = []
-    seen = None
-    if isinstance(backend, TakesSnapshots):
+    tasks: tuple[Task, ...] = ()
+    running: dict[int, Stack] = {}
+    if stop is None:
+        traced = await running_backtrace(ctx)
+        running = {stack.thread.id: stack for stack in traced.stacks} if traced else {}
+        tasks = traced.tasks if traced is not None else ()
+    elif isinstance(backend, TakesSnapshots):
         with contextlib.suppress(DebuggerError):
-            seen = await backend.snapshot(stacks=stop is None)
-    running = {stack.thread.id: stack for stack in seen.stacks} if seen is not None else {}
-    for thread in await backend.threads():
+            seen = await backend.snapshot(stacks=False)
+            tasks = seen.tasks if seen is not None else ()
+    for thread in await _known_threads(backend, running):
         if stop is None:
             stack = running.get(thread.id)
             location = _user_frame(stack.frames)[0] if stack is not None else None
@@ -429,7 +435,22 @@ async def threads(ctx: Context) -> Threads:
             state = thread.state if state in _PLAIN_STATES else f"{thread.state}, {state}"
         current = thread.id == stop.thread.id
         listed.append(replace(thread, frame=location, current=current, state=state))
-    return Threads(tuple(listed), seen.tasks if seen is not None else ())
+    return Threads(tuple(listed), tasks)
+
+
+async def _known_threads(backend: Backend, running: Mapping[int, Stack]) -> Sequence[Thread]:
+    """Return the threads; of a running program those whose stacks are known, if there are any.
+
+    Some debuggers do not list threads while the program runs, or list one that stands for all.
+    """
+    if not running:
+        return await backend.threads()
+    known: Sequence[Thread] = ()
+    with contextlib.suppress(DebuggerError):
+        known = await backend.threads()
+    if any(thread.id in running for thread in known):
+        return known
+    return [stack.thread for stack in running.values()]
 
 
 #: states of a thread that waits for nothing in particular

@@ -121,6 +121,7 @@ RUNNER = Runner(
     "cargo test",
     _recognise,
     _command,
+    files=r".*\.rs",
     summary=_summary,
     current=_current,
     framework=re.compile(r"\b(?:core|std|alloc)::|rust_begin_unwind|__rust|panicking"),

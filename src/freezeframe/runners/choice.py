@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from freezeframe.errors import NotFound, UsageError
@@ -81,6 +82,13 @@ def choose(project: Project, name: str | None = None) -> RunnerChoice:
             f"nothing in {project.cwd} shows how its tests are run; runners: {known}.",
             next="dbg test --runner NAME",
         )
+    # Of several languages, or several runners of one, the one that can run the selected files.
+    able = [
+        (runner, evidence)
+        for runner, evidence in found
+        if all(re.fullmatch(runner.files, each) for each in project.selected_files())
+    ]
+    found = able or found
     best = max(evidence.strength for _, evidence in found)
     runner, evidence = next(each for each in found if each[1].strength == best)
     others = tuple(each.name for each, its in found if each is not runner and its.strength == best)

@@ -127,6 +127,7 @@ RUNNER = Runner(
     "go test",
     _recognise,
     _command,
+    files=r".*\.go",
     summary=_summary,
     current=_current,
     framework=re.compile(r"\b(?:testing|runtime)\.|/testify/|/testing/"),

@@ -15,6 +15,8 @@ TITLE = re.compile(
     r"""(?<![\w.$])(?:test|it|(?P<group>describe|suite|context))(?:\.\w+)*(?:\([^()]*\))?\(\s*(?P<quote>["'`])(?P<title>(?:(?!(?P=quote)).|\\.)*)(?P=quote)"""
 )
 FILES = (r".*[.-_](?:test|spec)\.[cm]?[jt]sx?", r"test.*\.[cm]?[jt]sx?")
+#: names of the files that JavaScript runners can run
+SOURCES = r".*\.[cm]?[jt]sx?"
 
 
 def package(project: Project) -> dict[str, Any]:

@@ -43,6 +43,7 @@ RUNNER = Runner(
     "jest",
     functools.partial(javascript_tests.recognise, name="jest", configuration="jest.config.*"),
     _command,
+    files=javascript_tests.SOURCES,
     summary=_summary,
     framework=javascript_tests.FRAMEWORK,
     name_at=javascript_tests.name_at,

@@ -34,6 +34,7 @@ RUNNER = Runner(
     "mocha",
     functools.partial(javascript_tests.recognise, name="mocha", configuration=".mocharc*"),
     _command,
+    files=javascript_tests.SOURCES,
     summary=_summary,
     framework=javascript_tests.FRAMEWORK,
     name_at=javascript_tests.name_at,

@@ -69,6 +69,7 @@ RUNNER = Runner(
     "node:test",
     _recognise,
     _command,
+    files=javascript_tests.SOURCES,
     summary=_summary,
     framework=javascript_tests.FRAMEWORK,
     noise=_NOISE,

@@ -85,6 +85,7 @@ RUNNER = Runner(
     "phpunit",
     _recognise,
     _command,
+    files=r".*\.php",
     summary=_summary,
     framework=re.compile(r"[/\\]PHPUnit[/\\]|phpunit"),
     noise=re.compile(r"PHPUnit .* by .*|Runtime:.*|Configuration:.*|[.FEWSIR]*(?:\s+\d+ / \d+.*)?"),

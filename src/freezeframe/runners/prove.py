@@ -54,6 +54,7 @@ RUNNER = Runner(
     "prove",
     _recognise,
     _command,
+    files=r".*\.(?:t|pl)",
     summary=_summary,
     current=lambda output: found if (found := _current(output)) and "not ok" in output else None,
     framework=re.compile(r"/Test2?/|Test::"),

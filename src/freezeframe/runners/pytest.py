@@ -166,6 +166,7 @@ RUNNER = Runner(
     "pytest",
     _recognise,
     _command,
+    files=r".*\.(?:py|txt|rst|md)",
     summary=_summary,
     framework=re.compile(r"[\\/](?:_pytest|pytest|pluggy|unittest)[\\/]"),
     noise=_NOISE,

@@ -79,6 +79,12 @@ class Project:
     def is_file(self, word: str) -> bool:
         return os.path.isfile(self.path(word))
 
+    def selected_files(self) -> list[str]:
+        """Return the names of the files that selectors name: `a/b.py::test_x`, `b_spec.rb:12`."""
+        words = (each.partition("::")[0] for each in self.selectors)
+        named = (line[0] if (line := split_line(word)) else word for word in words)
+        return [os.path.basename(each) for each in named if self.is_file(each)]
+
     def files(self, *patterns: str) -> Iterator[str]:
         """Yield files of the project below its directory, relative to it, by name patterns."""
         any_of = re.compile("|".join(f"(?:{each})" for each in patterns))
@@ -128,6 +134,8 @@ class Runner:
     recognise: Callable[[Project], Evidence | None]
     #: the command that runs the selection, in one process
     command: Callable[[Project], RunnerCommand]
+    #: names of the files that it can run
+    files: str = r".*"
     #: read the output of a whole run; None if it has no summary
     summary: Callable[[str], RunSummary | None] = lambda output: None
     #: the test that runs, by the output so far; agents inside the runner know better

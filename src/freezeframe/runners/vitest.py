@@ -38,6 +38,7 @@ RUNNER = Runner(
     "vitest",
     functools.partial(javascript_tests.recognise, name="vitest", configuration="vitest.config.*"),
     _command,
+    files=javascript_tests.SOURCES,
     summary=_summary,
     framework=javascript_tests.FRAMEWORK,
     name_at=javascript_tests.name_at,

@@ -28,6 +28,8 @@ our ($ff_mode, $ff_target, $ff_depth);
 our (%ff_breaks, %ff_at, %ff_entries, %ff_path, %ff_filters, %ff_watches, %ff_late, %ff_early);
 # The depth of a call that stops at its first statement, and statements of its signature before that.
 our ($ff_entering, $ff_before);
+# The depth and the line of the last statement that was seen.
+our $ff_here = '';
 
 BEGIN {
     # At the prompt; evaluating for a command; running without a debugger; before the first line.
@@ -165,6 +167,9 @@ sub DB {
     return if $ff_busy || $ff_gone;
     my ($package, $file, $line) = caller;
     my $marked = $ff_at{$file} && $ff_at{$file}{$line};
+    my ($before, $here) = ($ff_here, "$ff_calls $file:$line");
+    $marked = undef if $single && $marked && $here eq $before && ff_has_several($line);
+    $ff_here = $here;
     if (%ff_entries) {
         my $entered = $ff_entering && $ff_entering == $ff_calls;
         return if $entered && $ff_before-- > 0;
@@ -182,6 +187,13 @@ sub DB {
     # What the stop held would be destroyed later than without a debugger.
     ($ff_args, @ff_saved) = ();
     ($@, $!, $?, $^E) = @kept;
+}
+
+# A step sees every statement of a line: the later ones are no further hits of its breakpoints.
+sub ff_has_several {
+    my ($line) = @_;
+    my ($frame) = ff_stack();
+    return $frame->{code} && 1 < grep { $_->[0] == $line } ff_statements($frame->{code});
 }
 
 # Save the program's error variables. They are magic: `local` would clear them.
