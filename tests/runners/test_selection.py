@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.runners import choice, go_test
+from freezeframe.runners import choice, go_test, junit
 from freezeframe.runners import pytest as pytest_runner
 from freezeframe.runners import unittest as unittest_runner
 from freezeframe.runners.runner import Project, RunSummary
@@ -92,6 +92,15 @@ def _summary(runner, output: str) -> RunSummary:
     found = runner.summary(output)
     assert found is not None
     return found
+
+
+def test_tests_of_junit_are_named_in_nested_classes_and_behind_annotations():
+    source = '@ParameterizedTest @ValueSource(strings = {"a"})\nvoid finds(String sku) {}\n'
+
+    assert junit.MAVEN.name_at("shop.CartTest.finds", source, 2) == "CartTest#finds"
+    output = "[ERROR]   CartTest$Empty.zero:21 expected\nTests run: 1, Failures: 1, Errors: 0"
+    found = _summary(junit.MAVEN, f"{output}, Skipped: 0\n")
+    assert found.failed == ("CartTest$Empty#zero",)
 
 
 def test_a_selected_file_is_run_by_the_runner_that_can_run_it(tmp_path):

@@ -12,14 +12,17 @@ from freezeframe.model.testing import ResultCounts
 from .runner import Evidence, Project, Runner, RunnerCommand, RunSummary, last_match, split_line
 
 _METHOD = re.compile(
-    r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest)\b[^;{]*?\bvoid\s+(?P<name>\w+)\s*\(", re.S
+    r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest)\b"
+    # Arguments of annotations may have braces: `@ValueSource(strings = {"a"})`.
+    r"(?:\((?:[^()]|\([^()]*\))*\)|[^;{(])*?\bvoid\s+(?P<name>\w+)\s*\(",
+    re.S,
 )
 _RUN = re.compile(
     r"Tests run: (?P<run>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+)"
     r", Skipped: (?P<skipped>\d+)"
 )
 _TIME = re.compile(r"Total time: +(?P<s>[\d.]+) s")
-_FAILED = re.compile(r"^\[ERROR\]\s+(\w+(?:\.\w+)+)(?::\d+)?[ :\u00bb]", re.M)
+_FAILED = re.compile(r"^\[ERROR\]\s+([\w$]+(?:\.[\w$]+)+)(?::\d+)?[ :\u00bb]", re.M)
 _FILES = (r".*Tests?\.java", r"Test.*\.java", r".*TestCase\.java", r".*IT\.java")
 
 

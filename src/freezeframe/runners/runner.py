@@ -81,8 +81,8 @@ class Project:
 
     def selected_files(self) -> list[str]:
         """Return the names of the files that selectors name: `a/b.py::test_x`, `b_spec.rb:12`."""
-        words = (each.partition("::")[0] for each in self.selectors)
-        named = (line[0] if (line := split_line(word)) else word for word in words)
+        paths = (each.partition("::")[0] for each in self.selectors)
+        named = (line[0] if (line := split_line(path)) else path for path in paths)
         return [os.path.basename(each) for each in named if self.is_file(each)]
 
     def files(self, *patterns: str) -> Iterator[str]:
