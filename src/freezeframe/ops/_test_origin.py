@@ -7,6 +7,7 @@ from dataclasses import replace
 from freezeframe import files
 from freezeframe.backends.backend import Launch
 from freezeframe.errors import FreezeframeError, NotFound, Unsupported
+from freezeframe.model import late_regex
 from freezeframe.model.answers import RunnerReport, StopReport
 from freezeframe.model.questions import Explanation
 from freezeframe.model.testing import FailureFrame
@@ -23,9 +24,10 @@ from ._test_report import runner_of
 from .questions import explained
 
 #: links of the chain: the answer stays short, and `why` shows more
-_LINKS = 6
+_LINKS = 9
 _LONGEST_SOURCE = 1_000_000
 _PYTHON = (".py", ".pyw")
+_FUNCTION = late_regex.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 async def with_origin(ctx: Context, report: StopReport) -> StopReport:
@@ -72,9 +74,25 @@ async def _explained(
         notes = (f"no chain: {_missed(stop) or error.message}",)
     except FreezeframeError as error:
         notes = (f"no chain: {error.message}",)
-    next = (f"why {quoted(found.text)}".rstrip(), "continue") if origin is not None else report.next
+    next = _next(found.text, origin, report) if origin is not None else report.next
     failure = replace(failure, origin=origin)
     return replace(report, failures=(failure,), notes=(*report.notes, *notes), next=next)
+
+
+def _next(expression: str, origin: Explanation, report: RunnerReport) -> tuple[str, ...]:
+    """Return what shows more than this answer: the rest of the chain, the call most of it is in."""
+    named = f"why {quoted(expression)}" if expression else "why"
+    more = f"{named} --depth {_LINKS * 3}" if origin.left_out else named
+    inside = [
+        each.function
+        for each in origin.links
+        if each.path != origin.path and _FUNCTION.fullmatch(each.function)
+    ]
+    test = report.failures[0].test
+    if not inside or test is None or report.runner != "pytest":
+        return (more, "continue")
+    most = max(inside, key=inside.count)
+    return (more, f"trace {most} -- pytest {quoted(test.id)}", "continue")
 
 
 def _missed(stop: StopState) -> str | None:

@@ -13,19 +13,24 @@ from .class_attributes import attribute_write
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
-from .library_calls import called_back, last_item_set, unwrapped_element
+from .library_calls import called_back, last_item_set, last_method_call, unwrapped_element
 from .operands import OBJECT, Operands
-from .path_writes import extension, part_path_write, path_assignment, path_write, written_inside
+from .path_writes import (
+    added_argument,
+    adding_calls,
+    extension,
+    last_put,
+    part_path_write,
+    path_assignment,
+    path_write,
+    written_inside,
+)
 from .queries import Computed, EvaluatedAt, Query, chain_end, moved_to
 from .raised_exceptions import RaisedExceptions
 from .trace_index import StepWrite
-from .traced_values import Execution, TracedValues, called_name, is_equal, is_same
+from .traced_values import Execution, TracedValues, called_name, is_same
 from .value_parts import parts_of
 
-#: methods that put one of their arguments into their object
-_ADDING = frozenset(("append", "appendleft", "add", "insert", "extend", "push", "put")) | frozenset(
-    ("setdefault", "update", "setattr", "__setitem__")
-)
 #: methods and functions that resume a generator and return what it yields
 _RESUMING = frozenset(("next", "send", "__next__"))
 _CHANGED = "changed by code that was not traced"
@@ -134,6 +139,9 @@ class Definitions:
             inside = replace(moved, node=Expression(put.text, Form.OTHER, put.position, (put,)))
             older = replace(moved, node=target.target.root, weight=OBJECT, value=value)
             return Computed(inside, (*self._operands.of(inside), older))
+        if not query.focus and (last := last_put(self._index, value, moment)) is not None:
+            inner = replace(query, focus=(last.write.name,), part=None)
+            return self._from_part(inner, last, f"{name}{last.write.name}")
         if written is not None:
             return self._from_write(query, written, name)
         if name in arguments:
@@ -164,7 +172,7 @@ class Definitions:
         node, execution = query.node, query.at.execution
         if (expected := self._exceptions.expected(query)) is not None:
             return expected
-        getter = self._getter(query)
+        getter = self._values.getter(query.at.execution, query.node)
         if getter is not None:
             return self._returned(query, getter)
         owner = self._values.value(node.operands[0], execution)
@@ -231,16 +239,6 @@ class Definitions:
         names = {each.write.name for each in written}
         return bool(names) and part not in names
 
-    def _getter(self, query: Query) -> TracedFrame | None:
-        name = query.node.name.removeprefix(".")
-        for frame in self._values.calls(query.at.execution):
-            site = frame.call_site
-            if site is None or frame.function.rpartition(".")[2] != name:
-                continue
-            if site[2:] == query.node.position[2:]:
-                return frame
-        return None
-
     def _from_part(self, query: Query, written: StepWrite, target: str) -> Query | Computed:
         """Follow a part of the value: the rest of the focus stays."""
         new = written.write.new
@@ -255,6 +253,8 @@ class Definitions:
         write, step = written.write, written.step
         if not is_same(query.value, write.new):
             return chain_end(query, f"{target} was {_CHANGED} after {self._location(step)}")
+        if not query.focus and (called := self._changed_by_call(query, written, target)):
+            return called
         execution = self._values.execution(step)
         at = EvaluatedAt(execution, target, LinkKind.WRITE, write.old, write.new)
         moved = moved_to(query, at, write.new)
@@ -271,6 +271,19 @@ class Definitions:
         if inside := written_inside(self._index, execution, write):
             return self._from_write(replace(query, value=inside.write.new), inside, target)
         return self._made(moved, write) or self._mutated(moved, write)
+
+    def _changed_by_call(self, query: Query, written: StepWrite, target: str) -> Computed | None:
+        """Follow an object of a library to the last call that may have changed it."""
+        value, moment = written.write.new, query.at.execution.first
+        found = last_method_call(self._values, value, written.end, moment)
+        if found is None or value is None:
+            return None
+        execution, call = found
+        passed = replace(moved_to(query, EvaluatedAt(execution, target), None), node=call)
+        operands = [each for each in self._operands.of(passed) if each.node is not call.operands[0]]
+        receiver = call.operands[0].operands[0].text
+        inner = tuple(each for each in operands if each.node.text != receiver)
+        return Computed(passed, inner, note=f"{value.type} is not traced: probably changed here")
 
     def _made(self, query: Query, write: Write) -> Query | None:
         """Follow a part of an object that a statement made: the expression that made all of it."""
@@ -329,34 +342,12 @@ class Definitions:
 
     def _mutated(self, query: Query, write: Write) -> Query | Computed:
         """Follow a part that a call wrote: the argument with the same value, or all of them."""
-        execution = query.at.execution
-        statement = execution.statement
+        statement = query.at.execution.statement
         assert statement is not None
-        roots = [statement.value, *(each.value for each in statement.writes)]
-        calls = [
-            call
-            for root in roots
-            if root is not None
-            for call in root.walk()
-            if call.form is Form.CALL and called_name(call) in _ADDING
-        ]
-        for call in calls:
-            same = [
-                argument
-                for argument in call.operands[1:]
-                if (value := self._values.value(argument, execution)) is not None
-                and write.new is not None
-                and is_equal(value, write.new)
-            ]
-            labelled = [
-                argument
-                for label, argument in zip(call.labels, call.operands[1:], strict=True)
-                if write.name in (f"[{label!r}]", f".{label}")
-            ]
-            if labelled or len({each.text for each in same}) == 1:
-                return replace(query, node=(labelled or same)[-1])
-            if len(calls) == 1 and len(call.operands) > 1 and called_name(call) == "append":
-                return replace(query, node=call.operands[1])
+        calls = adding_calls(statement)
+        argument = added_argument(self._values, query.at.execution, calls, write)
+        if argument is not None:
+            return replace(query, node=argument)
         node = calls[0] if len(calls) == 1 else statement.value
         if node is None:
             return Computed(query)

@@ -19,6 +19,8 @@ _ONE = re.compile(r"assert_?(?:true|false|is_?none|is_?not_?none|_)$", re.IGNORE
 #: variables that stand for everything around them
 _WHOLE = frozenset(("self", "cls"))
 _MOST_VARIABLES = 8
+#: characters of a condition that is explained as a whole
+_LONGEST = 60
 #: nodes of literals
 _LITERALS = (
     *(ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp),
@@ -46,7 +48,7 @@ def failing_expression(source: str, line: int, type: str, message: str) -> Faili
         return None
     statement, above = found
     if isinstance(statement, ast.Assert):
-        return _of_condition(statement.test)
+        return _of_condition(_failed_operand(statement.test, message))
     call = _assertion(statement)
     if call is not None:
         return _of_assertion(call)
@@ -130,6 +132,21 @@ def _of_pair(left: ast.expr, right: ast.expr, *, equality: bool) -> FailingExpre
     return FailingExpression(ast.unparse(wrong), ast.unparse(other) if equality else None)
 
 
+def _failed_operand(test: ast.expr, message: str) -> ast.expr:
+    """Return the operand of `a and b` that was false, if pytest's message says which one it was.
+
+    The message has the operands that were evaluated: the last of them was false.
+    """
+    if not isinstance(test, ast.BoolOp) or not message.startswith("assert ("):
+        return test
+    if isinstance(test.op, ast.Or):
+        return test.values[0]
+    evaluated = message.partition("\n")[0].count(" and ")
+    if evaluated == 0:
+        return test.values[0]
+    return test.values[-1] if evaluated == len(test.values) - 1 else test
+
+
 def _of_condition(test: ast.expr) -> FailingExpression | None:
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
@@ -195,7 +212,7 @@ def _of_raise(statement: ast.Raise, above: list[ast.stmt]) -> FailingExpression 
         if isinstance(outer, ast.If | ast.While) and found is None:
             found = _of_condition(outer.test)
             if found is not None and not isinstance(outer.test, ast.Name):
-                return FailingExpression(found.text)
+                return _short(found.text, outer.test)
         if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
             break
         inside = outer
@@ -203,6 +220,14 @@ def _of_raise(statement: ast.Raise, above: list[ast.stmt]) -> FailingExpression 
         return FailingExpression(found.text)
     names = _variables(statement.exc) if statement.exc is not None else []
     return FailingExpression(ast.unparse(names[0])) if names else None
+
+
+def _short(text: str, test: ast.expr) -> FailingExpression:
+    """Return a condition, or the variables that it reads where it is long."""
+    names = list(dict.fromkeys(each.id for each in _variables(test)))
+    if len(text) <= _LONGEST or not 0 < len(names) <= _MOST_VARIABLES:
+        return FailingExpression(text)
+    return FailingExpression(names[0] if len(names) == 1 else f"({', '.join(names)})")
 
 
 def _loop_before(outer: ast.stmt, inside: ast.stmt) -> FailingExpression | None:

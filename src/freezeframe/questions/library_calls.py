@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
+from operator import attrgetter
 
-from freezeframe.model.trace import FrameKind, TracedFrame, TracedValue
+from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedValue
 
 from .expressions import Expression, Form, WrittenTarget
 from .queries import Query
@@ -12,6 +14,8 @@ from .text_spans import known_text, plain_text
 from .trace_index import StepWrite
 from .traced_values import Execution, TracedValues, called_name, is_equal
 
+#: types whose contents are recorded
+BUILT_IN = frozenset(("list", "dict", "tuple", "set"))
 #: steps that are searched for an assignment to an element
 _MOST_SEARCHED = 2000
 
@@ -82,7 +86,7 @@ def last_item_set(
     What such an object holds is not recorded (a table of pandas); its own frame's statements say
     what was put into it since *written*, the last write of the variable.
     """
-    if value is None or value.object is None or value.type in ("list", "dict", "tuple", "set"):
+    if value is None or value.object is None or value.type in BUILT_IN:
         return None
     if query.focus:
         return None
@@ -104,6 +108,58 @@ def last_item_set(
             if is_item and path.operands[0].name == query.node.name:
                 return found, target
     return None
+
+
+def last_method_call(
+    values: TracedValues, value: TracedValue | None, begin: int, moment: int
+) -> tuple[Execution, Expression] | None:
+    """Return the last call with arguments of a method of a library's object, between two moments.
+
+    What such an object holds is not recorded; a call that was given something may have changed it.
+    """
+    if value is None or value.object is None or value.type in BUILT_IN:
+        return None
+    steps = values.index.trace.steps
+    end = bisect_left(steps, moment, key=attrgetter("number"))
+    for at in range(end - 1, max(-1, end - _MOST_SEARCHED), -1):
+        step = steps[at]
+        if step.number <= begin:
+            break
+        if not _names(values, step, value.object):
+            continue
+        execution = values.execution(step)
+        root = execution.statement.value if execution.statement is not None else None
+        for call in root.walk() if root is not None else ():
+            function = call.operands[0] if call.form is Form.CALL else call
+            if function.form is not Form.PART or len(call.operands) < 2 or call is function:
+                continue
+            owner = values.value(function.operands[0], execution)
+            if owner is None or owner.object != value.object:
+                continue
+            # Of a traced method the writes were recorded.
+            return None if _is_traced(values, execution, call) else (execution, call)
+    return None
+
+
+def _is_traced(values: TracedValues, execution: Execution, call: Expression) -> bool:
+    own = called_name(call)
+    return any(each.function.rpartition(".")[2] == own for each in values.calls(execution))
+
+
+def _names(values: TracedValues, step: TracedStep, object: int) -> bool:
+    """Whether a line reads an object: by a path, or by a variable of its frame."""
+    if any(read.value.object == object or read.owner == object for read in step.reads):
+        return True
+    called = values.index.calls_of(step.number)
+    if any(each.returned is not None and each.returned.object == object for each in called):
+        return True  # a property
+    source = values.files.file(values.index.frames[step.frame].path)
+    statement = source.statement(step.line) if source is not None else None
+    if statement is None or statement.value is None or statement.value.form is not Form.CALL:
+        return False
+    name = statement.value.operands[0].root.name
+    found = values.index.value_of_variable(step.frame, name, step.number)
+    return found is not None and found.object == object
 
 
 def unwrapped_element(query: Query, source: Expression) -> Query | None:

@@ -336,9 +336,11 @@ class Operands:
         found = spans(whole, parts)
         for index in covering(found, query.offset):
             span = found[index]
-            if index % 2 or span is None:
+            if span is None:
                 continue
             offset = query.offset - span[0] if parts[index] is not None else None
+            if index % 2:  # the text between two elements: without the next one it is not there
+                index, offset = index + 1, None
             if frames:
                 made = self._operand(query, elements.operands[0], DECIDED, offset=offset)
                 frame = frames[index // 2]

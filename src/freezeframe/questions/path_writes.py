@@ -1,23 +1,29 @@
-"""Writes of parts that no target of a statement names: by their paths, or by `xs += …`."""
+"""Writes of parts that no target names: by paths, by `xs += …`, by `xs.append(x)`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from freezeframe.model import late_regex
-from freezeframe.model.trace import Write
+from freezeframe.model.trace import TracedValue, Write
 
-from .expressions import Expression, Form, WrittenTarget
+from .expressions import Expression, Form, Statement, WrittenTarget
 from .queries import Query
 from .trace_index import StepWrite, TraceIndex
-from .traced_values import Execution, TracedValues
+from .traced_values import Execution, TracedValues, called_name, is_equal
 from .value_parts import elements_of, index_of
 
 #: a field or an element, as a path or as Ruby writes its own: `c.total`, `items[2]`, `@total`
 _PART = late_regex.compile(r"[.\[@]")
 _WORD = late_regex.compile(r"\w+")
 _MOST_STEPS = 100_000
+#: methods that put one of their arguments into their object
+_ADDING = frozenset(("append", "appendleft", "add", "insert", "extend", "push", "put")) | frozenset(
+    ("setdefault", "update", "setattr", "__setitem__")
+)
+_EMPTY = frozenset(("[]", "{}", "set()"))
 
 
 def path_write(values: TracedValues, node: Expression, execution: Execution) -> StepWrite | None:
@@ -119,4 +125,49 @@ def extension(query: Query, write: Write) -> Query | None:
         if before and index >= count:
             focus = (f"[{index - count}]", *query.focus)
             return replace(query, node=each.value.operands[1], value=None, focus=focus)
+    return None
+
+
+def last_put(index: TraceIndex, value: TracedValue | None, moment: int) -> StepWrite | None:
+    """Return the last statement that put something into a container that began empty."""
+    if value is None or value.object is None or value.text not in _EMPTY:
+        return None
+    written = index.writes_of_parts(value.object, moment)
+    last = written[-1] if written else None
+    return None if last is None or last.write.new is None or index.is_first_sight(last) else last
+
+
+def adding_calls(statement: Statement) -> list[Expression]:
+    """Return the calls of a statement that put an argument into an object: `xs.append(x)`."""
+    roots = [statement.value, *(each.value for each in statement.writes)]
+    return [
+        call
+        for root in roots
+        if root is not None
+        for call in root.walk()
+        if call.form is Form.CALL and called_name(call) in _ADDING
+    ]
+
+
+def added_argument(
+    values: TracedValues, execution: Execution, calls: Sequence[Expression], write: Write
+) -> Expression | None:
+    """Return the argument of one of these calls that became a part of an object."""
+    for call in calls:
+        same = [
+            argument
+            for argument in call.operands[1:]
+            if (value := values.value(argument, execution)) is not None
+            and write.new is not None
+            and is_equal(value, write.new)
+        ]
+        labelled = [
+            argument
+            for label, argument in zip(call.labels, call.operands[1:], strict=True)
+            if write.name in (f"[{label!r}]", f".{label}")
+        ]
+        if labelled or len({each.text for each in same}) == 1:
+            return (labelled or same)[-1]
+        if len(calls) == 1 and len(call.operands) > 1 and called_name(call) == "append":
+            return call.operands[1]
     return None

@@ -185,6 +185,17 @@ class TracedValues:
         unknown = [each for each in frames if each.call_site is None and own_name(each) == name]
         return unknown[0] if len(unknown) == 1 and name else None
 
+    def getter(self, execution: Execution, node: Expression) -> TracedFrame | None:
+        """Return the frame of a property that a statement read as a field."""
+        name = node.name.removeprefix(".")
+        for frame in self.calls(execution):
+            site = frame.call_site
+            if site is None or frame.function.rpartition(".")[2] != name:
+                continue
+            if site[2:] == node.position[2:]:
+                return frame
+        return None
+
     def return_of(self, frame: TracedFrame) -> Execution | None:
         """Return the execution of the return statement of a frame, or its last step."""
         steps = self.index.steps_of(frame.number)
@@ -307,6 +318,8 @@ class TracedValues:
         return index.part_seen(namespace, f".{node.name}", moment) if namespace else None
 
     def _part(self, node: Expression, execution: Execution) -> TracedValue | None:
+        if node.name and (getter := self.getter(execution, node)) is not None:
+            return getter.returned
         moment = self.moment(execution, node)
         owner = self.value(node.operands[0], execution)
         part = self.part_name(node, execution, owner)

@@ -12,8 +12,10 @@ from freezeframe.render.styled_lines import Line, Tone, View
 from ._registry import headline, next_step, renders, wrapped_in
 
 _MOST_VALUE = 60
-_MOST_STATEMENT = 90
+_MOST_STATEMENT, _LEAST_STATEMENT = 90, 40
 _MOST_READ = 40
+#: of the line of one statement, tried in this order
+_WIDTHS = (320, 240, 190, 150, 120)
 
 
 def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Section]:
@@ -35,7 +37,9 @@ def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Sec
         missing = len(answer.links) - shown
         return f"  … {plural(missing, 'older statement')}" if missing else None
 
-    listing = Listing(rank, len(answer.links), item, more, (head,), widths=(320, 200, 140))
+    listing = Listing(
+        rank, len(answer.links), item, more, (head,), widths=(320, 240, 190, 150, 120)
+    )
     return [listing, *_ends(answer, rank)]
 
 
@@ -51,9 +55,13 @@ def _ends(answer: Explanation, rank: int) -> list[Section]:
 
 def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str:
     link = links[index]
-    location = f"{file_line(link.path, link.line, view.cwd)} in {one_line(link.function)}"
-    text = f"  {location}  {clip(link.statement, min(_MOST_STATEMENT, width))}"
+    location = f"{_location(links, index, view)} in {one_line(link.function)}"
     change = _change(link)
+    # What the statement made matters more than all of its text.
+    room = width - size(location) - size(change) - 6
+    text = (
+        f"  {location}  {clip(link.statement, max(_LEAST_STATEMENT, min(_MOST_STATEMENT, room)))}"
+    )
     text += f"  {change}" if change else ""
     # Facts are left out whole, the least important ones first.
     facts = _facts(link, view)
@@ -64,6 +72,13 @@ def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str
             kept.add(position)
     shown = [fact for at, (_, fact) in enumerate(facts) if at in kept]
     return clip(f"{text}  {'; '.join(shown)}" if shown else text, width, tail=False)
+
+
+def _location(links: Sequence[Link], index: int, view: View) -> str:
+    """Return the location of a link; the folders of its file only where the file changes."""
+    link = links[index]
+    shown = file_line(link.path, link.line, view.cwd)
+    return shown.rpartition("/")[2] if index and links[index - 1].path == link.path else shown
 
 
 def _change(link: Link) -> str:

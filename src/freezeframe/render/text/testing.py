@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from freezeframe.model.answers import RunnerReport
 from freezeframe.model.testing import Failure, FailureFrame
-from freezeframe.render.budget import Capped, Fixed, Listing, Section
+from freezeframe.render.budget import Capped, Fixed, Listing, Section, size
 from freezeframe.render.formatting import clip, file_line, number, one_line, plural, seconds
 from freezeframe.render.styled_lines import Line, Tone, View
 
@@ -21,8 +21,9 @@ _CAUSE, _FRAMES, _ORIGIN, _OUTPUT, _REST = 1, 2, 3, 5, 6
 #: lines of a message that are shown, and the bytes of one
 _MESSAGE_LINES = 8
 _MESSAGE = 200
-#: bytes of the frames, and of the chain behind the wrong value: all in all 600 tokens
-_FRAME_BYTES, _CHAIN_BYTES = 700, 800
+#: bytes of the frames, of the answer without its last lines, and of the chain at least
+_FRAME_BYTES, _ANSWER_BYTES, _CHAIN_BYTES = 560, 1620, 700
+_LONGEST_VIA = 70
 #: a time that is not worth a word
 _BRIEF_S = 0.05
 #: bytes of one value, and of the line of values of one frame
@@ -60,7 +61,15 @@ def runner_sections(report: RunnerReport, view: View) -> list[Section]:
         sections.append(Capped(wrapped_in(_CAUSE, f"note: {note}", Tone.BAD), 400))
     share = view.limit // 8 if report.failures else view.limit // 3
     sections += output_sections(report.output, _OUTPUT, share)
-    return [*sections, *next_step(report.next, _REST + 1), *via(report.via, _REST)]
+    return [*sections, *next_step(report.next, _REST + 1), *via(_tools(report), _REST)]
+
+
+def _tools(report: RunnerReport) -> str | None:
+    """Return what ran the tests; without a long reason, where a chain needs the room."""
+    is_explained = any(each.origin is not None and each.origin.links for each in report.failures)
+    if report.via is None or not is_explained or len(report.via) <= _LONGEST_VIA:
+        return report.via
+    return report.via.partition(" (")[0]
 
 
 def _failure(failure: Failure, view: View) -> list[Section]:
@@ -89,7 +98,9 @@ def _failure(failure: Failure, view: View) -> list[Section]:
         sections.append(Fixed(_FRAMES, (Line(f"  raised in {one_line(failure.raised_in)}"),)))
     if failure.origin is not None and failure.origin.links:
         chain = explanation_sections(failure.origin, _ORIGIN, view)
-        sections += [Capped(chain[0], _CHAIN_BYTES), *chain[1:]]
+        used = sum(size(each.within(view.limit)) for each in [*sections, *chain[1:]])
+        room = max(_CHAIN_BYTES, _ANSWER_BYTES - used)
+        sections += [Capped(chain[0], room), *chain[1:]]
         for note in failure.origin.notes:
             if "differed" in note:
                 sections.append(wrapped_in(_ORIGIN, f"note: {note}", Tone.BAD))
