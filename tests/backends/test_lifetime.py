@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
-from freezeframe.backends.lifetime import DebuggeeLifetime
+from freezeframe.backends.lifetime import TRANSITIONS, DebuggeeLifetime, EndEvent, EndRequest
 from freezeframe.model.stops import Exit
 
 from .async_tests import on_loop
+
+
+def test_every_request_has_a_row_whatever_was_requested_before():
+    assert set(TRANSITIONS) == set(itertools.product(EndRequest, EndEvent))
 
 
 def make() -> tuple[DebuggeeLifetime, list[Exit]]:

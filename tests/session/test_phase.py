@@ -2,7 +2,8 @@ import itertools
 
 import pytest
 
-from freezeframe.session.phase import TRANSITIONS, ImpossiblePhase, Phase, PhaseEvent, advance
+from freezeframe.model.state_machine import ImpossibleTransition
+from freezeframe.session.phase import TRANSITIONS, Phase, PhaseEvent, advance
 
 
 def test_a_program_goes_through_its_life():
@@ -45,5 +46,5 @@ def test_what_the_table_does_not_have_is_an_error_that_names_both():
     impossible = [pair for pair in itertools.product(Phase, PhaseEvent) if pair not in TRANSITIONS]
     assert (Phase.TERMINATED, PhaseEvent.STOPPED) in impossible
     for phase, occurrence in impossible:
-        with pytest.raises(ImpossiblePhase, match=f"{occurrence.value}.*{phase.value}"):
+        with pytest.raises(ImpossibleTransition, match=f"{occurrence.value}.*{phase.value}"):
             advance(phase, occurrence)

@@ -3,12 +3,12 @@
 Every backend has one `DebuggeeLifetime`. The first end counts and is reported once; how it is
 reported depends on what was requested before:
 
-    requested   begin_kill   begin_detach   finish(exit) reports
-    nothing     kill         detach         the exit
-    kill        kill         kill           killed
-    detach      kill         detach         detached
+    requested   begin_kill   begin_detach   detach_refused   finish(exit) reports
+    nothing     kill         detach         nothing          the exit
+    kill        kill         kill           kill             killed
+    detach      kill         detach         nothing          detached
 
-A detach that the debugger refuses is withdrawn. After the end nothing is reported, but a kill is
+After the end nothing is reported, but a kill is
 still noted: the program may have left children.
 """
 
@@ -19,6 +19,7 @@ from collections.abc import Callable, Coroutine
 from enum import Enum, auto
 from typing import Any
 
+from freezeframe.model.state_machine import StateMachine
 from freezeframe.model.stops import Exit
 
 
@@ -27,6 +28,21 @@ class EndRequest(Enum):
     KILL = auto()
     DETACH = auto()
 
+
+class EndEvent(Enum):
+    KILL = auto()
+    DETACH = auto()
+    DETACH_REFUSED = auto()
+
+
+TRANSITIONS = {
+    **{(request, EndEvent.KILL): EndRequest.KILL for request in EndRequest},
+    **{(EndRequest.KILL, event): EndRequest.KILL for event in EndEvent},
+    (EndRequest.NOTHING, EndEvent.DETACH): EndRequest.DETACH,
+    (EndRequest.DETACH, EndEvent.DETACH): EndRequest.DETACH,
+    (EndRequest.NOTHING, EndEvent.DETACH_REFUSED): EndRequest.NOTHING,
+    (EndRequest.DETACH, EndEvent.DETACH_REFUSED): EndRequest.NOTHING,
+}
 
 _REPORTED_AS = {
     EndRequest.KILL: Exit(how="killed"),
@@ -40,7 +56,7 @@ class DebuggeeLifetime:
     def __init__(self, report: Callable[[Exit], None]) -> None:
         """*report* is called once, with the end."""
         self._report = report
-        self._requested = EndRequest.NOTHING
+        self._request = StateMachine(TRANSITIONS, EndRequest.NOTHING)
         #: the end as it was reported
         self._exit: Exit | None = None
         #: the program was killed before it exited: kill its daemonized descendants too
@@ -52,24 +68,23 @@ class DebuggeeLifetime:
     def begin_kill(self) -> None:
         """Note that the program is about to be killed."""
         self.kills_daemons = not self.ended
-        self._requested = EndRequest.KILL
+        self._request.on(EndEvent.KILL)
 
     def begin_detach(self) -> None:
         """Note that the debugger is about to detach."""
-        if self._requested is EndRequest.NOTHING:
-            self._requested = EndRequest.DETACH
+        self._request.on(EndEvent.DETACH)
 
     def detach_refused(self) -> None:
         """Note that the debugger did not detach."""
-        if self._requested is EndRequest.DETACH and not self.ended:
-            self._requested = EndRequest.NOTHING
+        if not self.ended:
+            self._request.on(EndEvent.DETACH_REFUSED)
 
     # --- the end
 
     def finish(self, exit: Exit) -> None:
         """Report the end. Only the first call counts."""
         if self._exit is None:
-            self._exit = _REPORTED_AS.get(self._requested, exit)
+            self._exit = _REPORTED_AS.get(self._request.state, exit)
             self._report(self._exit)
 
     @property
@@ -79,14 +94,14 @@ class DebuggeeLifetime:
     @property
     def killing(self) -> bool:
         """Whether the program is being killed, or was."""
-        return self._requested is EndRequest.KILL
+        return self._request.state is EndRequest.KILL
 
     @property
     def detached(self) -> bool:
         """Whether the debugger detaches, or has detached."""
         if self._exit is not None:
             return self._exit.how == "detached"
-        return self._requested is EndRequest.DETACH
+        return self._request.state is EndRequest.DETACH
 
     @property
     def lost(self) -> bool:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from freezeframe.model import state_machine
+
 
 class Phase(StrEnum):
     IDLE = "idle"
@@ -56,13 +58,6 @@ TRANSITIONS: dict[tuple[Phase, PhaseEvent], Phase] = {
 }
 
 
-class ImpossiblePhase(Exception):
-    """A backend reported an event that is impossible in the current phase: a bug in the backend."""
-
-
 def advance(phase: Phase, event: PhaseEvent) -> Phase:
-    """Return the next phase. Raises ImpossiblePhase when the table has none."""
-    try:
-        return TRANSITIONS[phase, event]
-    except KeyError:
-        raise ImpossiblePhase(f"{event.value!r} while {phase.value!r}") from None
+    """Return the next phase. Raises ImpossibleTransition when the table has none."""
+    return state_machine.advance(TRANSITIONS, phase, event)
