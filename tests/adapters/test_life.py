@@ -60,7 +60,7 @@ def test_a_waiting_command_holds_nobody_up_and_stop_ends_the_program(dbg, sample
 def test_an_interrupted_client_changes_nothing_and_pause_frees_a_waiting_one(
     dbg, sample, project, debugger
 ):
-    spinning(dbg, sample, project)
+    p, _ = spinning(dbg, sample, project)
     waiting = dbg.start_background("await", "--timeout", "60")
     # Once it has a connection its request is on the way; status is answered in the same loop.
     waits.wait_until(lambda: waits.has_socket(waiting.pid), "the client is connected")
@@ -82,6 +82,12 @@ def test_an_interrupted_client_changes_nothing_and_pause_frees_a_waiting_one(
     assert first["stop"]["number"] == paused["stop"]["number"]
     [stack] = dbg.data("backtrace")["stacks"]
     assert "spin" in functions(stack)
+
+    # not lost either where the debugger is busy with stops that nobody sees
+    dbg.data("break", p.at("turn"), "--hit-count", "1000000000")
+    for _ in range(2):
+        dbg.data("continue", "--no-wait")
+        assert dbg.data("pause")["stop"]["reason"] == "pause"
 
 
 # --- ends ---------------------------------------------------------------------------------------

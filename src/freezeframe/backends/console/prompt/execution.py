@@ -1,4 +1,15 @@
-"""Execution control: resume, step, pause, and deciding what each stop means."""
+"""Execution control: resume, step, pause, and deciding what each stop means.
+
+Theory of operation. A command that resumes the program is answered at its next stop, or at once by
+debuggers that report stops by themselves (`CommandSet.asynchronous`). Every stop passes these
+stages; who gets it is decided by the tables of `backends/stop_machine.py`:
+
+    _on_stop     the end of the program, the stop of an interrupt that nobody waits for
+    hold         a brief halt gets it, and resumes the program afterwards or has it decided
+    _report      which breakpoints hold, then what `_after_stop` makes of it
+    _after_stop  the command that resumes from a stop that is not reported: a logpoint, a step
+                 that has not left its line yet, an exception that no filter names
+"""
 
 from __future__ import annotations
 
@@ -17,7 +28,8 @@ from freezeframe.backends.backend import (
     Stopped,
 )
 from freezeframe.backends.breakpoint_hits import HitDecision
-from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout, Unsupported
+from freezeframe.backends.stop_router import StopRouter
+from freezeframe.errors import DebuggerError, Unsupported
 from freezeframe.model.stops import Exit, StopReason
 
 from .breakpoints import ConsoleBreakpoints
@@ -74,7 +86,7 @@ class ConsoleExecution(Backward):
         self._on_loss = on_loss
         #: the program was given input
         self.input_given = False
-        self.running = False
+        self._stops: StopRouter[StopInfo] = StopRouter()
         #: the program runs backwards: what it prints now was printed before
         self.rewinding = False
         self.thread = 1
@@ -89,23 +101,19 @@ class ConsoleExecution(Backward):
         self._leaving = StepKind.OUT
         #: a step was interrupted, and the debugger still holds it
         self._step_left_over = False
-        self._pausing = False
-        #: an interrupt was sent and another stop came first: the interrupt's stop may still come
-        self._late_interrupt = False
-        #: an interrupt was not handled in time: its stop is yet to come
-        self._interrupt_overdue = False
         self._received = ""
         #: characters of the pending answer that were reported early
         self._reported_early = 0
         #: the decision for a stop whose breakpoints were evaluated already
         self._known_decision: HitDecision | None = None
-        self._waiter: asyncio.Future[StopInfo] | None = None
-        #: an interrupt signal was sent, and its stop has not come
-        self._signalled = False
         #: the debugger's output belongs to a stop that is being completed
         self._completing = False
         #: actions to run at the next stop, before it is reported
         self._postponed: list[Callable[[], Awaitable[None]]] = []
+
+    @property
+    def running(self) -> bool:
+        return self._stops.running
 
     # --- resuming
 
@@ -144,8 +152,8 @@ class ConsoleExecution(Backward):
         self._variables.forget()
         self.failures = {}
         self._received, self._reported_early = "", 0
-        # Set before the answer, which may already report a stop.
-        self.running = True
+        # Noted before the answer, which may already report a stop.
+        self._stops.resumed()
         self._work(self._await_answer(self._queries.console.send(command)))
 
     async def _await_answer(self, answer: asyncio.Future[str]) -> None:
@@ -159,7 +167,7 @@ class ConsoleExecution(Backward):
             halt = self._command_set.read_stop(await self._complete_stop_text(text))
         finally:
             self._completing = False
-        self.running = False
+        self._stops.stopped()
         await self._on_stop(halt or self._unmoved_stop(self._command_set.refusal(text)))
 
     def on_text(self, received: UnsolicitedText) -> None:
@@ -177,7 +185,7 @@ class ConsoleExecution(Backward):
         halt = self._command_set.read_stop(self._received)
         if halt is not None:
             self._received = ""
-            self.running = False
+            self._stops.stopped()
             self._work(self._on_stop(halt))
 
     def _emit_output(self, text: str) -> None:
@@ -218,17 +226,19 @@ class ConsoleExecution(Backward):
     # --- pausing
 
     async def pause(self) -> None:
-        if not self.running or self.rewinding:
-            return
-        self._pausing = True
-        await self._request_stop()
+        if self.rewinding:
+            return  # it stops by itself, and must not be interrupted
+        needs_interrupt = self._stops.request_pause()
+        # The signal of a brief halt may not be enough for a program that is blocked.
+        if needs_interrupt or (self.running and self._command_set.soft_interrupt is not None):
+            await self._request_stop()
 
     async def _request_stop(self) -> None:
         if self.rewinding:
-            return  # it stops by itself, and must not be interrupted
+            return
+        self._stops.interrupt_sent()
         command = self._command_set.pause()
         if command is None:
-            self._signalled = True
             self._retry_interrupt()
             return
         text = await self._queries.send(command)
@@ -237,13 +247,13 @@ class ConsoleExecution(Backward):
             if halt is None:
                 why = self._command_set.refusal(text) or "the program was not paused"
                 raise DebuggerError(f"{why.rstrip('.')}.", next="dbg await")
-            self.running = False
+            self._stops.stopped()
             await self._on_stop(replace(halt, reason=StopReason.PAUSE))
 
     def _retry_interrupt(self, sent: int = 0) -> None:
         """Interrupt the program; repeatedly until it stops, if an interrupt may be lost."""
-        if self._signalled and self.running and sent < _INSIST_TIMES:
-            self._interrupt(not self._pausing)
+        if self._stops.is_interrupt_due and self.running and sent < _INSIST_TIMES:
+            self._interrupt(not self._stops.pausing)
             if self._command_set.interrupt_missed:
                 loop = asyncio.get_running_loop()
                 loop.call_later(_INSIST_S, self._retry_interrupt, sent + 1)
@@ -261,11 +271,11 @@ class ConsoleExecution(Backward):
         try:
             yield
         finally:
-            if halt.reason is StopReason.PAUSE and not self._pausing:
+            # Otherwise another stop was reported meanwhile, or the program has ended.
+            if self._stops.halted and not self._stops.pausing and halt.reason is StopReason.PAUSE:
                 self._resume_unreported()
-            else:
-                # Another stop came first; the stop of our interrupt may still come.
-                self._late_interrupt = halt.reason is not StopReason.PAUSE
+            elif self._stops.halted:
+                self._stops.end_halt()
                 await self._report(halt)
 
     @property
@@ -283,20 +293,17 @@ class ConsoleExecution(Backward):
             raise Unsupported(
                 f"{self._command_set.name} cannot pause a running program.", next="dbg await"
             )
-        waiter = self.next_stop()
+        expected = self.next_stop()
         await self._request_stop()
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await waiter
-        except TimeoutError:
-            self._waiter = None
-            self._interrupt_overdue = True
-            raise DebuggerTimeout("the program could not be paused.", next="dbg stop") from None
+        return await self.wait_for_stop(expected, timeout_s)
 
     def next_stop(self) -> asyncio.Future[StopInfo]:
         """Return a future that gets the next stop, which is not reported."""
-        self._waiter = asyncio.get_running_loop().create_future()
-        return self._waiter
+        return self._stops.expect_stop()
+
+    async def wait_for_stop(self, expected: asyncio.Future[StopInfo], timeout_s: float) -> StopInfo:
+        """Return the stop of `next_stop`. Raises DebuggerTimeout and DebuggerLost."""
+        return await self._stops.wait_for(expected, timeout_s)
 
     def _resume_unreported(self) -> None:
         """Resume after a stop that was not reported."""
@@ -313,27 +320,23 @@ class ConsoleExecution(Backward):
         if halt.exit is not None:
             if halt.description:
                 self._emit(OutputEvent("console", f"{halt.description}\n"))
-            if self._waiter is not None and not self._waiter.done():
-                self._waiter.set_exception(DebuggerLost("the program ended."))
-                self._waiter.exception()
+            self._stops.exited()
             self._finish(halt.exit)
             return
         unexplained = halt.reason in (None, StopReason.OTHER) and not halt.among
-        if self._command_set.interrupt_unnamed and self._signalled and unexplained:
+        unnamed = self._command_set.interrupt_unnamed and self._stops.is_interrupt_pending
+        if unnamed and unexplained:
             halt = replace(halt, reason=StopReason.PAUSE, description=None)
-        self._signalled = self._signalled and halt.reason is not StopReason.PAUSE
+        interrupted = halt.reason is StopReason.PAUSE
+        unclaimed = interrupted and self._stops.take_interrupt()
         self.set_stopped(halt)
         postponed, self._postponed = self._postponed, []
         for each in postponed:
             await each()
-        if postponed and halt.reason is StopReason.PAUSE and not self._pausing:
-            self._interrupt_overdue = False
+        unclaimed = unclaimed or (interrupted and bool(postponed) and not self._stops.halted)
+        if unclaimed and not self._stops.pausing:
             self._resume_unreported()
-            return
-        waiter, self._waiter = self._waiter, None
-        if waiter is not None and not waiter.done():
-            waiter.set_result(halt)
-        else:
+        elif not self._stops.deliver(halt):
             await self._report(halt)
 
     def set_stopped(self, halt: StopInfo) -> None:
@@ -357,59 +360,32 @@ class ConsoleExecution(Backward):
 
     async def report(self, halt: StopInfo, reason: StopReason | None = None) -> None:
         """Report a stop that `next_stop` returned, with *reason* in place of its own if given."""
+        self._stops.end_halt()
         await self._report(halt, reason)
 
     async def _report(self, halt: StopInfo, reason: StopReason | None = None) -> None:
-        pause_requested, self._pausing = self._pausing, False
         interrupted = halt.reason is StopReason.PAUSE
-        if interrupted and not pause_requested and self._late_interrupt:
-            self._late_interrupt = False
-            self._resume_unreported()
-            return
-        self._late_interrupt = pause_requested and (not interrupted or self._interrupt_overdue)
-        self._interrupt_overdue = self._interrupt_overdue and not interrupted
         decision, self._known_decision = self._known_decision, None
         if decision is None:
             decision = await self._breakpoints.evaluate_hit(halt, FrameRef(self.thread, 0))
         self.failures = decision.failures
-        if not decision.breakpoints and reason is None and await self._is_unfinished(halt):
-            assert self._kind is not None
-            self._pausing = pause_requested
-            self.resume_with(self._command_set.step(self._kind, self.thread))
-            return
-        if not decision.breakpoints and not await self._matches_filters(halt):
-            command = await self._resumed_step(halt)
-            if command is None and self._kind is not None:
-                command = self._command_set.step(self._kind, self.thread)
-            self._pausing = pause_requested
-            self.resume_with(command or self._command_set.resume(self.thread))
-            return
-        has_reason = halt.reason not in (None, StopReason.BREAKPOINT)
-        not_counted = (decision.met or halt.resumed) and not decision.breakpoints
-        unreported = not_counted and not has_reason and reason is None
-        into = self._command_set.over_is_into and halt.reason is None
-        if unreported or ((self._detoured or into) and not decision.breakpoints):
-            command = await self._resumed_step(halt)
-            if command is not None or (unreported and self._kind is None):
-                self._pausing = pause_requested
-                self.resume_with(command or self._command_set.resume(self.thread))
-                return
-        if (
-            self._step_left_over
-            and not decision.breakpoints
-            and reason is None
-            and _has_no_reason(halt)
-        ):
-            # The caller no longer waits for the end of that step.
-            self._step_left_over, self._pausing = False, pause_requested
-            self.resume_with(self._command_set.resume(self.thread))
+        command = None
+        if not decision.breakpoints:
+            command = await self._after_stop(halt, reason, met=decision.met)
+        # A debugger that was at its prompt may have dropped the interrupt of a pause.
+        if command is not None and not self._stops.pausing:
+            self._stops.ignored(interrupted=interrupted)
+            self.resume_with(command)
             return
         self._variables.returned = halt.returned
-        if reason is None:
-            reason = self._reason(halt, bool(decision.breakpoints), pause_requested)
+        if reason is None and command is not None:
+            reason = StopReason.PAUSE
+        elif reason is None:
+            reason = self._reason(halt, bool(decision.breakpoints), self._stops.pausing)
         stepping = self._kind is not None and reason is not StopReason.STEP
         self._step_left_over = self._step_left_over or (stepping and self._command_set.keeps_steps)
         self._drain()
+        self._stops.reported(interrupted=interrupted)
         self._emit(
             Stopped(
                 reason,
@@ -423,6 +399,34 @@ class ConsoleExecution(Backward):
                 else self._breakpoints.translate_watch_hit(halt.watch),
             )
         )
+
+    async def _after_stop(
+        self, halt: StopInfo, reason: StopReason | None, *, met: bool
+    ) -> str | None:
+        """Return the command that resumes from a stop that is not reported; None if it is.
+
+        No breakpoint stops here; *met*: one is here whose condition or hit count does not hold.
+        """
+        if reason is None and await self._is_unfinished(halt):
+            assert self._kind is not None
+            return self._command_set.step(self._kind, self.thread)
+        if not await self._matches_filters(halt):
+            command = await self._resumed_step(halt)
+            if command is None and self._kind is not None:
+                command = self._command_set.step(self._kind, self.thread)
+            return command or self._command_set.resume(self.thread)
+        has_reason = halt.reason not in (None, StopReason.BREAKPOINT)
+        unreported = (met or halt.resumed) and not has_reason and reason is None
+        into = self._command_set.over_is_into and halt.reason is None
+        if unreported or self._detoured or into:
+            command = await self._resumed_step(halt)
+            if command is not None or (unreported and self._kind is None):
+                return command or self._command_set.resume(self.thread)
+        if self._step_left_over and reason is None and _has_no_reason(halt):
+            # The caller no longer waits for the end of that step.
+            self._step_left_over = False
+            return self._command_set.resume(self.thread)
+        return None
 
     async def _matches_filters(self, halt: StopInfo) -> bool:
         """Whether the exception filters name the exception of a stop."""

@@ -286,9 +286,9 @@ class PromptLifecycle(ConsoleBackend):
     async def _await_first_stop(self, waiter: asyncio.Future[StopInfo]) -> StopInfo | None:
         """Return the first stop; None if the program has exited or does not stop in time."""
         try:
-            async with asyncio.timeout(self._config.timeouts.request_s):
-                return await waiter
-        except (TimeoutError, DebuggerLost):
+            limit_s = self._config.timeouts.request_s
+            return await self._execution.wait_for_stop(waiter, limit_s)
+        except (DebuggerTimeout, DebuggerLost):
             return None
 
     async def _break_at_entry(self, target: Launch) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from freezeframe.backends.backend import StepKind
 from freezeframe.backends.breakpoint_hits import HitDecision
+from freezeframe.backends.stop_router import StopRouter
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.stops import StopReason
 
@@ -29,7 +30,7 @@ class Backward:
     _work: Callable[[Coroutine[Any, Any, None]], None]
     _kind: StepKind | None
     _known_decision: HitDecision | None
-    running: bool
+    _stops: StopRouter[StopInfo]
     rewinding: bool
     input_given: bool
     thread: int
@@ -97,7 +98,8 @@ class Backward:
         self._variables.forget()
         self.failures = {}
         self._drain()
-        self.running = self.rewinding = True
+        self._stops.resumed()
+        self.rewinding = True
         self._work(self._go_back(kind, thread))
 
     def _check_input(self) -> None:
@@ -125,7 +127,7 @@ class Backward:
         finally:
             self._drain()
             self.rewinding = False
-        self.running = False
+        self._stops.stopped()
         self._known_decision = await self._breakpoints.evaluate_hit(
             halt, FrameRef(self.thread, 0), back=True
         )

@@ -1,4 +1,9 @@
-"""Resume, step and pause the program, and report its stops."""
+"""Resume, step and pause the program, and report its stops.
+
+Who gets a stop is decided by the tables of `backends/stop_machine.py`. gdb names the signal of an
+interrupt (SIGINT, or SIGSTOP where the program blocks that one), but not who sent it: it is ours
+while the tables say so, and the program never receives it then (`_interrupted_thread`).
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,13 @@ from typing import Any
 
 from freezeframe.backends.backend import Continued, Event, StepKind, Stopped
 from freezeframe.backends.console.debuggers.gdb_mi.mi_parser import Fields, quote
-from freezeframe.backends.native import describe_fault, read_uncaught_exception
+from freezeframe.backends.native import read_uncaught_exception
+from freezeframe.backends.stop_router import StopRouter
 from freezeframe.backends.unwinding import refused_return
-from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
+from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import ExceptionInfo, Exit, StopReason
 
-from . import frame_names, stop_records
+from . import frame_names, siginfo, stop_records
 from .breakpoints import GdbBreakpoints
 from .mi_channel import Answered, AsyncRecord, MiChannel, MiError, at
 from .variables import GdbVariables, Returned
@@ -27,13 +33,12 @@ log = logging.getLogger(__name__)
 
 #: after this, a program that blocks SIGINT gets SIGSTOP, which cannot be blocked
 _INTERRUPT_S = 1.0
-#: si_code of a signal that the kernel sent, not a process
-_BY_KERNEL = "128"
 _OUTERMOST = "not meaningful in the outermost frame"
 #: times that a step is repeated because it ended on the line where it began
 _MOST_REPEATS = 4
 _EXPECT_RETURNED = "python freezeframe_expect_returned()"
 _STEPS = {StepKind.OVER: "next", StepKind.INTO: "step", StepKind.OUT: "finish"}
+_CONTINUE = "-exec-continue"
 
 
 _Location = tuple[int | None, str, str, str]
@@ -44,6 +49,11 @@ def _location_of(fields: Fields, thread: int | None) -> _Location | None:
     if "fullname" not in frame or "line" not in frame:
         return None
     return thread, str(frame.get("func")), str(frame["fullname"]), str(frame["line"])
+
+
+def _is_interrupt(event: AsyncRecord) -> bool:
+    """Whether a program stopped for a signal as those that interrupt it."""
+    return stop_records.signal(event.record.fields) in ("SIGINT", "SIGSTOP")
 
 
 def _stack_pointer(thread: int | None) -> str:
@@ -73,7 +83,7 @@ class GdbExecution:
         self._drain = drain
         self._finish = finish
         self._work = work
-        self.running = False
+        self._stops: StopRouter[AsyncRecord] = StopRouter()
         #: the process was forked by a program that was started here
         self.is_child = False
         #: the process that signals are sent to; None for a remote one
@@ -84,12 +94,7 @@ class GdbExecution:
         self.last_output: Callable[[], str] = str
         #: gdb's number of the temporary breakpoint at a jump's target
         self._jump_target: str | None = None
-        #: receives the next stop instead of the user
-        self._waiter: asyncio.Future[AsyncRecord] | None = None
         self._stopped = asyncio.Event()
-        self._pausing = False
-        #: interrupts sent whose stop is still to come, because another stop came first
-        self._late_interrupts = 0
         #: the thread that our own signal stopped: the program must never receive that signal
         self._interrupted_thread: int | None = None
         self._locked = False
@@ -109,6 +114,10 @@ class GdbExecution:
         self._step: tuple[str, _Location | None, asyncio.Future[Answered]] | None = None
         self._repeats = 0
 
+    @property
+    def running(self) -> bool:
+        return self._stops.running
+
     # --- resuming
 
     async def resume(self, thread: int | None, *, only: bool = False) -> None:
@@ -117,7 +126,7 @@ class GdbExecution:
             self._locked = True
             await self._channel.request("-gdb-set scheduler-locking on")
         where = at(thread, None) if only else ""
-        await self._execute(f"-exec-continue{where}")
+        await self._execute(f"{_CONTINUE}{where}")
 
     async def step(self, kind: StepKind, thread: int, *, instruction: bool) -> None:
         name = _STEPS[kind]
@@ -128,11 +137,8 @@ class GdbExecution:
         self._step, self.free = None, False
         if kind is not StepKind.OUT and not instruction:
             self._repeats = 0
-            here = (
-                self._last_location
-                if self._last_location is not None and self._last_location[0] == thread
-                else None
-            )
+            last = self._last_location
+            here = last if last is not None and last[0] == thread else None
             self._step = command, here, self._channel.post(_stack_pointer(thread))
         if kind is StepKind.OUT and self._values.python:
             await self._channel.cli(_EXPECT_RETURNED, where=at(thread, 0))
@@ -142,7 +148,7 @@ class GdbExecution:
             if _OUTERMOST not in error.message:
                 raise
             # Stepping out of `main` runs to the end of the program.
-            await self._execute("-exec-continue")
+            await self._execute(_CONTINUE)
 
     async def back(self, kind: StepKind | None, thread: int) -> None:
         """Step or continue backward through gdb's recording."""
@@ -206,8 +212,11 @@ class GdbExecution:
         self._emit(Continued(thread))
         self._emit(Stopped(StopReason.STEP, thread, "returned at once"))
 
-    async def _execute(self, command: str) -> None:
-        """Send a command that resumes the program; return when gdb has accepted it."""
+    async def _execute(self, command: str) -> bool:
+        """Send a command that resumes the program; return when gdb has accepted it.
+
+        False if the user requested a pause meanwhile: the stop is to be reported.
+        """
         if self._interrupted_thread is not None:
             await self._channel.cli("queue-signal 0", where=at(self._interrupted_thread, None))
             self._interrupted_thread = None
@@ -217,14 +226,17 @@ class GdbExecution:
         self.filter = self.exception = None
         if released:
             await self._channel.request_all(released)
-        # Set before the request: a stop may come with the answer.
-        self.running = True
+        if self._stops.must_report:
+            return False
+        # Noted before the request: a stop may come with the answer.
+        self._stops.resumed()
         try:
             await self._channel.request(command)
         except MiError:
-            self.running = False
+            self._stops.refused()
             await self._unlock()
             raise
+        return True
 
     async def _unlock(self) -> None:
         if self._locked:
@@ -234,13 +246,12 @@ class GdbExecution:
     # --- pausing
 
     async def pause(self) -> None:
-        if not self.running:
-            return
-        self._pausing = True
-        await self._interrupt()
+        if self._stops.request_pause():
+            await self._interrupt()
 
     async def _interrupt(self) -> None:
         self._stopped.clear()
+        self._stops.interrupt_sent()
         await self._channel.request("-exec-interrupt")
         self._work(self._force_stop())
 
@@ -262,42 +273,33 @@ class GdbExecution:
         if not self.running:
             yield
             return
-        waiter = self.next_stop()
-        await self._interrupt()
-        try:
-            async with asyncio.timeout(timeout_s):
-                event = await waiter
-        except TimeoutError:
-            self._waiter = None
-            raise DebuggerTimeout("the program could not be stopped.", next="dbg stop") from None
+        event = await self._halt(timeout_s)
         try:
             yield
         finally:
-            fields = event.record.fields
-            if stop_records.signal(fields) in ("SIGINT", "SIGSTOP") and not self._pausing:
-                self._interrupted_thread = stop_records.thread(fields)
-                await self._execute("-exec-continue")
-            else:
-                self._pausing = self._pausing or stop_records.signal(fields) not in (
-                    "SIGINT",
-                    "SIGSTOP",
-                )
-                await self._report(event)
+            # Otherwise another stop was reported meanwhile, or the program has ended.
+            if self._stops.halted:
+                await self._end_halt(event)
+
+    async def _halt(self, timeout_s: float) -> AsyncRecord:
+        expected = self._stops.expect_stop()
+        await self._interrupt()
+        event = await self._stops.wait_for(expected, timeout_s)
+        if _is_interrupt(event):
+            self._stops.take_interrupt()
+            self._interrupted_thread = stop_records.thread(event.record.fields)
+        return event
+
+    async def _end_halt(self, event: AsyncRecord) -> None:
+        interrupted = _is_interrupt(event)
+        if not interrupted or self._stops.pausing or not await self._execute(_CONTINUE):
+            self._stops.end_halt()
+            await self._report(event, StopReason.PAUSE if interrupted else None)
 
     async def hold(self, timeout_s: float) -> None:
         """Stop the program, unseen by the user, and remove our signal from it."""
         if self.running:
-            waiter = self.next_stop()
-            await self._interrupt()
-            try:
-                async with asyncio.timeout(timeout_s):
-                    event = await waiter
-            except TimeoutError:
-                raise DebuggerTimeout(
-                    "the program could not be stopped.", next="dbg stop"
-                ) from None
-            if stop_records.signal(event.record.fields) in ("SIGINT", "SIGSTOP"):
-                self._interrupted_thread = stop_records.thread(event.record.fields)
+            await self._halt(timeout_s)
         if self._interrupted_thread is not None:
             await self._channel.cli("queue-signal 0", where=at(self._interrupted_thread, None))
             self._interrupted_thread = None
@@ -305,36 +307,38 @@ class GdbExecution:
     def expect_fork_stop(self) -> None:
         """Expect the SIGSTOP that a forked process was stopped with as the first stop."""
         self.is_child = True
-        self._late_interrupts += 1
-
-    async def _hung_up(self) -> bool:
-        """Whether the kernel sent SIGHUP for our terminal because the parent ended."""
-        try:
-            body = await self._channel.request("-data-evaluate-expression $_siginfo.si_code")
-        except DebuggerError:
-            return False
-        return str(body.get("value")) == _BY_KERNEL
+        self._stops.expect_interrupt()
 
     def set_running(self) -> None:
         """Note that a command is about to run the program."""
-        self.running = True
+        self._stops.resumed()
+
+    def on_run_refused(self) -> None:
+        """Note that gdb did not run the program."""
+        self._stops.refused()
 
     def next_stop(self) -> asyncio.Future[AsyncRecord]:
-        """Receive the next stop instead of the user."""
-        self._waiter = asyncio.get_running_loop().create_future()
-        return self._waiter
+        """Return a future that gets the next stop instead of the user."""
+        return self._stops.expect_stop()
+
+    async def wait_for_stop(
+        self, expected: asyncio.Future[AsyncRecord], timeout_s: float
+    ) -> AsyncRecord:
+        """Return the stop of `next_stop`. Raises DebuggerTimeout and DebuggerLost."""
+        return await self._stops.wait_for(expected, timeout_s)
 
     async def continue_program(self) -> None:
         """Continue from a stop that `next_stop` received."""
-        await self._execute("-exec-continue")
+        await self._execute(_CONTINUE)
 
     async def report(self, event: AsyncRecord, reason: StopReason | None = None) -> None:
         """Report a stop that `next_stop` received, optionally with another reason."""
+        self._stops.end_halt()
         await self._report(event, reason)
 
     def _on_gdb_interrupted(self) -> None:
         """gdb was interrupted: hide the SIGINT that the program may receive on resume."""
-        self._late_interrupts = 1
+        self._stops.expect_interrupt()
 
     # --- what gdb reports
 
@@ -342,87 +346,93 @@ class GdbExecution:
         if not self.running:
             self._values.forget()
             self._emit(Continued())
-        self.running = True
+        self._stops.resumed()
 
     def on_refused(self, event: AsyncRecord) -> None:
         """gdb reported the program as running, and then failed to resume it."""
-        self.running = False
+        self._stops.refused()
         self._stopped.set()
         log_text = " ".join(event.log_text.split()) or str(event.record.fields.get("msg", ""))
         message = log_text.removeprefix("Warning: ").rstrip(". ")
         self._emit(Stopped(StopReason.OTHER, None, f"the program cannot continue: {message}"))
 
     def on_stopped(self, event: AsyncRecord) -> None:
-        was_stopped, self.running = not self.running, False
+        fields = event.record.fields
         self._stopped.set()
-        if (
-            was_stopped
-            and self._late_interrupts
-            and stop_records.signal(event.record.fields) == "SIGINT"
-        ):
+        late = not self.running and self._stops.is_interrupt_late
+        if late and stop_records.signal(fields) == "SIGINT":
             # A function that gdb called was interrupted; the program is where it was.
-            self._late_interrupts = 0
-            self._interrupted_thread = stop_records.thread(event.record.fields)
+            self._stops.take_interrupt()
+            self._interrupted_thread = stop_records.thread(fields)
             return
-        exit = stop_records.ended(event.record.fields)
+        exit = stop_records.ended(fields)
         if exit is not None:
-            if self._waiter is not None and not self._waiter.done():
-                self._waiter.set_exception(DebuggerLost("the program ended."))
-                self._waiter.exception()
+            self._stops.exited()
             self._finish(exit)
             return
         # Output printed before the stop belongs to the stop.
         self._drain()
-        waiter, self._waiter = self._waiter, None
-        if waiter is not None and not waiter.done():
-            waiter.set_result(event)
-        else:
+        self._stops.stopped()
+        if not self._stops.deliver(event):
             self._work(self._report(event))
 
     async def _report(self, event: AsyncRecord, reason: StopReason | None = None) -> None:
+        """Report a stop, or resume if it is not to be reported."""
         fields = event.record.fields
-        name, thread = stop_records.signal(fields), stop_records.thread(fields)
-        if name == "SIGHUP" and self.is_child and await self._hung_up():
-            self._interrupted_thread = thread
-            await self._execute("-exec-continue")
-            return
-        interrupted = name in ("SIGINT", "SIGSTOP") and (self._pausing or self._late_interrupts > 0)
-        if interrupted:
-            self._interrupted_thread = thread
-            if not self._pausing:
-                self._late_interrupts -= 1
-                await self._execute("-exec-continue")
+        thread = stop_records.thread(fields)
+        ids: tuple[int, ...] = ()
+        interrupted = _is_interrupt(event) and self._stops.is_interrupt_pending
+        command = await self._after_signal(fields, interrupted=interrupted)
+        if command is None:
+            await self._unlock()
+            ids, self.filter = await self._breakpoints.stopped(stop_records.number(fields))
+            command = await self._after_stop(fields, ids)
+        if command is not None and not self._stops.must_report:
+            self._stops.ignored(interrupted=interrupted)
+            if await self._execute(command):
                 return
-        else:
-            # Only the next stop can be a late interrupt.
-            self._late_interrupts = 1 if self._pausing else 0
-        pausing, self._pausing = self._pausing, False
-        await self._unlock()
-        ids, self.filter = await self._breakpoints.stopped(stop_records.number(fields))
-        if await self._breakpoints.is_in_other_modules(ids):
-            await self._execute("-exec-continue")
-            return
-        if self.filter is not None and not ids:
-            self.exception = await self.examine(self.filter, thread)
-            if self.exception is None:
-                await self._execute("-exec-continue")
-                return
-        if await self._is_same_line(fields, thread):
-            assert self._step is not None
-            await self._execute(self._step[0])
-            return
         self._note_failures(event, ids)
         self._take_returned(fields)
         self._function = str((fields.get("frame") or {}).get("func", ""))
         self._last_location = _location_of(fields, thread)
         if reason is None:
-            reason = StopReason.PAUSE if pausing and interrupted else self._kind(fields)
+            paused = command is not None or interrupted
+            reason = StopReason.PAUSE if paused else self._kind(fields)
         description = None if reason is StopReason.PAUSE else await self.describe(fields)
         watch = await self._watches.hit(fields, thread, self._values.rust)
         if watch is not None and reason is StopReason.BREAKPOINT:
             reason = StopReason.WATCHPOINT
         self._drain()
+        self._stops.reported(interrupted=interrupted or reason is StopReason.PAUSE)
         self._emit(Stopped(reason, thread, description, None, ids, watch=watch))
+
+    async def _after_signal(self, fields: Fields, *, interrupted: bool) -> str | None:
+        """Return the command that resumes from a signal that the program did not cause.
+
+        None if the stop is to be decided; *interrupted*: for the signal of an interrupt.
+        """
+        if interrupted:
+            self._interrupted_thread = stop_records.thread(fields)
+            return _CONTINUE if self._stops.take_interrupt() else None
+        # The kernel sends it for our terminal when the parent has ended.
+        hung_up = stop_records.signal(fields) == "SIGHUP" and self.is_child
+        if hung_up and await siginfo.is_from_kernel(self._channel):
+            self._interrupted_thread = stop_records.thread(fields)
+            return _CONTINUE
+        return None
+
+    async def _after_stop(self, fields: Fields, ids: tuple[int, ...]) -> str | None:
+        """Return the command that resumes from a stop that is not reported; None if it is."""
+        thread = stop_records.thread(fields)
+        if await self._breakpoints.is_in_other_modules(ids):
+            return _CONTINUE
+        if self.filter is not None and not ids:
+            self.exception = await self.examine(self.filter, thread)
+            if self.exception is None:
+                return _CONTINUE
+        if self._step is not None and await self._is_same_line(fields, thread):
+            return self._step[0]
+        return None
 
     def _kind(self, fields: Fields) -> StopReason:
         number = stop_records.number(fields)
@@ -442,20 +452,9 @@ class GdbExecution:
         if self._went_back and not stop_records.reason(fields):
             # gdb 13 gives no reason here.
             return "the recording ends here"
-        if name in ("SIGSEGV", "SIGBUS", "SIGFPE"):
-            with contextlib.suppress(DebuggerError, ValueError):
-                code, address = [
-                    int(
-                        (await self._channel.request(f"-data-evaluate-expression {each}"))["value"],
-                        0,
-                    )
-                    for each in (
-                        "$_siginfo.si_code",
-                        "(long)$_siginfo._sifields._sigfault.si_addr",
-                    )
-                ]
-                meaning = describe_fault(name, code, address)
-                return f"{name}: {meaning}" if meaning else description
+        meaning = await siginfo.fault(self._channel, name or "")
+        if meaning:
+            return f"{name}: {meaning}"
         return description
 
     def _note_failures(self, event: AsyncRecord, ids: tuple[int, ...]) -> None:

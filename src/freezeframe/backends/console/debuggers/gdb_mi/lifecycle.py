@@ -210,9 +210,8 @@ class GdbLifecycle(GdbProcessTree):
         else:
             await self._run("-exec-run")
         try:
-            async with asyncio.timeout(self._config.timeouts.request_s):
-                first = await waiter
-        except TimeoutError:
+            first = await self._execution.wait_for_stop(waiter, self._config.timeouts.request_s)
+        except DebuggerTimeout:
             # The program runs long before its entry; its next stop is reported as usual.
             return bound
         except DebuggerLost:
@@ -279,7 +278,7 @@ class GdbLifecycle(GdbProcessTree):
         try:
             await self._channel.request(command)
         except MiError as error:
-            self._execution.running = False
+            self._execution.on_run_refused()
             self.drain()
             output = str(self.io.stderr_tail).strip()
             raise LaunchFailed(
@@ -315,9 +314,8 @@ class GdbLifecycle(GdbProcessTree):
         self.emit(events.Initialized())
         limit_s = self._config.timeouts.request_s
         try:
-            async with asyncio.timeout(limit_s):
-                await waiter
-        except TimeoutError:
+            await self._execution.wait_for_stop(waiter, limit_s)
+        except DebuggerTimeout:
             raise DebuggerTimeout(
                 f"the program did not stop within {limit_s:g} s after attaching.", next="dbg logs"
             ) from None
@@ -369,7 +367,6 @@ class GdbLifecycle(GdbProcessTree):
         match = re.search(r"terminated with signal (\w+)", text)
         died = {"reason": "signal-received", "signal-name": match[1] if match else ""}
         thread = int((await self._channel.request("-thread-info")).get("current-thread-id") or 1)
-        self._execution.running = False
         self.emit(
             events.Stopped(
                 StopReason.SIGNAL if match else StopReason.OTHER,

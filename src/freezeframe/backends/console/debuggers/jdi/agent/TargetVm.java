@@ -430,6 +430,9 @@ final class TargetVm {
 
     // --- invocation
 
+    private static final String AFTER_PAUSE =
+        "methods can be called after a breakpoint, a step or an exception only, not after a pause";
+
     Value invoke(ThreadReference thread, Object on, Method method, List<? extends Value> arguments) throws AgentError {
         return invoke(thread, on, method, arguments, false);
     }
@@ -440,6 +443,10 @@ final class TargetVm {
         int how = ObjectReference.INVOKE_SINGLE_THREADED | (above ? ObjectReference.INVOKE_NONVIRTUAL : 0);
         if (thread == null || evaluatingCondition) {
             throw new AgentError("no thread can run it");
+        }
+        if (thread.suspendCount() > 1) {
+            // A breakpoint was hit while the program was paused: the call would resume it once, and never return.
+            throw new AgentError(AFTER_PAUSE);
         }
         invoking = thread;
         try {
@@ -457,7 +464,7 @@ final class TargetVm {
             ObjectReference error = thrown.exception();
             throw new AgentError(ValueFormatter.failure(error));
         } catch (IncompatibleThreadStateException held) {
-            throw new AgentError("methods can be called after a breakpoint, a step or an exception only, not after a pause");
+            throw new AgentError(AFTER_PAUSE);
         } catch (InvalidTypeException | ClassNotLoadedException | IllegalArgumentException wrong) {
             throw new AgentError(method.name() + " cannot be called like that: " + Agent.message(wrong));
         } finally {
