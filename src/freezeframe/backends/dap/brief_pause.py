@@ -14,7 +14,14 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from freezeframe.backends.backend import Stopped
+from freezeframe.backends.stop_machine import (
+    INTERRUPT_TRANSITIONS,
+    InterruptEvent,
+    InterruptState,
+)
+from freezeframe.backends.thread_stops import ProgramEvent
 from freezeframe.errors import DebuggerError, DebuggerTimeout
+from freezeframe.model.state_machine import StateMachine
 from freezeframe.model.stops import StopReason
 
 if TYPE_CHECKING:
@@ -33,17 +40,20 @@ class BriefHalt:
         self._debuggee = debuggee
         self.turn = asyncio.Lock()
         self._requested: asyncio.Future[Stopped | None] | None = None
-        #: the program did not stop in time: resume it when it does, and do not halt it again
-        self._late = self._fails = False
+        #: the stop of a pause that was not in time is not reported; the program resumes from it
+        self._interrupts = StateMachine(INTERRUPT_TRANSITIONS, InterruptState.NONE)
+        #: the program did not stop in time: do not halt it again
+        self._fails = False
 
     def on_stop(self, stopped: Stopped) -> bool:
         """Return whether a stop is that of a brief halt, which is not reported."""
         # LLDB's adapters report a pause by its signal.
         by_signal = (stopped.description or "").startswith("SIGSTOP")
-        internal = stopped.reason is StopReason.PAUSE or by_signal
-        internal = internal and not self._debuggee.stops.pausing
-        late, self._late = self._late, False
-        if late and internal:
+        paused = stopped.reason is StopReason.PAUSE or by_signal
+        internal = paused and not self._debuggee.stops.requested.pausing
+        overdue = self._interrupts.state is InterruptState.OVERDUE
+        self._interrupts.on(InterruptEvent.ARRIVED if paused else InterruptEvent.OVERTAKEN)
+        if overdue and internal:
             self._debuggee.spawn_task(self._resume(stopped))
             return True
         requested, self._requested = self._requested, None
@@ -57,21 +67,22 @@ class BriefHalt:
         """Keep the program halted; see `HaltsBriefly.halt_briefly`."""
         debuggee = self._debuggee
         unseen = debuggee.adapter.stops.halts_unseen(debuggee.pid)
-        if not unseen or self._fails or self.turn.locked():
+        requested = debuggee.stops.requested
+        if not unseen or self._fails or self.turn.locked() or not requested.is_free:
             yield None
             return
         if debuggee.stops.in_step:
             yield False
             return
         async with self.turn:
+            requested.on(ProgramEvent.HALT)
             stopped = await self._halt()
-            if stopped is None:
-                yield None
-                return
             try:
-                yield True
+                yield None if stopped is None else True
             finally:
-                await asyncio.shield(self._resume(stopped))
+                if stopped is not None:
+                    await asyncio.shield(self._resume(stopped))
+                requested.on(ProgramEvent.HALT_ENDED)
 
     async def prepare(self) -> None:
         """Make the adapter respect a pause, where it ignores one otherwise."""
@@ -82,6 +93,7 @@ class BriefHalt:
         self._requested = requested
         try:
             await self.prepare()
+            self._interrupts.on(InterruptEvent.SENT)
             await self._debuggee.channel.request("pause", {"threadId": 0}, timeout_s=_HALT_S)
             async with asyncio.timeout(_HALT_S):
                 stopped = await requested
@@ -90,7 +102,8 @@ class BriefHalt:
             return stopped
         except (TimeoutError, DebuggerTimeout):
             log.info("the program was not halted within %g s", _HALT_S)
-            self._late = self._fails = True
+            self._interrupts.on(InterruptEvent.TIMED_OUT)
+            self._fails = True
         except DebuggerError as error:
             log.info("the program could not be halted: %s", error)
         finally:

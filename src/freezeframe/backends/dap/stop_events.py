@@ -10,8 +10,11 @@ next one, ends it, or resumes the program (`_resume`), and then nothing is repor
     _decide      conditions, hit counts and logpoints that the adapter leaves to us
     _classify    what kind: exception filter, entry, the stop of an attach, our pause, signal
     _on_…        what the adapter reports only on request: watchpoint, signal, exception
-    _report      watchpoints whose variable has gone out of scope; then one `Stopped` event
+    _report      watchpoints whose variable has gone out of scope
+    _emit        one `Stopped` event
 
+What was requested of the program is the table of `backends/thread_stops.py` (`requested`): a pause
+stays requested until `_emit`, and a stop that would not be reported is reported as the pause.
 `resuming` is called before a request that resumes the program, `resumed` when it runs: both drop
 what belongs to the stop. A debugger's subclass overrides single stages (`adapters/`).
 """
@@ -23,6 +26,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from freezeframe.backends import backend as events
+from freezeframe.backends.thread_stops import ProgramEvent, ThreadStops
 from freezeframe.backends.transport import corefile
 from freezeframe.backends.transport.process import signal_name
 from freezeframe.model.stops import ExceptionInfo, StopReason
@@ -53,8 +57,8 @@ class StopHandler:
         self.failures: dict[int, str] = {}
         #: the last signal the program stopped for
         self.last_signal: str | None = None
-        #: a pause was requested, so its signal is not the program's
-        self.pausing = False
+        #: what was requested of the program; the signal of a pause is not the program's
+        self.requested = ThreadStops()
         self._signalled = False
         #: stops of several threads at the same time
         self.queue = StopQueue(self._identify)
@@ -73,6 +77,7 @@ class StopHandler:
         """
         if self._debuggee.brief_halt.on_stop(stopped):
             return
+        self.requested.on(ProgramEvent.STOPPED)
         if stopped.reason is StopReason.STEP:
             self.stepping = False
         self._handle(stopped, watch, first=first)
@@ -108,6 +113,7 @@ class StopHandler:
 
     def resumed(self) -> None:
         """Note that the program runs: drop stops that were not reported."""
+        self.requested.on(ProgramEvent.RESUMED)
         self.queue.runs()
         self._debuggee.returns.resumed()
         self.failures = {}
@@ -166,7 +172,7 @@ class StopHandler:
         if others or hits:
             self._classify(replace(stopped, breakpoints=others + hits), watch)
         else:
-            await self._resume(stopped.thread)
+            await self._resume(stopped)
 
     async def _hits(
         self, ids: Iterable[int], thread: int | None, *, evaluated: bool
@@ -238,8 +244,7 @@ class StopHandler:
 
     def _without_pause_signal(self, stopped: events.Stopped) -> events.Stopped:
         """Return the stop of a pause that was requested, where the adapter reports its signal."""
-        pausing, self.pausing = self.pausing, False
-        if pausing and (stopped.description or "").startswith("SIGSTOP"):
+        if self.requested.pausing and (stopped.description or "").startswith("SIGSTOP"):
             return replace(stopped, reason=StopReason.PAUSE, description=None)
         return stopped
 
@@ -266,7 +271,11 @@ class StopHandler:
         if self._debuggee.watches.scoped:
             self._debuggee.spawn_task(self._report(stopped))
         else:
-            self._debuggee.emit(stopped)
+            self._emit(stopped)
+
+    def _emit(self, stopped: events.Stopped) -> None:
+        self.requested.on(ProgramEvent.REPORTED)
+        self._debuggee.emit(stopped)
 
     async def _report(self, stopped: events.Stopped) -> None:
         """Report a stop, with the watchpoints whose variable has gone out of scope."""
@@ -278,7 +287,7 @@ class StopHandler:
             await breakpoints.forget_scope(hit.id)
         if only_ended and not ended:
             # Another call of the same function, or another thread in it.
-            await self._resume(stopped.thread)
+            await self._resume(stopped)
             return
         stopped = replace(stopped, breakpoints=hit_ids)
         watch = stopped.watch
@@ -290,7 +299,7 @@ class StopHandler:
         elif ended:
             watch = replace(ended[0], also=tuple(ended[1:]))
         stopped = replace(stopped, watch=watch)
-        self._debuggee.emit(stopped)
+        self._emit(stopped)
 
     def _stderr_tail(self) -> str:
         """Return the last lines of the program's standard error."""
@@ -301,7 +310,7 @@ class StopHandler:
         hits = await self._debuggee.watches.hits(id, stopped.thread)
         if not hits:
             # None of the watchpoints stops for such an access.
-            await self._resume(stopped.thread)
+            await self._resume(stopped)
             return
         if self._debuggee.adapter.stops.watches_after:
             location = await line_before(self._debuggee.channel, stopped.thread)
@@ -318,7 +327,7 @@ class StopHandler:
     async def _on_exception(self, stopped: events.Stopped) -> None:
         """Read an exception that was thrown; resume if its type is not requested."""
         if self._debuggee.breakpoints.filter_is_off(stopped.description or ""):
-            await self._resume(stopped.thread)
+            await self._resume(stopped)
             return
         query = self._debuggee.adapter.exceptions.examine(stopped.description or "")
         if query is not None:
@@ -326,7 +335,7 @@ class StopHandler:
             label = stopped.description or ""
             matches = self._debuggee.breakpoints.filter_matches
             if thrown is not None and (thrown.known or not matches(label, thrown.types)):
-                await self._resume(stopped.thread)
+                await self._resume(stopped)
                 return
             if thrown is not None:
                 mode = self._debuggee.breakpoints.filter_named(label)
@@ -334,13 +343,20 @@ class StopHandler:
         function = self._debuggee.adapter.exceptions.functions.get(stopped.description or "")
         if self.exception is None and function is not None and function.read is not None:
             self.exception = function.read(self._stderr_tail())
-        self._debuggee.emit(stopped)
+        self._emit(stopped)
 
-    async def _resume(self, thread: int | None) -> None:
+    async def _resume(self, stopped: events.Stopped) -> None:
+        """Resume from a stop that is not reported; report the pause that was requested instead.
+
+        The adapter may ignore a pause of a program that has stopped already.
+        """
         if self.report_next():
             return
+        if self.requested.pausing:
+            self._emit(events.Stopped(StopReason.PAUSE, stopped.thread))
+            return
         self.resuming(None)
-        await self._debuggee.channel.request("continue", {"threadId": thread or 0})
+        await self._debuggee.channel.request("continue", {"threadId": stopped.thread or 0})
 
 
 def _exception_fields(stopped: events.Stopped) -> dict[str, str] | None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 from freezeframe.backends import backend as events
+from freezeframe.backends.thread_stops import ProgramEvent
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import StopReason
 
@@ -50,11 +51,12 @@ async def pause_briefly(
     if (
         main is None
         or not main.prepared
-        or execution.stopped_isolate is not None
+        or execution.program.stopped
         or execution.has_pending_command
     ):
         yield False
         return
+    execution.program.on(ProgramEvent.HALT)
     execution.briefly_paused = {
         each: asyncio.Event() for each in isolates.values() if each.stack is None
     }
@@ -62,7 +64,7 @@ async def pause_briefly(
         for each in execution.briefly_paused:
             each.send("Debugger.pause")
         is_paused = await _wait_paused(main, execution.briefly_paused[main])
-        yield is_paused and execution.stopped_isolate is None
+        yield is_paused and not execution.program.stopped
     finally:
         await _resume(execution, main)
 
@@ -96,7 +98,8 @@ def _describe(resources: list[str]) -> str:
 async def _resume(execution: V8Execution, main: Isolate) -> None:
     """Resume what was paused; what has not paused yet is resumed when it does."""
     briefly_paused, execution.briefly_paused = execution.briefly_paused, {}
-    if execution.stopped_isolate is not None:
+    execution.program.on(ProgramEvent.HALT_ENDED)
+    if execution.program.stopped:
         return
     if execution.has_pending_command and main.stack is not None:
         # The user requested a pause meanwhile: report this one.

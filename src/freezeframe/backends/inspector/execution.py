@@ -1,7 +1,17 @@
 """Stops and steps: classify V8's pauses and decide which of them are reported.
 
-Each isolate runs and pauses on its own; to the user a program is one thing. When one isolate stops
-for the user the others are paused too, if they run any code; when it resumes, all resume.
+Theory of operation. Each isolate runs and pauses on its own; to the user a program is one thing.
+When one isolate stops for the user the others are paused too, if they run any code; when it
+resumes, all resume. What was requested of the program is the table of `backends/thread_stops.py`.
+A pause passes these stages, each a method; a stage returns the stop to report, hands the pause to
+the next one, or resumes the isolate (`_resume_silently` continues a step), and nothing is reported:
+
+    _classify                before a script runs, before one is compiled; our code in the program
+    _enter                   the pause before an isolate's first line, if it has not begun
+    _classify_program_pause  exceptions that the filters name, then breakpoints
+    _classify_other_pause    in this order: a brief pause, a step to a breakpoint, a restarted
+                             function, a step, a pause along with another isolate, the user's pause
+    report                   at once, or after the stop that is reported already
 """
 
 from __future__ import annotations
@@ -13,6 +23,7 @@ from typing import Any, Protocol
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import StepKind
+from freezeframe.backends.thread_stops import ProgramEvent, ThreadStops
 from freezeframe.errors import DebuggerError
 from freezeframe.model.stops import StopReason
 
@@ -73,7 +84,8 @@ class V8Execution:
         #: isolates that were restarted at the beginning of a function
         self._restarted: set[Isolate] = set()
         self._unreported: list[tuple[Isolate, events.Stopped]] = []
-        self._pausing = False
+        #: what was requested of the program
+        self.program = ThreadStops()
         #: isolates that were requested to pause because another one is stopped
         self.pause_requested: set[Isolate] = set()
         #: isolates of a brief pause, and whether they have paused
@@ -122,6 +134,7 @@ class V8Execution:
     ) -> None:
         """Resume all stopped isolates, one of them possibly for a step only."""
         self.stopped_isolate = None
+        self.program.on(ProgramEvent.RESUMED)
         self.exception_stops.infos.clear()
         for isolate, scan_limit in [] if stepping is not None else list(self._scans_off.items()):
             del self._scans_off[isolate]
@@ -139,7 +152,7 @@ class V8Execution:
             await stepping.resume(method, **params)
 
     async def pause(self) -> None:
-        self._pausing = True
+        self.program.on(ProgramEvent.PAUSE)
         for isolate in list(self._owner.isolates.values()):
             if isolate.stack is None:
                 isolate.send("Debugger.pause")
@@ -148,13 +161,13 @@ class V8Execution:
 
     async def _nudge(self, main: Isolate) -> None:
         """Run some code in a program that waits in its event loop: it has none to pause in."""
-        if not await main.wait_stopped(_IDLE_S) and self._pausing:
+        if not await main.wait_stopped(_IDLE_S) and self.program.pausing:
             main.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
 
     @property
     def has_pending_command(self) -> bool:
         """Whether the user's step or pause has not ended yet."""
-        return self._pausing or bool(self._steps)
+        return self.program.pausing or bool(self._steps)
 
     def ended(self, isolate: Isolate) -> None:
         """Forget a worker that has ended, and its unreported stops."""
@@ -189,13 +202,13 @@ class V8Execution:
         self._steps.pop(isolate, None)
         self._restarted.discard(isolate)
         self.pause_requested.discard(isolate)
-        self._pausing = False
         # What was printed before the stop is reported before it.
         self._owner.drain()
         if self.stopped_isolate is not None:
             self._unreported.append((isolate, stopped))
             return
         self.stopped_isolate = isolate
+        self.program.on(ProgramEvent.REPORTED)
         for other in list(self._owner.isolates.values()):
             if other is not isolate and other.stack is None:
                 self.pause_requested.add(other)
@@ -319,7 +332,7 @@ class V8Execution:
         self, isolate: Isolate, url: str, hits: list[str], reasons: set[str]
     ) -> events.Stopped | None:
         """Classify a pause that no breakpoint and no exception caused."""
-        step = self._steps.get(isolate)
+        step, pausing = self._steps.get(isolate), self.program.pausing
         if url == f"{INTERNAL_URL}idle":
             assert isolate.stack is not None
             isolate.stack.idle = True
@@ -327,7 +340,7 @@ class V8Execution:
             self.briefly_paused[isolate].set()
             return None
         if (
-            not self._pausing
+            not pausing
             and isolate not in self.pause_requested
             and self._step_targets.is_on_the_way(isolate)
         ):
@@ -335,16 +348,16 @@ class V8Execution:
             if step is None or isolate.stack.depth > step.depth:
                 await self._resume_silently(isolate)
                 return None
-        if isolate in self._restarted and not self._pausing:
+        if isolate in self._restarted and not pausing:
             return events.Stopped(StopReason.STEP, isolate.id)
-        if step is not None and not self._pausing and url != f"{INTERNAL_URL}idle":
+        if step is not None and not pausing and url != f"{INTERNAL_URL}idle":
             return await self._stepped(isolate, step, hits)
-        if isolate in self.pause_requested and not self._pausing:
+        if isolate in self.pause_requested and not pausing:
             self.pause_requested.discard(isolate)
             if self.stopped_isolate is None:
                 await isolate.resume()  # too late: the program has been resumed already
             return None
-        if self._pausing or (isolate.stack is not None and isolate.stack.idle):
+        if pausing or (isolate.stack is not None and isolate.stack.idle):
             return events.Stopped(StopReason.PAUSE, isolate.id)
         if reasons <= _PLAIN_REASONS and not await is_debugger(isolate.stack, isolate.scripts):
             await self._resume_silently(isolate)  # the rest of a step that a breakpoint ended

@@ -153,7 +153,7 @@ class LldbStops(StopHandler):
         frame = await innermost(channel, stopped.thread)
         found = await evaluate_text(channel, expression, frame["id"]) if frame is not None else None
         await breakpoints.move_entry(found)
-        await self._resume(stopped.thread)
+        await self._resume(stopped)
 
     def _on_signal(self, stopped: Stopped) -> None:
         command = lldb.siginfo_command(stopped.description or "")
