@@ -25,7 +25,6 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.snapshots import Snapshot
-from freezeframe.backends.thread_stops import ProgramEvent
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerError, DebuggerLost, EvaluationFailed, Unsupported
 from freezeframe.model.answers import Instruction
@@ -217,16 +216,8 @@ class DapBackend:
     async def pause(self, thread: int | None) -> None:
         async with self._debuggee.brief_halt.turn:
             await self._debuggee.brief_halt.prepare()
-            requested = self._debuggee.stops.requested
-            requested.on(ProgramEvent.PAUSE)
-            try:
+            with self._debuggee.stops.request_pause():
                 await self._request("pause", {"threadId": await self._thread(thread)})
-            except ErrorResponse:
-                # lldb-dap refuses it for a program that has stopped already.
-                refused = requested.refuses_pause
-                requested.on(ProgramEvent.PAUSE_REFUSED)
-                if refused:
-                    raise
 
     async def jump(self, thread: int, path: str, line: int) -> None:
         await jump(self._debuggee, thread, path, line)

@@ -21,7 +21,8 @@ what belongs to the stop. A debugger's subclass overrides single stages (`adapte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ from freezeframe.backends.transport import corefile
 from freezeframe.backends.transport.process import signal_name
 from freezeframe.model.stops import ExceptionInfo, StopReason
 
+from .messages import ErrorResponse
 from .stop_queries import (
     evaluate_condition,
     evaluate_text,
@@ -117,6 +119,19 @@ class StopHandler:
         self.queue.runs()
         self._debuggee.returns.resumed()
         self.failures = {}
+
+    @contextlib.contextmanager
+    def request_pause(self) -> Iterator[None]:
+        """Note that the user's pause is sent; within it. A refusal is raised, if it is one."""
+        self.requested.on(ProgramEvent.PAUSE)
+        try:
+            yield
+        except ErrorResponse:
+            # lldb-dap refuses it for a program that has stopped already.
+            refused = self.requested.refuses_pause
+            self.requested.on(ProgramEvent.PAUSE_REFUSED)
+            if refused:
+                raise
 
     def on_output(self, text: str) -> None:
         """Read what the debugger prints about the stop it has just reported."""
