@@ -203,39 +203,56 @@ def tester(condition: str) -> Callable[[Any, Any], Any] | None:
     simple = point.keys() <= {"key", "code", "when", "on_error"} and len(points) == 1
     if not simple or _names_read(point["code"]) is None:
         return lambda frame_globals, frame_locals: at(spec, frame_globals, frame_locals)
-    key, when, names = point["key"], point["when"].strip(), _names_read(point["code"]) or ()
-    function: Any = None
-    known_globals: Any = None
-    local: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    names = _names_read(point["code"]) or ()
+    test: Any = None
 
-    def test(frame_globals: dict[str, Any], frame_locals: Any) -> bool:
-        nonlocal function, known_globals, local, others
-        try:
-            if known_globals is not frame_globals:
-                raise KeyError
-            for name in others:
-                if name in frame_locals:
-                    raise KeyError
-            values = [frame_locals[name] for name in local]
-        except KeyError:
-            # The set of bound names differs from the last time.
-            local = tuple(name for name in names if name in frame_locals)
-            others = tuple(name for name in names if name not in frame_locals)
-            known_globals = frame_globals
-            function = eval(f"lambda {', '.join(local)}: (\n{when}\n)", frame_globals)
-            values = [frame_locals[name] for name in local]
-        try:
-            if not function(*values):
-                return False
-        except Exception as error:
-            _failures[key] = f"{type(error).__name__}: {error}"
-            if point.get("on_error") != "stop":
-                return False
+    def again(frame_globals: dict[str, Any], frame_locals: Any) -> bool:
+        nonlocal test
+        test = _compiled_test(point, names, frame_globals, frame_locals, again)
+        return bool(test(frame_globals, frame_locals))
+
+    test = again
+    return lambda frame_globals, frame_locals: test(frame_globals, frame_locals)
+
+
+def _compiled_test(
+    point: Any, names: tuple[str, ...], frame_globals: dict[str, Any], frame_locals: Any, again: Any
+) -> Any:
+    """Return the function of `tester` for a module and the names that have a value now; it calls
+    *again* where these are others.
+    """
+    key = point["key"]
+    local = [name for name in names if name in frame_locals]
+
+    def fail(error: Exception) -> bool:
+        _failures[key] = f"{type(error).__name__}: {error}"
+        return hold() if point.get("on_error") == "stop" else False
+
+    def hold() -> bool:
         _passed[threading.get_ident()] = [key]
         return True
 
-    return test
+    lines = [
+        "def _ff_make(_ff_known, _ff_again, _ff_fail, _ff_hold, _ff_missing, _ff_error):",
+        " def _ff_test(_ff_globals, _ff_locals):",
+        "  if _ff_globals is not _ff_known: return _ff_again(_ff_globals, _ff_locals)",
+        *(
+            f"  if {name!r} in _ff_locals: return _ff_again(_ff_globals, _ff_locals)"
+            for name in names
+            if name not in local
+        ),
+        "  try:",
+        "   pass",
+        *(f"   {name} = _ff_locals[{name!r}]" for name in local),
+        "  except _ff_missing: return _ff_again(_ff_globals, _ff_locals)",
+        f"  try: _ff_holds = True if (\n{point['when'].strip()}\n) else False",
+        "  except _ff_error as _ff_raised: return _ff_fail(_ff_raised)",
+        "  return _ff_hold() if _ff_holds else False",
+        " return _ff_test",
+    ]
+    made: dict[str, Any] = {}
+    exec("\n".join(lines), frame_globals, made)
+    return made["_ff_make"](frame_globals, again, fail, hold, KeyError, Exception)
 
 
 def _names_read(code: Any) -> tuple[str, ...] | None:

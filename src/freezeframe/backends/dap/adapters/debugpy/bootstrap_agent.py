@@ -33,6 +33,7 @@ _UNUSED: dict[str, tuple[str, ...]] = {
     "xmlrpc.server": ("SimpleXMLRPCServer",),
 }
 _GEVENT = "GEVENT_SUPPORT"
+_COMPILED_MONITORING = "_pydevd_sys_monitoring._pydevd_sys_monitoring_cython"
 #: the files that contained the secret
 _secrets: list[str] = []
 
@@ -134,6 +135,11 @@ def _load(
     restore = _keep_bytecode(package, cache) if cache else None
     greenlets = _expect_greenlets()
     stubs = _install_stubs() if alone else []
+    if _COMPILED_MONITORING not in sys.modules:
+        # Only the callbacks that are written in Python pass lines without pydevd's work
+        # (`monitoring_agent.py`): a condition that does not hold costs a quarter there.
+        sys.modules[_COMPILED_MONITORING] = None  # type: ignore[assignment]
+        stubs.append(_COMPILED_MONITORING)
     sys.path.insert(0, directory)
     try:
         return [importlib.import_module(name) for name in names][-1]
