@@ -12,7 +12,7 @@ import pytest
 
 from harness import waits
 from harness.interpreters import interpreters
-from harness.reports import frame_of, place, printed, texts
+from harness.reports import changed, frame_of, place, printed, texts
 
 CHILD = """\
 import sys
@@ -361,3 +361,20 @@ def test_the_outermost_frame_is_finished_with_the_program(dbg, write_program, ad
         ended = dbg.data("finish")
 
         assert (ended["exit"]["code"], printed(ended)) == (0, "end\n")
+
+
+def test_what_the_user_sets_is_no_change_of_the_next_step_or_jump(dbg, write_program):
+    p = write_program(
+        "assigned.py",
+        "def work():\n    a = 0\n    b = {}\n    a += 1  # @first\n    return a\nwork()\n",
+    )
+    for adapter in ("debugpy", "pdb"):
+        dbg.data("start", p.name, "-b", p.at("first"), "--adapter", adapter)
+        dbg.data("set", "a", "5")
+        dbg.data("eval", "b['k'] = 1")
+        stepped = dbg.data("next")
+        assert (changed(stepped), texts(stepped)["a"]) == ({"a"}, "6")
+        assert "(was 5)" in dbg("context").out
+        dbg.data("set", "a", "7")
+        jumped = dbg.data("jump", p.at("first"))
+        assert (changed(jumped), texts(jumped)["a"]) == (set(), "7")

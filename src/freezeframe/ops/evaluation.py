@@ -251,7 +251,7 @@ async def eval_(
     """Run code in the current frame; it may change the program."""
     stop = await ctx.session.require_stopped()
     index = (await frame_at(stop, frame)).index
-    stop.invalidate()
+    stop.invalidate(by_user=True)
     raw = await stop.backend.evaluate(code, stop.frame_id(index), statement=True)
     value = await _opened(stop, raw, 1) if raw.opaque else stop.value(raw)
     stop.backend.drain()
@@ -284,7 +284,7 @@ async def set_(
     target, value = _sides(assignment)
     stop = await ctx.session.require_stopped()
     index = (await frame_at(stop, frame)).index
-    stop.invalidate()
+    stop.invalidate(by_user=True)
     assert isinstance(stop.backend, Assignment)
     raw = await stop.backend.assign(target, value, stop.frame_id(index))
     return Evaluated(target, stop.value(raw))

@@ -16,6 +16,7 @@ from freezeframe.model.stops import Frame, StopReason
 from freezeframe.session.breakpoints import LogicalBreakpoint
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
+from freezeframe.session.stop_capture import before_resume
 from freezeframe.session.stop_state import StopState
 from freezeframe.session.stop_wait import SeenStops, seen_stops, wait_for_stop
 
@@ -422,6 +423,7 @@ async def jump(
     async def go() -> None:
         stop = await session.require_stopped()
         assert isinstance(stop.backend, Jumps)
+        await before_resume(session, stop)
         await stop.backend.jump(stop.thread.id, path, line)
 
     return await answer_to(ctx, session, go, timeout)

@@ -118,7 +118,7 @@ async def memory_write(
     where = await _address(stop, address)
     assert isinstance(stop.backend, MemoryAccess)
     await stop.backend.write_memory(where, raw)
-    stop.invalidate()
+    stop.invalidate(by_user=True)
     begin, there, unreadable = await stop.backend.read_memory(where, len(raw))
     return Memory(begin, there, unreadable)
 
@@ -239,7 +239,7 @@ async def raw(
     frame = await stop.current_frame()
     assert isinstance(stop.backend, RawCommands)
     text = await stop.backend.raw(command, stop.frame_id(frame.index))
-    stop.invalidate()
+    stop.invalidate(by_user=True)
     stop.backend.drain()
     return Text(text)
 

@@ -14,6 +14,7 @@ from freezeframe.backends.backend import Continued
 from freezeframe.errors import DebuggerTimeout, FreezeframeError
 
 from .phase import Phase
+from .stop_capture import before_resume
 from .stop_state import StopState
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ async def send_resume(
     The debugger may or may not report `continued` for it. A caller that is cancelled leaves the
     request as it is: it completes when the debugger answers.
     """
+    await before_resume(session, stop)
     stop.resume_unanswered = True
     # In one task: an event that follows the answer is handled after what the answer means.
     sent = asyncio.ensure_future(_complete(session, request, stop))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -168,10 +169,20 @@ async def current_view(session: Session, stop: StopState) -> FrameView | None:
     """Return the variables of the selected frame as they are now."""
     seen = stop.view
     if seen is not None and stop.invalidated and session.current_stop is stop:
-        stop.invalidated = False
+        stop.invalidated = stop.user_changed = False
         fresh = await stop.read_frame(seen.frame.index)
         stop.view = session.frame_snapshots.renew(stop, seen, fresh)
     return stop.view
+
+
+async def before_resume(session: Session, stop: StopState) -> None:
+    """Read what the user has changed, so that the next stop does not show it as a change.
+
+    A debugger that compares the values of two stops itself knows.
+    """
+    if stop.user_changed and stop.view is not None and not stop.view.compared:
+        with contextlib.suppress(DebuggerError):
+            await current_view(session, stop)
 
 
 def stop_of(stop: StopState) -> Stop:

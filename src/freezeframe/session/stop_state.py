@@ -105,6 +105,8 @@ class StopState:
     reported: bool = False
     #: code ran or a value was assigned since `view` was read: it may be out of date
     invalidated: bool = False
+    #: the user changed the program since `view` was read
+    user_changed: bool = False
     #: the trace of a second run of the program up to this stop, once a question needed one
     second_run: Trace | None = None
     ready: asyncio.Future[None] = field(default_factory=asyncio.Future)
@@ -202,9 +204,13 @@ class StopState:
             self._scopes[index] = await self.backend.scopes(self.frame_id(index))
         return self._scopes[index]
 
-    def invalidate(self) -> None:
-        """Read variables again: something may have changed the stopped program."""
+    def invalidate(self, *, by_user: bool = False) -> None:
+        """Read variables again: something may have changed the stopped program.
+
+        *by_user*: on request; the next step is not to be blamed for it.
+        """
         self.invalidated = True
+        self.user_changed = self.user_changed or by_user
         # delve and rdbg return the old values for an old scope reference.
         self._scopes.clear()
 

@@ -115,9 +115,11 @@ def _position(failure: Failure) -> str:
     facts = []
     if test.position is not None and test.total is not None and test.total > 1:
         facts.append(f"test {number(test.position)} of {number(test.total)}")
-    rest = {name: n for name, n in test.counts.known.items() if name in ("passed", "failed")}
-    if rest.get("failed") == 1:
-        del rest["failed"]
+    shown = ("passed", "failed", "errors")
+    rest = {name: n for name, n in test.counts.known.items() if name in shown}
+    if rest.get("failed", 0) + rest.get("errors", 0) == 1:
+        # The described one.
+        rest = {name: n for name, n in rest.items() if name == "passed"}
     so_far = [_counted(rest)] if rest else []
     if test.duration_s is not None and test.duration_s >= _BRIEF_S:
         so_far.append(seconds(test.duration_s))

@@ -107,7 +107,11 @@ def rebase(visible: Callable[[Any], dict[str, Any]]) -> None:
         while frame is not None:
             seen = _seen.get(id(frame))
             if seen is not None and seen.code is frame.f_code and seen.now is not None:
-                seen.now = _trees.keep(visible(frame))
+                now = _trees.keep(visible(frame))
+                for name, fact in _changes(seen.now, now, {}).items():
+                    if name and fact["changed"]:
+                        seen.texts.pop(name, None)
+                seen.now = now
             frame = frame.f_back
 
 
