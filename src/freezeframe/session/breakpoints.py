@@ -138,9 +138,13 @@ class BoundBreakpoints:
 def describe_best(
     entry: LogicalBreakpoint, answers: Iterable[BoundBreakpoint | None]
 ) -> Breakpoint:
-    """Return the breakpoint with the best of several bindings."""
+    """Return the breakpoint with the best of several bindings.
+
+    A program that does not run the file may have more to say about it than the one that does.
+    """
     bound = [answer for answer in answers if answer is not None]
-    return describe(entry, max(bound, key=lambda b: (b.verified, not b.rejected), default=None))
+    best = max(bound, key=lambda b: (b.verified, not b.rejected, b.message is None), default=None)
+    return describe(entry, best)
 
 
 def describe(entry: LogicalBreakpoint, bound: BoundBreakpoint | None) -> Breakpoint:

@@ -109,15 +109,7 @@ def values(debugger: Any) -> None:
         finally:
             _quietly(_resume_values)
 
-    jump = debugger.set_next_statement
-
-    def set_next_statement(*arguments: Any, **named: Any) -> Any:
-        # A jump is a new stop although the thread goes on waiting.
-        _quietly(_resume_values)
-        return jump(*arguments, **named)
-
     debugger.do_wait_suspend = do_wait_suspend
-    debugger.set_next_statement = set_next_statement
 
 
 def snapshot(stacks: bool) -> str:

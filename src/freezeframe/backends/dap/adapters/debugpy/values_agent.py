@@ -48,6 +48,7 @@ def install(debugger: Any) -> None:
     if hasattr(frames, "freezeframe"):
         return
     frames.freezeframe = True
+    _end_stops_at_jumps(debugger)
     variable, of_object = frames._AbstractVariable, frames._ObjectVariable
     their_data = variable.get_var_data
 
@@ -136,6 +137,17 @@ def _visible(named: dict[str, Any]) -> dict[str, Any]:
         for name, value in named.items()
         if name not in _HIDDEN and not (name.startswith("__") and name.endswith("__"))
     }
+
+
+def _end_stops_at_jumps(debugger: Any) -> None:
+    """A jump is a new stop, although the thread goes on waiting in the same one."""
+    jump = debugger.set_next_statement
+
+    def set_next_statement(*arguments: Any, **named: Any) -> Any:
+        resumed()
+        return jump(*arguments, **named)
+
+    debugger.set_next_statement = set_next_statement
 
 
 def resumed() -> None:
