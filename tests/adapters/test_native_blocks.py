@@ -144,12 +144,13 @@ def test_a_program_without_debug_information_is_said_to_have_none(dbg, native):
 
 ONE_LINE = r"""
 static int add(int a, int b) { return a + b; } // @add
+static int last(int code) { { int copy = code; return copy; } } // @last
 
 int main(void) {
     int dirty[64];
     for (int i = 0; i < 64; i++) dirty[i] = 77;
     int sum = add(dirty[0] - 76, 10); // @call
-    return sum + add(2, 20) == 33 ? 0 : 1;
+    return last(sum + add(2, 20) == 33 ? 0 : 1);
 }
 """
 
@@ -167,4 +168,6 @@ def test_the_arguments_of_a_function_on_one_line_are_told_right_or_not_at_all(db
     again = dbg.data("continue")
 
     assert (place(again), texts(again)) == (p.at("add"), {"a": "2", "b": "20"})
+    dbg.data("break", p.at("last"))  # the line has a block of its own, and a second location
+    assert texts(dbg.data("continue"))["code"] == "0"
     assert dbg.data("continue")["exit"]["code"] == 0

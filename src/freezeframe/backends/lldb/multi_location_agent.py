@@ -168,8 +168,10 @@ def _holds(frame: Any, number: int) -> bool:
 
 def _disable_continued(made: Any) -> None:
     """Disable locations that are reached from an earlier location of the same line."""
-    starts = {location.GetAddress().GetFileAddress() for location in made}
-    for location in made:
+    # Those that were moved already do not stop the program.
+    enabled = [location for location in made if location.IsEnabled()]
+    starts = {location.GetAddress().GetFileAddress() for location in enabled}
+    for location in enabled:
         address = location.GetAddress()
         code = _code(address)
         here = before = address.GetFileAddress()
