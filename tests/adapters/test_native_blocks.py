@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from harness.reports import frame_of, place, printed, texts, values
+from harness.reports import frame_of, functions, place, printed, texts, values
 
 BLOCKS = r"""
 #include <stdio.h>
@@ -170,4 +170,6 @@ def test_the_arguments_of_a_function_on_one_line_are_told_right_or_not_at_all(db
     assert (place(again), texts(again)) == (p.at("add"), {"a": "2", "b": "20"})
     dbg.data("break", p.at("last"))  # the line has a block of its own, and a second location
     assert texts(dbg.data("continue"))["code"] == "0"
+    dbg("print", "add(1, 2)")  # a breakpoint is in it: the program stays where it is all the same
+    assert functions(dbg.data("backtrace")["stacks"][0])[:2] == ["last", "main"]
     assert dbg.data("continue")["exit"]["code"] == 0

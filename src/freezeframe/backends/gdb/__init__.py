@@ -77,6 +77,11 @@ def condition(expression: str, *, rust: bool) -> str:
     return f"$_freezeframe_holds({', '.join(map(str, numbers))})"
 
 
+#: gdb's message for an expression whose call a breakpoint stopped, and ours after the unwinding
+CALL_STOPPED = "stopped while in a function called from GDB"
+CALL_ABANDONED = "a breakpoint stopped the function that it calls, so the call was abandoned"
+
+
 def load_command(*agents: str) -> str:
     """Return the command that loads agents into gdb's Python.
 

@@ -310,6 +310,19 @@ def freezeframe_put(name, packed):
         gdb.write(f"freezeframe no {str(error).strip() or type(error).__name__}\n")
 
 
+def freezeframe_unwind():
+    """Pop the frames of a function that an expression called and a breakpoint stopped.
+
+    gdb leaves the program inside of it. Popping the called function pops the call's frame too.
+    """
+    frame, called = gdb.newest_frame(), None
+    while frame is not None and frame.type() != gdb.DUMMY_FRAME:
+        frame, called = frame.older(), frame
+    if frame is not None and called is not None:
+        called.select()
+        gdb.execute("return", to_string=True)
+
+
 def freezeframe_logged(expression):
     """Return the text of an expression's value, or of its error, for a logpoint."""
     try:

@@ -448,6 +448,7 @@ ADAPTER = Adapter(
     values=Values(enrich=_enrich, returned_prefixes=("(return)",)),
     expressions=Expressions(
         statement_context="watch",
+        brief_error=lambda text: gdb.CALL_ABANDONED if gdb.CALL_STOPPED in text else text,
         assignment=lambda target, value: f"{target} = {value}",
     ),
     raw=Raw(

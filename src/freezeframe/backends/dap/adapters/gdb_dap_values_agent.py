@@ -424,9 +424,12 @@ def _reading(parse_and_eval: Any) -> Any:
     def evaluate(expression: str, global_context: bool = False) -> Any:
         if global_context:
             return parse_and_eval(expression, global_context=True)
+        agents = vars(import_module("__main__"))
         try:
-            return vars(import_module("__main__"))["freezeframe_evaluate"](expression)
+            return agents["freezeframe_evaluate"](expression)
         except Exception as error:
+            if "stopped while in a function called from GDB" in str(error):
+                agents["freezeframe_unwind"]()
             raise evaluation.DAPException(str(error)) from error
 
     return evaluate

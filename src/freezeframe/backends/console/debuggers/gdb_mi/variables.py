@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 
+from freezeframe.backends import gdb
 from freezeframe.backends.backend import RawScope, RawValue
 from freezeframe.backends.console.debuggers.gdb_mi.mi_parser import quote
 from freezeframe.errors import EvaluationFailed
@@ -236,6 +237,15 @@ class GdbVariables(VarObjects):
 
     async def evaluate(self, expression: str, frame: GdbFrameRef | None) -> RawValue:
         """Return a value. Raises EvaluationFailed with gdb's message."""
+        try:
+            return await self._read_expression(expression, frame)
+        except EvaluationFailed as error:
+            if not self.python or gdb.CALL_STOPPED not in error.message:
+                raise
+        await self._channel.cli("python freezeframe_unwind()")
+        raise EvaluationFailed(gdb.CALL_ABANDONED)
+
+    async def _read_expression(self, expression: str, frame: GdbFrameRef | None) -> RawValue:
         if not self.python or frame is None or expression.startswith("$"):
             return await self._evaluate(expression, frame)
         is_of_rust = self.rust and not _MEMBERS.fullmatch(expression)
