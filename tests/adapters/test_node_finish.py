@@ -29,9 +29,18 @@ async function late(n) {
   await null;
   throw new Error("late"); // @thrown
 }
+class Box {
+  constructor(v) { this.v = v; }
+  grow() {
+    this.v += 1; // @grow
+    return this;
+  }
+}
+const grown = () => new Box(1).grow().v;
 async function main() {
   t();
   caught(1);
+  grown();
   try {
     await late(1);
   } catch (e) {
@@ -53,6 +62,10 @@ def test_finish_of_a_function_that_throws_arrives_at_its_handler_with_no_value(d
     dbg.data("breakpoint", "disable", "1")
     # What is thrown and caught on the way ends nothing.
     assert dbg.data("finish")["returned"]["text"] == "103"
+    dbg.data("until", p.at("grow"))
+    assert dbg.data("finish")["returned"]["text"] == "Box {v: 2}"
+    # The caller returns something else, and at the same location.
+    assert dbg.data("finish")["returned"]["text"] == "2"
     assert place(dbg.data("continue")) == p.at("thrown")
     report = dbg.data("finish")
     assert (place(report), report.get("returned")) == (p.at("awaited"), None)

@@ -104,6 +104,9 @@ async def retrace_by_stepping(
         if reached and not trace.dropped.limit:
             return trace
         best = trace if len(trace.steps) > len(best.steps) else best
+    if best.dropped.limit:
+        incomplete = f"its recording ended after {len(best.steps)} steps ({best.dropped.limit})"
+        best.remarks = (*best.remarks, f"{incomplete}, before the failure: the chain may be longer")
     return best
 
 
@@ -139,6 +142,8 @@ class _Start:
 def _starts(frames: Sequence[Frame], sources: Sources, expression: str) -> list[_Start]:
     """Return where to begin, in the order of the attempts: from the outside inward."""
     outward = list(reversed(frames))
+    if len(outward) > 1 and outward[0].function.startswith(f"{outward[1].function}::{{"):
+        del outward[0]  # what the harness of Rust calls
     outermost = 0
     while outermost + 1 < len(outward) and _is_inside(sources, *outward[outermost : outermost + 2]):
         outermost += 1  # a closure that a library calls, perhaps for many elements

@@ -78,6 +78,19 @@ def any_expression(text: str) -> Expression:
     return replace(_restored(made), text=text)
 
 
+def source_text(part: str, whole: str) -> str:
+    """Return a part of an expression as the source has it: `a === b`, not `a == b`."""
+    if part in whole:
+        return part
+    tokens = [re.sub(r"\s+", "", match[0]) for match in _TOKEN.finditer(part)]
+    written = {"==": "={2,3}", "!=": "!={1,2}", "and": "(?:and|&&)", "or": r"(?:or|\|\|)"}
+    written |= {"not": "(?:not|!)", "None": r"\w+", "True": "[Tt]rue", "False": "[Ff]alse"}
+    written["."] = r"(?:\.|->|::|\?\.)"
+    pattern = r"\s*".join(written.get(each) or re.escape(each) for each in tokens if each)
+    found = re.search(pattern, whole)
+    return found[0] if found is not None else part
+
+
 def is_any_expression(text: str) -> bool:
     return parsed(respelled(" ".join(text.split()))) is not None
 

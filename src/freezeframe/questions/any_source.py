@@ -54,6 +54,8 @@ _PHP_EACH = late_regex.compile(
 _LEADING = late_regex.compile(
     r"(?P<word>return|throw|raise|assert\w*!?|yield|panic!?)\b\(?\s*(?P<rest>.*)"
 )
+#: an arm of a match: `None => return Ok(out),`
+_ARM = late_regex.compile(r"[^=]+?\s=>\s*(?P<value>[^{\s].*)", re.DOTALL)
 #: a call: `assert.equal(a, b)`, `assert_eq!(a, b)`; not Java's `assert a == b`
 _ASSERTING = late_regex.compile(r"assert\w*!?[.(]")
 _FUNCTION = late_regex.compile(r"\((?P<inside>[^()]*(?:\([^()]*\)[^()]*)*)\)")
@@ -80,6 +82,7 @@ class AnySource:
     def __init__(self, lines: Sequence[str], path: str) -> None:
         self._lines = [line.expandtabs(4) for line in lines]
         self._go = path.endswith(".go")
+        self._has_arms = path.endswith(".rs")
         self._tail_returns = path.endswith((".rs", ".rb", ".ex", ".ml"))
         self._made: dict[int, Statement | None] = {}
         self._first: dict[int, int] = {}
@@ -173,6 +176,8 @@ class AnySource:
             depth += sum(text.count(each) for each in "([") - sum(text.count(e) for e in ")]")
             if text.endswith(("{", ";", "}", "do", "|")) and not text.endswith("||"):
                 return line
+            if self._has_arms and depth <= 0 and " => " in text and text.endswith(","):
+                return line
             following = self._code(line + 1)
             if (
                 depth <= 0
@@ -213,6 +218,9 @@ class AnySource:
         if head is not None:
             return self._header(head["word"], head["rest"])
         text = text.rstrip("; ")
+        arm = _ARM.match(text) if self._has_arms else None
+        if arm is not None:
+            text = arm["value"].rstrip(",; ")
         leading = _LEADING.match(text)
         if leading is not None and _ASSERTING.match(text):
             return StatementKind.ASSERT, (), any_expression(text)
@@ -227,7 +235,8 @@ class AnySource:
             if operator not in ("=", ":="):
                 return _augmented(assignment["target"], operator[:-1], value)
             return _assigned(assignment["target"], value)
-        made = any_expression(text)
+        # The rest of a chain of calls: what it begins with is on lines before.
+        made = any_expression(f"_{text}" if text.startswith(".") else text)
         if self._tail_returns and self._is_tail(last):
             return StatementKind.RETURN, (), made
         return StatementKind.PLAIN, (), made

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from freezeframe.model.questions import Condition, Iteration
 from freezeframe.model.trace import TracedFrame, TracedStep
 
-from .expressions import Branch, Statement, StatementKind
+from .any_expressions import source_text
+from .expressions import Branch, Expression, Form, Statement, StatementKind
 from .traced_values import Execution, TracedValues
+from .value_parts import truth
 
 _MOST_DECISIVE = 2
 
@@ -196,7 +198,10 @@ def _made(
     *,
     decisive: bool = False,
 ) -> Condition:
-    text = statement.value.text if statement.value is not None else statement.text
+    node = _deciding(values, header, statement.value, taken) if statement.value else None
+    text = statement.text
+    if node is not None and statement.value is not None:
+        text = source_text(node.text, statement.value.text)
     if statement.kind in (StatementKind.EXCEPT, StatementKind.CASE):
         text = statement.text
     return Condition(
@@ -204,10 +209,24 @@ def _made(
         values.index.frames[header.frame].path,
         statement.first,
         taken,
-        values.reads([statement.value], header),
+        values.reads([node], header),
         _handled(values, header) if statement.kind is StatementKind.EXCEPT else None,
         decisive,
     )
+
+
+def _deciding(values: TracedValues, header: Execution, node: Expression, taken: bool) -> Expression:
+    """Return the operand of `and` that was false, or of `or` that was true, if it is known."""
+    if node.form is Form.SAME:
+        return _deciding(values, header, node.operands[0], taken)
+    if node.form is not Form.LOGIC or (node.name == "or") is not taken:
+        return node
+    for operand in node.operands:
+        inner = _deciding(values, header, operand, taken)
+        value = values.value(inner, header)
+        if value is not None and truth(value.text) is taken:
+            return inner
+    return node
 
 
 def _last_execution(

@@ -9,6 +9,7 @@ from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedVa
 from freezeframe.model.values import is_cut
 
 from .arguments import Arguments
+from .block_values import arm_of, written_by_reference
 from .class_attributes import attribute_write
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
@@ -33,6 +34,8 @@ from .value_parts import parts_of
 
 #: methods and functions that resume a generator and return what it yields
 _RESUMING = frozenset(("next", "send", "__next__"))
+#: variants of Rust that hold a value
+_WRAPPING = frozenset(("Ok", "Err", "Some"))
 _CHANGED = "changed by code that was not traced"
 
 
@@ -267,9 +270,12 @@ class Definitions:
             return Computed(moved, note="the source of this line cannot be read")
         assignment = self._assignment(execution, write, target)
         if assignment is not None:
-            return replace(moved, node=assignment.value)
+            moved = replace(moved, node=assignment.value)
+            return arm_of(self._values, moved) or moved
         if inside := written_inside(self._index, execution, write):
             return self._from_write(replace(query, value=inside.write.new), inside, target)
+        if changed := written_by_reference(self._values, execution, write):
+            return self._from_write(replace(query, value=changed.write.new), changed, target)
         return self._made(moved, write) or self._mutated(moved, write)
 
     def _changed_by_call(self, query: Query, written: StepWrite, target: str) -> Computed | None:
@@ -374,7 +380,7 @@ class Definitions:
                 each.function.rpartition(".")[2] == own
                 for each in self._values.calls_inside(query.at.execution)
             )
-            note = None if ran else f"{name}() was not traced"
+            note = None if ran or name in _WRAPPING else f"{name}() was not traced"
             return Computed(query, self._operands.of(query), note=note)
         if frame.function.rpartition(".")[2] == "__init__":
             return self._constructed(query, frame)

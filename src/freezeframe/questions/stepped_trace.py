@@ -20,7 +20,7 @@ from freezeframe.session import value_changes
 from .source_patterns import HANDLER, RAISE, RETURN, STRING, code_of
 
 #: Characters of one value's text that are kept.
-_LONGEST_TEXT = 200
+_LONGEST_TEXT = 600
 #: Parts of one value whose changes are kept.
 _MAX_PARTS = 12
 #: `return total;`, or a last expression (`total`): the variable or literal that is returned

@@ -33,6 +33,7 @@ from freezeframe.session.stop_capture import read_selected_frame
 from freezeframe.session.stop_state import FrameView, StopState, inlined_into
 from freezeframe.session.stop_wait import seen_stops, wait_for_stop
 
+from .own_functions import OwnFunctions
 from .source_patterns import CLOSING, CLOSURE, code_of
 from .stepped_trace import SteppedFrame, SteppedTrace
 
@@ -122,6 +123,7 @@ async def record_call(
     limits: StepLimits | None = None,
     into: bool = True,
     until: Until | None = None,
+    own: OwnFunctions | None = None,
 ) -> RecordedCall:
     """Record the call that the program is stopped in, from here to its return.
 
@@ -129,7 +131,7 @@ async def record_call(
     program's end and at a limit; the call is then run to its end if it returns in a few seconds.
     Without *into* every call is stepped over. Holds the session's lock. Raises NotStopped.
     """
-    driver = _Driver(session, tuple(roots), limits or StepLimits(), into, until)
+    driver = _Driver(session, tuple(roots), limits or StepLimits(), into, until, own)
     async with session.exclusive(), frames_only(session):
         return await driver.record()
 
@@ -142,6 +144,7 @@ class _Driver:
         limits: StepLimits,
         into: bool,
         until: Until | None,
+        own: OwnFunctions | None,
     ) -> None:
         self._session = session
         self._roots = roots
@@ -157,6 +160,7 @@ class _Driver:
         self._in_library = False
         #: the lines of the traced function
         self._lines = range(0)
+        self._own = own or OwnFunctions(roots)
         self._built = SteppedTrace(session.sources.line)
         self._recording = RecordedCall(Trace(), session)
 
@@ -217,7 +221,11 @@ class _Driver:
             return StepKind.INTO
         if self._built.is_returning(into=self._into) or self._is_last_line(at, text):
             return StepKind.OUT
-        return StepKind.INTO if self._into or CLOSURE.search(text) else StepKind.OVER
+        if self._into:
+            enters = self._own.may_be_called(text, at.path)
+        else:
+            enters = CLOSURE.search(text) is not None
+        return StepKind.INTO if enters else StepKind.OVER
 
     def _is_last_line(self, at: SteppedFrame, text: str) -> bool:
         """Whether a function ends with this line: what it returned is known after it."""

@@ -33,6 +33,7 @@ SILENT_TYPES = frozenset(
 _JOINTS = late_regex.compile(r"\.|::|#")
 #: of a function's name: `(int, int)`, `<i32>`; not the receiver of `main.(*Cart).add`
 _PARAMETERS = late_regex.compile(r"(?:\([^()]*\)|<[^<>]*>)$")
+_WRAPPED = late_regex.compile(r"^(?:Ok|Err|Some)\((.*)\)$")
 _MOST_READS = 6
 _MOST_TEXT = 80
 #: names of the object that a method is called on
@@ -73,7 +74,12 @@ def is_same(one: TracedValue | None, other: TracedValue | None) -> bool:
         return True
     if one.object is not None and other.object is not None:
         return one.object == other.object
-    return one.text == other.text
+    return one.text == other.text or _unwrapped(one.text) == _unwrapped(other.text)
+
+
+def _unwrapped(text: str) -> str:
+    """Return what is in a result or option of Rust, whose `?` and `unwrap` take it out."""
+    return _WRAPPED.sub(r"\1", text)
 
 
 def is_equal(one: TracedValue, other: TracedValue) -> bool:

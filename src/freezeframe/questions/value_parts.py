@@ -153,9 +153,23 @@ def is_zero(text: str) -> bool:
 
 def truth(text: str) -> bool | None:
     """Return whether a value with this text counts as true; None: not known."""
-    if text in ("None", "False", "''", '""', "[]", "{}", "()", "set()", "b''", "nil", "null"):
+    if text in (
+        "None",
+        "False",
+        "false",
+        "undefined",
+        "''",
+        '""',
+        "[]",
+        "{}",
+        "()",
+        "set()",
+        "b''",
+        "nil",
+        "null",
+    ):
         return False
-    if text == "True":
+    if text in ("True", "true"):
         return True
     try:
         return float(text) != 0

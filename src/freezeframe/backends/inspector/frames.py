@@ -53,6 +53,8 @@ class V8Stack:
     unwound: Sequence[StackLine] = ()
     #: whether the innermost function is about to return
     returning: bool = False
+    #: what it returns, where what the function before it returned is shown in its frame
+    own_return: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, params: dict[str, Any], number: Callable[[], int]) -> V8Stack:

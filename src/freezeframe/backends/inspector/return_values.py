@@ -110,6 +110,8 @@ def _is_object(remote: dict[str, Any]) -> bool:
 def set_return_value(stack: V8Stack, returned: dict[str, Any] | None) -> None:
     """Show the return value of the function that a step left in the caller's frame."""
     if returned is not None:
+        if stack.returning:
+            stack.own_return = stack.calls[0]["returnValue"]
         stack.calls[0]["returnValue"] = returned
 
 

@@ -79,7 +79,8 @@ async def begin(isolate: Isolate, stack: V8Stack, step: Step) -> str:
     function = await read(isolate.scripts, call)
     if stack.returning:
         # `return m;` is one location to V8: it will not stop there a second time.
-        step.returned = await return_values.keep(isolate, call["returnValue"])
+        own = stack.own_return or call["returnValue"]
+        step.returned = await return_values.keep(isolate, own)
         if function is not None and not _has_user_caller(isolate, stack):
             await isolate.stop_after_microtasks()
         return _OUT

@@ -65,11 +65,19 @@ def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str
     text += f"  {change}" if change else ""
     # Facts are left out whole, the least important ones first.
     facts = _facts(link, view)
+    first = next((at for at, (rank, _) in enumerate(facts) if rank == 0), 0)
+    shorter = {first + at: _branch_location(each) for at, each in enumerate(link.conditions)}
     kept: set[int] = set()
     for _, position in sorted((rank, position) for position, (rank, _) in enumerate(facts)):
         shown = [fact for at, (_, fact) in enumerate(facts) if at in kept or at == position]
         if size(f"{text}  {'; '.join(shown)}") <= width:
             kept.add(position)
+        elif position in shorter:
+            rank, _ = facts[position]
+            facts[position] = (rank, shorter[position])
+            shown = [fact for at, (_, fact) in enumerate(facts) if at in kept or at == position]
+            if size(f"{text}  {'; '.join(shown)}") <= width:
+                kept.add(position)
     shown = [fact for at, (_, fact) in enumerate(facts) if at in kept]
     return clip(f"{text}  {'; '.join(shown)}" if shown else text, width, tail=False)
 
@@ -141,6 +149,11 @@ def _condition(condition: Condition, shown: set[str], link: Link, view: View) ->
         line = "line" if same else file_line(condition.path, None, view.cwd) + " line"
         line += f" {condition.line} "
     return f"{word}: {line}{clip(condition.text, _MOST_VALUE)}{values}"
+
+
+def _branch_location(condition: Condition) -> str:
+    """Return which branch it was, where there is no room for its condition."""
+    return f"{'taken' if condition.taken else 'not taken'}: line {condition.line}"
 
 
 @renders(Explanation)
