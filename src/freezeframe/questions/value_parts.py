@@ -18,9 +18,19 @@ def split(text: str) -> list[str] | None:
     begin = next((i for i, char in enumerate(text) if char in "([{"), -1)
     if begin < 0 or text[-1] != _CLOSING[_OPENING.index(text[begin])]:
         return None
-    parts: list[str] = []
-    depth, start, quote, index = 0, begin + 1, "", begin + 1
     end = len(text) - 1
+    commas, balanced = _find(",", text, begin + 1, end)
+    if not balanced or len(commas) > _MOST_PARTS:
+        return None
+    starts = [begin + 1, *(comma + 1 for comma in commas)]
+    parts = [text[a:b].strip() for a, b in zip(starts, [*commas, end], strict=True)]
+    return parts if parts[-1] else parts[:-1]
+
+
+def _find(mark: str, text: str, begin: int, end: int) -> tuple[list[int], bool]:
+    """Return where *mark* is outside of quotes and brackets, and whether those are balanced."""
+    found: list[int] = []
+    depth, lowest, quote, index = 0, 0, "", begin
     while index < end:
         char = text[index]
         if quote:
@@ -34,18 +44,11 @@ def split(text: str) -> list[str] | None:
             depth += 1
         elif char in _CLOSING and not (char == ">" and text[index - 1] in "-="):
             depth -= 1
-            if depth < 0:
-                return None
-        elif char == "," and depth == 0:
-            parts.append(text[start:index].strip())
-            start = index + 1
+            lowest = min(lowest, depth)
+        elif char == mark and depth == 0:
+            found.append(index)
         index += 1
-        if len(parts) > _MOST_PARTS:
-            return None
-    if quote or depth:
-        return None
-    last = text[start:end].strip()
-    return [*parts, last] if last else parts
+    return found, not quote and depth == lowest == 0
 
 
 def parts_of(text: str) -> dict[str, str] | None:
@@ -104,24 +107,10 @@ def index_of(part: str) -> int | None:
 
 
 def _pair(piece: str, mark: str) -> tuple[str, str | None]:
-    depth, quote, index = 0, "", 0
-    while index < len(piece):
-        char = piece[index]
-        if quote:
-            if char == "\\":
-                index += 1
-            elif char == quote:
-                quote = ""
-        elif char in "'\"":
-            quote = char
-        elif char in _OPENING:
-            depth += 1
-        elif char in _CLOSING:
-            depth -= 1
-        elif char == mark and depth == 0:
-            return piece[:index].strip(), piece[index + 1 :].strip()
-        index += 1
-    return piece, None
+    found, _ = _find(mark, piece, 0, len(piece))
+    if not found:
+        return piece, None
+    return piece[: found[0]].strip(), piece[found[0] + 1 :].strip()
 
 
 def first_difference(actual: str, expected: str, *, depth: int = 6) -> tuple[str, ...]:
