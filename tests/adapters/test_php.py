@@ -266,6 +266,35 @@ def test_a_breakpoint_on_a_generator_is_hit_where_it_begins_and_steps_go_over_it
     assert entry["hits"] == 1
 
 
+def test_a_line_of_several_statements_is_hit_once_in_a_pass(dbg, project):
+    text = (
+        "<?php\n"
+        "function add($x) {\n"
+        "    $y = $x + 1; return $y; // @add\n"
+        "}\n"
+        "$i = 0;\n"
+        "while ($i < 4) {\n"
+        '    $t = add($i); $i++; echo $t, "\\n"; // @row\n'
+        "}\n"
+    )
+    p = write("rows.php", text, project)
+    dbg.data("break", p.at("row"))
+    dbg.data("break", p.at("add"), "--hit-count", 3)
+
+    seen = [dbg.data("start", p.name), *(dbg.data("continue") for _ in range(3))]
+
+    rows = [(p.at("row"), str(i)) for i in range(3)]
+    assert [(place(each), texts(each).get("i")) for each in seen] == [*rows, (p.at("add"), None)]
+    assert texts(seen[3])["x"] == "2"
+    later = dbg.data("next")
+    assert (place(later), later["stop"]["reason"]) == (p.at("add"), "step")
+    dbg.data("breakpoint", "remove", 2)
+    dbg.data("finish")
+    assert texts(dbg.data("continue"))["i"] == "3"
+    ended = dbg.data("continue")
+    assert (ended["exit"]["code"], printed(ended)) == (0, "4\n")
+
+
 def test_a_program_that_waits_for_input_promises_no_pause_that_does_not_come(dbg, project):
     p = write("waits.php", "<?php\n$line = fgets(STDIN);\n", project)
 

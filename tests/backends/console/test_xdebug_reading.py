@@ -16,7 +16,7 @@ from freezeframe.backends.console.debuggers.xdebug.php_errors import PhpExceptio
 from freezeframe.backends.console.debuggers.xdebug.value_parser import literal, text
 from freezeframe.backends.console.prompt.codec import UnsolicitedText
 from freezeframe.backends.console.prompt.command_set import FrameRef
-from freezeframe.backends.php import catchers, scan
+from freezeframe.backends.php import catchers, scan, statements
 
 # --- packets ------------------------------------------------------------------------------------
 
@@ -178,3 +178,22 @@ def test_a_condition_is_converted_to_bool_by_php_itself():
 
     code = base64.b64decode(query.command.rpartition(" ")[2]).decode()
     assert "(bool) ($items)" in code, "an empty array is false in PHP, and its text is `[]`"
+
+
+def test_only_statements_that_surely_follow_one_another_are_counted():
+    source = """<?php
+foo(
+  1); bar();
+$a = $b ? 1 :
+  2; c(); d();
+function g($x) { $y = 1; return $y; }
+if ($a) { b(); c(); }
+$q = fn($x) => 1; $r = 2;
+case A::B: f(); break;
+return; $z = 1;
+echo 1, f(2, 3), 4;
+$m['a;b'] = 'x;'; h();
+while ($a) b(); c();
+"""
+
+    assert statements.count(source) == {6: 2, 9: 2, 11: 3, 12: 2}

@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _OPENING = re.compile(r"<\?php\b|<\?=")
-_LARGEST = 4_000_000
+LARGEST = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _source(path: str) -> PhpSource:
     """Scan a file; the result is empty if the file cannot be read."""
     try:
         status = os.stat(path)
-        if status.st_size > _LARGEST:
+        if status.st_size > LARGEST:
             return PhpSource((), ())
         return _read(path, status.st_mtime_ns, status.st_size)
     except OSError:
@@ -139,12 +139,12 @@ def _source(path: str) -> PhpSource:
 
 @lru_cache(maxsize=256)
 def _read(path: str, stamp: int, size: int) -> PhpSource:
-    return scan(files.read_text(path, _LARGEST, errors="surrogateescape"))
+    return scan(files.read_text(path, LARGEST, errors="surrogateescape"))
 
 
 def scan(text: str) -> PhpSource:
     """Scan the text of a file. Never raises: text that cannot be parsed has no guards."""
-    tokens = list(_tokens(text))
+    tokens = list(read_tokens(text))
     names = _Names()
     parts: list[tuple[int, _Names]] = [(0, names)]
     blocks: list[_Block] = []
@@ -247,7 +247,7 @@ def _imports(tokens: list[tuple[str, int]], at: int, names: _Names) -> int:
     return at
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int]]:
+def read_tokens(text: str) -> Iterator[tuple[str, int]]:
     """Return tokens with their lines, without strings, comments and plain text."""
     opening = _OPENING.search(text)
     at = opening.end() if opening else len(text)

@@ -38,6 +38,7 @@ from . import dbgp, php_snippets
 from .discovery import environment, find, php_command
 from .function_breakpoints import FunctionBreakpoints
 from .inspection import XdebugInspection, is_true, location_of
+from .line_passes import LinePasses, LineStatement, depth_in
 from .php_errors import FATAL, MILD, PhpException, read_thrown
 from .precision import returned_commands, returned_property
 from .server import RequestStream
@@ -103,6 +104,7 @@ class Xdebug(XdebugInspection, CommandSet):
         #: the last reported exception fails a test
         self._test_failed = False
         self._functions = FunctionBreakpoints()
+        self._passes = LinePasses()
         #: the connections of a server's requests; None: the program is a script
         self.requests: RequestStream | None = None
 
@@ -171,9 +173,10 @@ class Xdebug(XdebugInspection, CommandSet):
         return "step_into" if target.stop_on_entry else None
 
     def resume(self, thread: int | None) -> str:
-        return "run"
+        return self._passes.resume()
 
     def step(self, kind: StepKind, thread: int) -> str:
+        self._passes.step()
         return _STEPS[kind]
 
     def read_stop(self, text: str) -> StopInfo | None:
@@ -187,26 +190,36 @@ class Xdebug(XdebugInspection, CommandSet):
         path, line = location_of(message)
         self.stopped(path, line)
         self._thrown = read_thrown(message)
+        statement, hit = (
+            LineStatement(path, line, depth_in(more)),
+            dbgp.child(response, "breakpoint"),
+        )
+        is_interrupted = hit is not None or self._thrown is not None
+        passed = self._passes.ends_pass(statement, is_interrupted)
         if self._thrown is not None:
+            self._passes.forget(all=True)
             description = str(self._thrown)
             return StopInfo(StopReason.EXCEPTION, path, line, numbers=(), description=description)
         property_ = returned_property(response, *more)
         # For a function that an exception leaves Xdebug reports `uninitialized`.
         if property_ is not None and property_.get("type") != "uninitialized":
             self.returned()
+            self._passes.forget()
             value = value_of(property_, None, "return value")
             return StopInfo(None, path, line, numbers=(), returned=value)
-        hit = dbgp.child(response, "breakpoint")
+        if self._passes.continues(statement, is_hit=hit is not None):
+            return StopInfo(None, path, line, numbers=(), resumed=passed or hit is not None)
         if hit is not None and not self._functions.is_entry(hit.get("id") or "", more):
             return StopInfo(None, path, line, numbers=(), resumed=True, yielded=True)
         if hit is not None:
             return StopInfo(StopReason.BREAKPOINT, path, line, among=(hit.get("id") or "",))
-        if response.get("command") == "run":
+        if response.get("command") == "run" and not passed:
             return StopInfo(StopReason.OTHER, path, line, numbers=(), description="xdebug_break()")
-        return StopInfo(None, path, line)
+        return StopInfo(None, path, line, resumed=passed)
 
     def study(self, text: str) -> Sequence[str]:
-        return returned_commands(text) or self._functions.commands(text)
+        commands = returned_commands(text) or self._functions.commands(text)
+        return commands or self._passes.commands(text)
 
     def refusal(self, text: str) -> str | None:
         refused = dbgp.error(dbgp.response(text))
@@ -272,6 +285,7 @@ class Xdebug(XdebugInspection, CommandSet):
             each.name: [name for name in (each.condition or "").split(", ") if name]
             for each in filters
         }
+        self._passes.sees_exceptions = bool(filters)
         return ()
 
     def matches_filters(
