@@ -29,10 +29,13 @@ def test_the_program_runs_with_the_interpreter_directory_and_environment_of_the_
 def test_the_environment_and_directory_can_be_given(dbg, write_program, project):
     write_program("where.py", "import os\nprint(os.getcwd(), os.environ['COLOUR'])\n")
     (project / "below").mkdir()
+    (project / "below" / "used.py").write_text("n = 1\n")
 
-    report = dbg.data("start", "where.py", "--cwd", "below", "--env", "COLOUR=red")
+    words = ("where.py", "--cwd", "below", "--env", "COLOUR=red", "-b", "used.py:1 if n")
+    report = dbg.data("start", *words)
 
     assert printed(report) == f"{project}/below red\n"
+    assert dbg.error("start", *words[:-1], "unused.py:1")["code"] == "not-found"
 
 
 def test_a_package_runs_as_a_module(dbg, program):

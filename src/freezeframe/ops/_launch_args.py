@@ -50,6 +50,20 @@ def with_directory(ctx: Context, cwd: str, program: str) -> tuple[Context, str]:
     return replace(ctx, caller=replace(ctx.caller, cwd=there)), there
 
 
+def locations_from(ctx: Context, cwd: str | None, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return locations of breakpoints, with the paths of files that only *cwd* has."""
+    if cwd is None:
+        return texts
+    found = []
+    for text in texts:
+        file, colon, rest = text.partition(":")
+        there = os.path.abspath(os.path.join(ctx.caller.cwd, cwd, file))
+        here = os.path.exists(os.path.join(ctx.caller.cwd, file))
+        is_there = bool(colon and file) and not here and os.path.isfile(there)
+        found.append(f"{there}:{rest}" if is_there else text)
+    return tuple(found)
+
+
 def with_classes(ctx: Context, classpath: str) -> Context:
     """Return a context whose environment has *classpath* for Java."""
     entries = [os.path.join(ctx.caller.cwd, each) for each in classpath.split(os.pathsep) if each]

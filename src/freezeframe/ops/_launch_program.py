@@ -66,6 +66,8 @@ class PreparedLaunch:
 
 async def launch(ctx: Context, request: LaunchRequest) -> StopReport:
     """Start a program, building it first if it must be, and report its first stop."""
+    locations = _launch_args.locations_from(ctx, request.cwd, request.breakpoints)
+    request = replace(request, breakpoints=locations)
     ready = await prepare_launch(ctx, request)
     path, source = ready.target.program, ready.source
     await enter_breakpoints(ctx, request.breakpoints, path, ready.name, source=source)

@@ -107,6 +107,14 @@ NATURAL = [
     ("breakpoint_add", {"where": "a.py", "line": 3}, "breakpoint_add", {"where": "a.py:3"}),
     ("breakpoint_add", {"where": "f", "hitCount": 3}, "breakpoint_add", {"hit_count": "3"}),
     ("start", {"file": "a", "breakpoints": [{"file": "a", "line": 3}]}, "start", {"program": "a"}),
+    (
+        "start",
+        {"file": "a", "breakpoints": [{"file": "a", "line": 3, "condition": "n > 1"}]},
+        "start",
+        {"breakpoints": ("a:3 if n > 1",)},
+    ),
+    ("breakpoint_add", {"where": "f", "hitCondition": 3}, "breakpoint_add", {"hit_count": "3"}),
+    ("test", {"selector": "t.py::a"}, "test", {"selectors": ("t.py::a",)}),
     ("step", {"action": "out"}, "finish", {}),
     ("continue", {"timeoutMs": 1500}, "continue", {"timeout": 1.5}),
     ("continue", {"timeout": "500 ms"}, "continue", {"timeout": 0.5}),
@@ -145,6 +153,13 @@ def test_a_call_that_is_not_understood_names_the_next_one(tool, given, next):
     with pytest.raises(UsageError) as wrong:
         tools()[f"debug_{tool}"].request(given)
     assert wrong.value.next == next
+
+
+def test_no_part_of_a_breakpoint_is_left_out():
+    given = {"program": "a", "breakpoints": [{"file": "a", "line": 3, "log": "n"}]}
+    asked = tools()["debug_start"].request(given)
+    with pytest.raises(UsageError, match=r"breakpoints\[0\]"):
+        from_jsonable(OPS.by_id("start"), asked["args"])
 
 
 @pytest.mark.parametrize(

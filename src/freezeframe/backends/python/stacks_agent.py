@@ -134,6 +134,10 @@ def _called(frame: Any) -> str | None:
         head = text.strip()
         return head[:-1] if head.startswith("with ") and head.endswith(":") else None
     call = text.encode("utf-8", "replace")[start:end].decode("utf-8", "replace")
+    if call.startswith("with "):
+        # The whole statement, which is one line up to 3.12.
+        call = call.partition(":")[0]
+        return call if ":" in text else None
     if text.lstrip().startswith("with ") and "(" not in call:
         return f"with {call}"
     return call if "(" in call else None

@@ -26,17 +26,18 @@ _NAME_ALIASES: dict[str, tuple[str, ...]] = {
     "where": ("location", "at", "function", "place", "breakpoint"),
     "expression": ("expr", "code", "variable", "name"),
     "condition": ("if", "when"),
-    "hit_count": ("hits", "hitCondition", "ignore_count"),
-    "log": ("log_message", "logMessage", "message"),
+    "hit_count": ("hits", "hit_condition", "ignore_count"),
+    "log": ("log_message", "message"),
     "program": ("file", "path", "script", "command"),
     "args": ("arguments", "argv"),
     "breakpoints": ("breakpoint", "break"),
+    "selectors": ("selector", "tests", "test", "file", "path"),
     "which": ("id", "ids", "breakpoint", "breakpoint_id", "number", "where", "location"),
     "timeout": ("timeout_s", "seconds"),
     "text": ("line_text", "contains", "snippet"),
     "limit": ("depth", "count", "max_frames", "levels"),
     "tail": ("lines", "last"),
-    "stop_on_entry": ("stopOnEntry", "stop_at_entry"),
+    "stop_on_entry": ("stop_at_entry",),
     "cwd": ("working_directory", "directory"),
     "count": ("steps", "times", "n"),
     "pid": ("process", "process_id"),
@@ -142,11 +143,22 @@ def _program(args: dict[str, Any]) -> None:
 
 
 def _breakpoint_location(given: object) -> object:
-    """Return an object with a file and a line as one location; anything else as it is."""
+    """Return an object with a file and a line as one location, with its condition.
+
+    Anything else is returned as it is, and refused: nothing that was asked for may be left out.
+    """
     if not isinstance(given, dict):
         return given
-    args = snake(given)
-    return _location(args) or args.get("location") or args.get("function") or given
+    args = {name: value for name, value in snake(given).items() if value is not None}
+    condition = next((args.pop(n) for n in ("condition", "if", "when") if n in args), None)
+    names = [name for name in ("location", "where", "function") if name in args]
+    found = args.pop(names[0]) if names else _location(args)
+    args.pop("column", None)
+    if args.pop("enabled", True) is not True or args or not isinstance(found, str) or not found:
+        return given
+    if condition is None:
+        return found
+    return f"{found} if {condition}" if found[-1:].isdecimal() else given
 
 
 def _location(args: dict[str, Any]) -> str | None:
