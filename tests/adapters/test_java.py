@@ -19,6 +19,32 @@ def unpacked(p, into):
         jar.extractall(into)
 
 
+def test_a_watched_field_stops_after_the_line_that_wrote_it_and_other_values_by_stepping(
+    dbg, project
+):
+    p = programs.write(
+        "Cart.java",
+        "public class Cart {\n"
+        "    static int made = 0;\n    int total = 0;\n"
+        "    void add(int price) {\n        total += price; // @add\n"
+        "        made++; // @made\n    }\n"
+        "    public static void main(String[] args) {\n"
+        "        Cart cart = new Cart(), other = new Cart();\n"
+        "        int n = 0; // @first\n        other.add(1); // @other\n        cart.add(-3);\n"
+        "        n += cart.total; // @n\n        System.out.println(n); // @end\n    }\n}\n",
+        project,
+    )
+    dbg.data("start", p.name, "-b", p.at("other"))
+    dbg.data("watch", "cart.total")
+    dbg.data("watch", "made", "-c", "made > 1")
+
+    stops = [dbg.data("continue")["stop"] for _ in range(2)]
+
+    found = [(each["watch"]["old"], each["watch"]["new"], each["watch"]["line"]) for each in stops]
+    assert found == [("0", "-3", p.line("add")), ("1", "2", p.line("made"))]
+    assert dbg.data("watch", "made * 2")["watchpoints"][0]["message"].startswith("by stepping")
+
+
 # --- what can be started ------------------------------------------------------------------------
 
 

@@ -190,6 +190,7 @@ class ToolInfo:
     command: tuple[str, ...] = ()
     interpreter: str | None = None
     joint: str = "."  # the language's separator of a value and its field
+    mutable: bool = True  # variables of the language can change
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name

@@ -43,17 +43,15 @@ async def choose_time(spec: OpSpec, ctx: Context) -> tuple[str, ...]:
     inspects = spec.effect is Effect.READS and spec.group == "inspect"
     if spec.needs is not Needs.STOPPED and not inspects:
         return ()
-    past = session.past
-    if past is not None and session.current_stop is not session.past_of:
+    if session.past is not None and session.current_stop is not session.past[1]:
         await leave(session)
-        past = None
-    if past is None:
+    if session.past is None:
         if not _goes_back(spec, session):
             return ()
         ctx.found, notes = await _enter(ctx, session)
         return notes
     if spec.effect is Effect.READS or spec.name in _WALKS | _LOOKS:
-        ctx.found = past
+        ctx.found = session.past[0]
         return ()
     raise Unsupported(
         f"the past of the program is shown, and {spec.name} would change the program itself.",
@@ -85,7 +83,7 @@ async def _enter(ctx: Context, session: Session) -> tuple[Session, tuple[str, ..
     past.recorded = False
     await past.start(Launch(session.name, cwd=ctx.workspace.root))
     await wait_for_stop(past, {past: 0}, _BEGIN_S)
-    session.past, session.past_of = past, stop
+    session.past = (past, stop)
     return past, second.notes
 
 
@@ -97,8 +95,8 @@ async def _user_frame(stop: StopState) -> Frame:
 
 async def in_present(ctx: Context, live: Session, answer: Any) -> Any:
     """Return the answer of an operation in the past; the present stop if it came back to that."""
-    past = live.past
-    if past is None or not isinstance(past.backend, PastBackend) or not past.backend.is_present:
+    backend = live.past[0].backend if live.past is not None else None
+    if not isinstance(backend, PastBackend) or not backend.is_present:
         return answer
     await leave(live)
     ctx.found = live
@@ -109,9 +107,9 @@ async def in_present(ctx: Context, live: Session, answer: Any) -> Any:
 
 async def leave(session: Session) -> None:
     """Show the present again."""
-    past, session.past, session.past_of = session.past, None, None
+    past, session.past = session.past, None
     if past is not None:
-        await past.end(for_good=True)
+        await past[0].end(for_good=True)
 
 
 def with_notes(answer: Any, notes: tuple[str, ...]) -> Any:

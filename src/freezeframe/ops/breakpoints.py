@@ -10,7 +10,7 @@ from freezeframe.backends import selection
 from freezeframe.backends.backend import Attach, Feature
 from freezeframe.backends.breakpoint_hits import HitCondition
 from freezeframe.backends.capabilities import ConditionChecks, Watchpoints
-from freezeframe.errors import NotFound, UsageError
+from freezeframe.errors import NotFound, Unsupported, UsageError
 from freezeframe.model.answers import BreakpointAnswer, BreakpointList, WatchpointList
 from freezeframe.model.locations import Location
 from freezeframe.model.stops import Watchpoint
@@ -19,6 +19,7 @@ from freezeframe.session.edited_files import line_now
 from freezeframe.session.line_text import check_line
 from freezeframe.session.phase import Phase
 
+from . import _stepped_watches
 from ._context import Context
 from ._locations import located
 from ._registry import Arg, Effect, Needs, op
@@ -420,7 +421,6 @@ async def breakpoint_condition(
     group="watchpoints",
     effect=Effect.WRITES,
     needs=Needs.STOPPED,
-    feature=Feature.WATCHPOINTS,
     example="watch counter",
     examples=("watch cart.total --condition 'cart.total < 0'",),
 )
@@ -438,15 +438,25 @@ async def watch(
 
     In Python a path of fields and elements is read as it is stored; any other expression is
     evaluated after each line of the program's own code, so what it calls runs in the program. What
-    a library changes is seen after the line that called it.
+    a library changes is seen after the line that called it. With a debugger that has no
+    watchpoints `continue` steps the thread until the value changes, and the answer says so.
     """
     session = ctx.session
     stop = await session.require_stopped()
     await stop.current_frame()
     kind = "readWrite" if access else "read" if read else "write"
-    assert isinstance(stop.backend, Watchpoints)
-    bound = await stop.backend.watch(expression, kind, condition, stop.frame_id(stop.selected))
-    made = Watchpoint(bound.id, expression, kind, condition, bound.verified, bound.message)
+    made = None
+    if Feature.WATCHPOINTS in stop.backend.features and isinstance(stop.backend, Watchpoints):
+        try:
+            bound = await stop.backend.watch(
+                expression, kind, condition, stop.frame_id(stop.selected)
+            )
+            made = Watchpoint(bound.id, expression, kind, condition, bound.verified, bound.message)
+        except Unsupported:
+            if kind != "write":
+                raise
+    if made is None:
+        made = await _stepped_watches.add(session, stop, expression, kind, condition)
     session.watchpoints[made.id] = made
     return WatchpointList((made,), done="added")
 
@@ -473,8 +483,9 @@ async def watch_remove(
     session = ctx.session
     if id not in session.watchpoints:
         raise NotFound(f"there is no watchpoint {id}.", next="dbg watch list")
-    backend = session.require(Feature.WATCHPOINTS)
-    assert isinstance(backend, Watchpoints)
-    await backend.unwatch(id)
+    if session.stepped_watches.pop(id, None) is None:
+        backend = session.require(Feature.WATCHPOINTS)
+        assert isinstance(backend, Watchpoints)
+        await backend.unwatch(id)
     removed = session.watchpoints.pop(id)
     return WatchpointList((removed,), done="removed")

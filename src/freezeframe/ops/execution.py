@@ -25,6 +25,7 @@ from ._common_args import NextStop, Timeout
 from ._context import Context
 from ._locations import located
 from ._registry import Arg, Effect, Needs, op
+from ._stepped_watches import continue_by_stepping
 from ._stop_report import running_report, stop_report, trail_of
 from ._test_origin import with_origin
 
@@ -159,6 +160,8 @@ async def continue_(
     if thread:
         session.require(Feature.SINGLE_THREAD)
     clock = _clock(ctx, timeout)
+    if session.stepped_watches and wait:
+        return await continue_by_stepping(ctx, session, clock.left_s)
     trail: list[StepTrail] = []
     while True:
         ticket = await _resume(session, lambda: session.resume(only=thread))

@@ -41,6 +41,7 @@ from .output import OutputRing
 from .phase import Phase, PhaseEvent, advance
 from .resume_requests import send_resume
 from .source_cache import Sources
+from .stepped_watches import SteppedWatch
 from .stop_capture import capture_stop
 from .stop_state import FrameView, StopState
 
@@ -77,8 +78,7 @@ class Session:
         filters: Callable[[], list[ExceptionFilter] | None] = lambda: None,
         observer: EventObserver = lambda session, event: None,
     ) -> None:
-        self.name = name
-        self.config = config
+        self.name, self.config = name, config
         self.sources = sources
         self.reason = reason  # why this debugger was selected
         self.parent = parent
@@ -102,11 +102,11 @@ class Session:
         #: breakpoints of an operation such as `until`, removed at the next stop
         self.internal_breakpoints: list[LogicalBreakpoint] = []
         self.watchpoints: dict[int, Watchpoint] = {}
+        #: those that the debugger does not have: the program is stepped for them
+        self.stepped_watches: dict[int, SteppedWatch] = {}
         self.created = self.started = time.time()
-        self._make_backend = make_backend
-        self._filters = filters
-        self._on_change = on_change
-        self._observer = observer
+        self._make_backend, self._filters = make_backend, filters
+        self._on_change, self._observer = on_change, observer
         #: applies changed breakpoints to every session of the workspace
         self.apply_to_workspace = apply_to_workspace or self.apply
         self._lock = asyncio.Lock()
@@ -126,9 +126,8 @@ class Session:
         self._children_made = 0
         #: the stop where a step out of a function began: the value returned is that function's
         self.step_out_origin: StopState | None = None
-        #: shows the past of the program at the stop `past_of`; see `ops/_past.py`
-        self.past: Session | None = None
-        self.past_of: StopState | None = None
+        #: shows the past of the program at a stop; see `ops/_past.py`
+        self.past: tuple[Session, StopState] | None = None
         #: of a root: the session of its tree that was reported last
         self.last_reported: Session | None = None
         #: the last command that resumed the program, as typed
@@ -236,7 +235,8 @@ class Session:
         self.current_stop = self.last_stop = None
         self.started = time.time()
         self.bound_breakpoints = BoundBreakpoints()
-        self.internal_breakpoints.clear()
+        for of_run in (self.internal_breakpoints, self.watchpoints, self.stepped_watches):
+            of_run.clear()
         self.thread_names.clear()
         self.threads.clear()
         self.frame_snapshots.clear()

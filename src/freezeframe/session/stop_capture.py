@@ -42,7 +42,7 @@ async def _read_stop(session: Session, stop: StopState) -> None:
         stop.notes += (f"the thread waits: {waits}",) if waits else ()
     if event.reason in (StopReason.EXCEPTION, StopReason.SIGNAL):
         stop.exception = await stop.backend.exception(stop.thread.id)
-    _count_watch_hits(session, event)
+    count_watch_hits(session, event)
     await _keep_hit_breakpoints(stop)
     _count_hits(session, stop)
     await _remove_temporary_breakpoints(session, stop)
@@ -70,7 +70,8 @@ async def _read_thread(session: Session, stop: StopState) -> list[Frame]:
     return frames
 
 
-def _count_watch_hits(session: Session, event: Stopped) -> None:
+def count_watch_hits(session: Session, event: Stopped) -> None:
+    """Count the watchpoints that a stop was for; forget those that are out of scope."""
     for hit in (event.watch, *event.watch.also) if event.watch is not None else ():
         point = session.watchpoints.pop(hit.id, None)
         if point is not None and not hit.ended:

@@ -62,7 +62,6 @@ _ALWAYS = frozenset(
     }
 )
 _HINTS = {
-    Feature.WATCHPOINTS: "dbg break FILE:LINE -c 'EXPR !== OLD'",
     Feature.JUMP: "dbg until FILE:LINE",
     Feature.MEMORY_READ: "dbg print 'BUFFER.subarray(0, 64)'",
     Feature.MEMORY_WRITE: "dbg set 'BUFFER[0]' 0",

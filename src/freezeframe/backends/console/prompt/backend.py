@@ -59,7 +59,8 @@ class PromptBackend(PromptLifecycle):
 
     @property
     def tool(self) -> ToolInfo:
-        return replace(super().tool, joint=self._command_set.joint)
+        commands = self._command_set
+        return replace(super().tool, joint=commands.joint, mutable=commands.mutable)
 
     @property
     def features(self) -> frozenset[Feature]:

@@ -171,6 +171,8 @@ class CommandSet(ReverseCommands):
     alternatives: ClassVar[Mapping[Feature, str]] = {}
     #: the separator between a value and its field
     joint: ClassVar[str] = "."
+    #: variables of the language can change
+    mutable: ClassVar[bool] = True
     #: the scopes of every frame, as `scope` takes them
     scopes: tuple[tuple[ScopeKind, str], ...] = ((ScopeKind.LOCALS, "Locals"),)
 

@@ -85,9 +85,9 @@ class Ghci(CommandSet):
         ExceptionFilter("raised", "every exception where it is thrown"),
         ExceptionFilter("traced", "uncaught ones with the last place before them: very slow"),
     )
+    mutable = False
     alternatives = {
         Feature.MEMORY_WRITE: "dbg eval 'let NAME = VALUE'",
-        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition EXPR",
         Feature.SET: "dbg eval 'let NAME = VALUE'",
         Feature.PAUSE: "dbg stop",
     }

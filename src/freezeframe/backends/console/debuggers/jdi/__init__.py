@@ -51,7 +51,7 @@ from freezeframe.model.locations import Location
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, Thread
 from freezeframe.model.values import ScopeKind
 
-from . import agent_build, java_programs, snapshots
+from . import agent_build, java_programs, snapshots, watchpoints
 
 #: of the debugger's JDK; the program may run on any version
 _OLDEST = 17
@@ -88,7 +88,6 @@ class Jdb(CommandSet):
     )
     alternatives = {
         Feature.DISASSEMBLE: "javap -c CLASS",
-        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition 'NAME != OLD'",
     }
 
     def __init__(self, jdk: str) -> None:
@@ -212,6 +211,7 @@ class Jdb(CommandSet):
             tuple(stop["numbers"]) if "numbers" in stop else (),
             description=stop.get("description"),
             returned=agent_messages.value(returned) if returned else None,
+            watch=watchpoints.hit(stop.get("watches") or ()),
         )
 
     # --- breakpoints
@@ -239,6 +239,19 @@ class Jdb(CommandSet):
 
     def delete_breakpoint(self, number: str) -> str:
         return f"ff_unbreak {number}"
+
+    def watch(
+        self, expression: str, access: str, condition: str | None, at: FrameRef
+    ) -> ConsoleQuery[DebuggerBreakpoint]:
+        if access != "write":
+            raise Unsupported("jdb has watchpoints on writes only.", next=f"dbg watch {expression}")
+        args = (str(at.thread), str(at.level), expression, condition or "")
+        return ConsoleQuery(
+            _command("ff_watch", *args), lambda text: watchpoints.watchpoint(_answer(text))
+        )
+
+    def unwatch(self, number: str) -> str:
+        return f"ff_unwatch {number}"
 
     def evaluate_condition(self, condition: str, at: FrameRef) -> ConsoleQuery[bool]:
         return ConsoleQuery(_evaluation(condition, at, "truth"), lambda text: bool(_answer(text)))

@@ -91,7 +91,6 @@ class Ocaml(OcamlInspection):
         Feature.MEMORY_WRITE: "dbg restart",
         Feature.DISASSEMBLE: "dbg raw 'info events MODULE'",
         Feature.INSTRUCTION_STEP: "dbg raw step",
-        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition 'NAME <> OLD'",
         Feature.DETACH: "dbg stop",
     }
 

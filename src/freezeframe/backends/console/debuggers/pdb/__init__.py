@@ -73,7 +73,6 @@ class Pdb(CommandSet):
     alternatives = {
         Feature.MEMORY_READ: "dbg print 'hex(id(EXPR))'",
         Feature.DISASSEMBLE: "dbg eval '__import__(\"dis\").dis(FUNCTION)'",
-        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition 'EXPR != OLD'",
     }
     scopes = ((ScopeKind.LOCALS, "Locals"), (ScopeKind.GLOBALS, "Globals"))
 

@@ -113,7 +113,6 @@ class Phpdbg(CommandSet):
     alternatives = {
         Feature.DISASSEMBLE: "dbg raw 'print exec'",
         # phpdbg has watchpoints, but prints their hits into the program's output.
-        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition '$NAME !== OLD'",
         Feature.STDIN: "apt install php-xdebug",
         Feature.EXCEPTION_TYPES: "dbg catch uncaught",
     }

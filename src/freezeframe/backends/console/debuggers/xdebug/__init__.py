@@ -87,7 +87,6 @@ class Xdebug(XdebugInspection, CommandSet):
         ExceptionFilter("warning", "warnings, notices and deprecations"),
     )
     alternatives = {
-        Feature.WATCHPOINTS: "dbg break FILE:LINE --condition '$NAME !== OLD'",
         # If PHP lacks pcntl.
         Feature.PAUSE: "dbg break FILE:LINE",
     }

@@ -152,6 +152,9 @@ final class Agent {
                 return "@stop " + JsonWriter.write(debuggee.pause());
             case "ff_snapshot":
                 return debuggee.snapshot(new Threads(debuggee, sources));
+            case "ff_unwatch":
+                debuggee.watchpoints.remove(Integer.parseInt(args.get(0)));
+                return "";
             case "ff_detach":
                 debuggee.detach();
                 return "";
@@ -167,6 +170,8 @@ final class Agent {
             case "ff_children" -> children(args);
             case "ff_eval" -> evaluated(args);
             case "ff_exception" -> exception();
+            case "ff_watch" -> debuggee.watchpoints.add(
+                new EvaluationScope(debuggee, thread(args.get(0)), Integer.parseInt(args.get(1))), args.get(2), args.get(3).isBlank() ? null : args.get(3));
             case "ff_return" -> forceReturn(thread(args.get(0)), args.size() > 1 ? args.get(1) : null);
             case "ff_pop" -> popFrames(thread(args.get(0)), Integer.parseInt(args.get(1)));
             default -> new RawCommands(debuggee, sources).answer(command, args);

@@ -180,6 +180,10 @@ final class EvaluationScope {
         return type(name);
     }
 
+    boolean isLocal(String name) throws AgentError {
+        return local(frame(), name) != null;
+    }
+
     private static LocalVariable local(StackFrame frame, String name) {
         try {
             return frame.visibleVariableByName(name);

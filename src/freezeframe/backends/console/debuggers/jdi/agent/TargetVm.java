@@ -64,11 +64,13 @@ final class TargetVm {
     private List<ExceptionRequest> catches = new ArrayList<>();
     private ObjectReference failure;
     private final Failures failures;
+    final Watchpoints watchpoints;
     private Map<String, List<String>> filters = Map.of();
 
     TargetVm(VirtualMachine vm, Process process, Breakpoints breakpoints, SourcePath sources, Consumer<Map<String, Object>> listener) {
         this.vm = vm;
         failures = new Failures(vm);
+        watchpoints = new Watchpoints(vm, sources);
         this.process = process;
         this.breakpoints = breakpoints;
         this.sources = sources;
@@ -257,8 +259,8 @@ final class TargetVm {
 
     private void handle(EventSet set) {
         List<String> numbers = new ArrayList<>();
+        List<Watchpoints.Written> written = new ArrayList<>();
         String reason = null;
-        String description = null;
         boolean stop = false;
         for (Event event : set) {
             if (event instanceof VMDisconnectEvent) {
@@ -270,6 +272,15 @@ final class TargetVm {
                 numbers.add(String.valueOf(hit.request().getProperty("number")));
                 select(hit.thread());
                 stop = true;
+            } else if (event instanceof StepEvent step && Watchpoints.writesOf(step.request()) != null) {
+                written.addAll(Watchpoints.holding(step, this::isFalse));
+                boolean steps = Boolean.TRUE.equals(step.request().getProperty("steps"));
+                vm.eventRequestManager().deleteEventRequest(step.request());
+                if (!written.isEmpty() || steps) {
+                    reason = written.isEmpty() ? "step" : "watchpoint";
+                    select(step.thread());
+                    stop = true;
+                }
             } else if (event instanceof StepEvent step) {
                 reason = reason == null ? "step" : reason;
                 select(step.thread());
@@ -282,10 +293,7 @@ final class TargetVm {
                 failing = caught && thrown.exception().equals(failure);
                 stop = true;
             } else if (event instanceof ModificationWatchpointEvent change) {
-                reason = "watchpoint";
-                select(change.thread());
-                description = change.field().name();
-                stop = true;
+                watchpoints.onWrite(change);
             }
         }
         if (!stop) {
@@ -293,14 +301,19 @@ final class TargetVm {
             return;
         }
         stopped = true;
-        Map<String, Object> report = JsonWriter.of("reason", reason, "numbers", numbers, "description", description);
-        if (!returns) {
+        Map<String, Object> report = JsonWriter.of("reason", reason, "numbers", numbers);
+        if (!returns && written.isEmpty()) {
             listener.accept(addLocation(report));
             return;
         }
         // Formatting a collection calls its methods, which needs this thread for events.
         Thread reporter = new Thread(() -> {
-            report.put("returned", new ValueFormatter(this, current).value("", returned, null, null));
+            if (returns) {
+                report.put("returned", new ValueFormatter(this, current).value("", returned, null, null));
+            }
+            if (!written.isEmpty()) {
+                report.put("watches", Watchpoints.described(this, written));
+            }
             listener.accept(addLocation(report));
         }, "returned");
         reporter.setDaemon(true);
@@ -318,12 +331,13 @@ final class TargetVm {
 
     /** Whether the condition of a breakpoint is false. If that takes a call, the client decides. */
     private boolean isConditionFalse(BreakpointEvent hit) {
-        if (!(hit.request().getProperty("condition") instanceof String condition)) {
-            return false;
-        }
+        return hit.request().getProperty("condition") instanceof String condition && isFalse(hit.thread(), condition);
+    }
+
+    private boolean isFalse(ThreadReference thread, String condition) {
         evaluatingCondition = true;
         try {
-            EvaluationScope scope = new EvaluationScope(this, hit.thread(), 0);
+            EvaluationScope scope = new EvaluationScope(this, thread, 0);
             return !Arithmetic.truth(scope, ExpressionEvaluator.evaluate(scope, condition));
         } catch (AgentError | RuntimeException unknown) {
             // Not to be thrown: without this thread no event would ever be handled again.
