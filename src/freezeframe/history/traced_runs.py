@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 #: steps that a query has stored; steps that are stored of a trace that nobody asked for
 _MOST_STEPS = 3_000
 _FEW_STEPS = 200
-#: traces whose steps stay in memory
+#: traces whose steps stay in memory, and the steps of all but the newest
 _MOST_TRACES = 3
+_MOST_PENDING = 200_000
 #: steps of one transaction
 _BATCH = 100
 
@@ -56,8 +57,13 @@ class TracedRuns:
         """Insert the run now, its steps later. Returns at once."""
         self._store.put(lambda connection: _begin(connection, traced, secrets))
         self._pending[id(traced.row)] = (traced, secrets)
-        while len(self._pending) > _MOST_TRACES:
+        while len(self._pending) > 1 and self._is_full():
             self._store_steps(next(iter(self._pending)), _FEW_STEPS)
+
+    def _is_full(self) -> bool:
+        older = list(self._pending.values())[:-1]
+        steps = sum(len(each.stops) for each, _ in older)
+        return len(older) >= _MOST_TRACES or steps > _MOST_PENDING
 
     def stops_of(self, run: int) -> Sequence[RecordedStop] | None:
         """Return the steps of a run that are not stored yet; *run* is its id in the database."""

@@ -113,12 +113,12 @@ def require_traceable(ctx: Context, session: Session) -> tuple[Launch, DebuggerC
     if not isinstance(target, Launch):
         raise Unsupported(
             "this program was attached to, so it cannot be run again from its beginning; "
-            "`why` works for programs that were started here.",
+            "the past is known of programs that were started here.",
             next="dbg start PROGRAM",
         )
     if session.parent is not None:
         raise Unsupported(
-            "this is a child process; `why` follows the program that was started.",
+            "this is a child process; only the program that was started is run again.",
             next="dbg backtrace --locals",
         )
     choice = next((each for kept, each in ctx.workspace.launches.values() if kept is target), None)
@@ -127,7 +127,7 @@ def require_traceable(ctx: Context, session: Session) -> tuple[Launch, DebuggerC
     if debugger is None:
         tool = session.backend.tool if session.backend is not None else "this debugger"
         raise Unsupported(
-            f"`why` runs the program a second time, and it is not known how {tool} started it.",
+            f"the program is run a second time, and it is not known how {tool} started it.",
             next="dbg backtrace --locals",
         )
     return target, debugger

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import overload
 
@@ -26,7 +27,7 @@ class TracedStops(Sequence[RecordedStop]):
 
     def __init__(self, trace: Trace, upto: int | None = None, first: int = 0) -> None:
         """*upto* is the number of the last step, *first* how many are left out before."""
-        self._index = TraceIndex(trace)
+        self._trace = trace
         steps = trace.steps
         if upto is not None:
             steps = steps[: bisect_right(steps, upto, key=attrgetter("number"))]
@@ -35,6 +36,11 @@ class TracedStops(Sequence[RecordedStop]):
         self._depths: dict[int, int] = {}
         #: frame → the step of the first write of each of its variables, in order
         self._names: dict[int, list[tuple[int, str]]] = {}
+
+    @cached_property
+    def _index(self) -> TraceIndex:
+        # A pass over all steps: not before a stop is looked at.
+        return TraceIndex(self._trace)
 
     def __len__(self) -> int:
         return len(self._steps)

@@ -65,8 +65,7 @@ class FrameRef:
 class StopInfo:
     """What a debugger prints when the program has stopped or exited.
 
-    What the debugger does not print is None; the rest is derived from the location and from what
-    was requested.
+    What it does not print is None; the rest follows from the location and from what was requested.
     """
 
     reason: StopReason | None = None
@@ -169,9 +168,8 @@ class CommandSet(ReverseCommands):
     filters_exceptions_itself: ClassVar[bool] = False
     #: by feature it lacks: the nearest raw command
     alternatives: ClassVar[Mapping[Feature, str]] = {}
-    #: the separator between a value and its field
+    #: of the language: the separator between a value and its field; variables can change
     joint: ClassVar[str] = "."
-    #: variables of the language can change
     mutable: ClassVar[bool] = True
     #: the scopes of every frame, as `scope` takes them
     scopes: tuple[tuple[ScopeKind, str], ...] = ((ScopeKind.LOCALS, "Locals"),)
