@@ -94,8 +94,8 @@ class Watch:
     def is_evaluated(self) -> bool:
         return self.steps is None
 
-    def read(self) -> Any:
-        """Return the present value, or `_UNSET`. Raises CodeNeeded."""
+    def read(self, owner: bool = False) -> Any:
+        """Return the present value, or `_UNSET`; of a path, its *owner*. Raises CodeNeeded."""
         frame = self.frame
         if self.steps is None:
             try:
@@ -103,7 +103,7 @@ class Watch:
             except (LookupError, AttributeError, NameError):
                 return _UNSET
         value = _variable(frame, self.root)
-        for kind, key in self.steps:
+        for kind, key in self.steps[:-1] if owner else self.steps:
             if value is _UNSET:
                 break
             if kind == "field":
@@ -373,15 +373,24 @@ def _likelihood(code: Any, line: int, names: set[str]) -> int:
 
 
 def add(id: int, expression: str, condition: str | None, frame: Any) -> str:
-    """Watch an expression; return `evaluated` if code of the program runs for it.
+    """Watch an expression; return `evaluated` if code of the program runs for it, or `unset`.
 
     Raises what evaluating it raises if it has no value.
     """
     watch = Watch(id, expression, condition, frame)
-    if not watch.state and watch.root not in _local_names(frame):
+    if not watch.state and not _may_come(watch):
         eval(watch.code, frame.f_globals, frame.f_locals)  # raises what the user is to see
     watches[id] = watch
+    if not watch.state:
+        return "unset"
     return "evaluated" if watch.is_evaluated else ""
+
+
+def _may_come(watch: Watch) -> bool:
+    """Return whether a value that does not exist can be set later: its owner exists."""
+    if watch.steps:
+        return watch.read(owner=True) is not _UNSET
+    return watch.root in _local_names(watch.frame)
 
 
 def at(ident: int, code: Any, line: int) -> None:

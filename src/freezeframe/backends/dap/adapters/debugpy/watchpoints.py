@@ -15,7 +15,11 @@ from freezeframe.model.stops import StopReason, WatchHit
 
 from . import conditions
 
-_EVALUATED = "evaluated after each line, so what it calls runs in the program"
+#: what the agent says of a watchpoint that it has set
+_MESSAGES = {
+    "evaluated": "evaluated after each line, so what it calls runs in the program",
+    "unset": "it has no value yet",
+}
 
 
 class PythonWatchpoints:
@@ -57,7 +61,7 @@ class PythonWatchpoints:
             raise EvaluationFailed(f"{expression} cannot be watched: {reason}") from None
         self._made = id
         self._expressions[id] = expression
-        return BoundBreakpoint(id, True, message=_EVALUATED if body.get("result") else None)
+        return BoundBreakpoint(id, True, message=_MESSAGES.get(str(body.get("result"))))
 
     async def remove(self, channel: AdapterChannel, id: int) -> None:
         if self._expressions.pop(id, None) is not None:
