@@ -82,6 +82,12 @@ EXPRESSIONS = r"""
 #include <vector>
 
 struct Node { int id; std::string name; std::unique_ptr<Node> next; };
+struct Shelf {
+    std::vector<int> items{4, 5};
+    int first() const {
+        return items.front();  // @method
+    }
+};
 
 int main() {
     std::map<std::string, std::vector<int>> table{{"a", {1, 2}}};
@@ -96,7 +102,7 @@ int main() {
         seen.insert(node->id);  // @loop
     }
     big.push_back(8);
-    return seen.size() + big.size() > 4 ? 0 : 1;  // @end
+    return seen.size() + big.size() > 4 ? Shelf().first() : 1;  // @end
 }
 """
 
@@ -124,6 +130,9 @@ def test_functions_of_the_library_that_are_not_compiled_in_are_evaluated(dbg, na
     assert shown(looping) == p.at("loop")
     # An element beyond those that are shown is a change too.
     assert "* big = " in ended
+    dbg.data("break", p.at("method"))
+    dbg.data("continue")
+    assert dbg.data("print", "items.size()")["value"]["text"] == "2"
 
 
 def test_a_part_of_a_container_is_that_part_and_one_not_made_yet_loses_no_session(dbg, sample):

@@ -46,6 +46,16 @@ def test_the_project_or_the_selector_shows_the_runner(tmp_path, files, selectors
     assert choice.choose(project(tmp_path, files, *selectors)).runner.name == runner
 
 
+def test_the_tests_that_cmake_discovered_show_their_program(tmp_path):
+    program = tmp_path / "build" / "cart_test"
+    listed = f"add_test([=[Cart.Total]=]  {program} [==[--gtest_filter=Cart.Total]==])\n"
+    here = project(tmp_path, {"build/cart_test[1]_tests.cmake": listed, "build/cart_test": ""})
+    program.write_bytes(b"\x7fELF --gtest_filter")
+    program.chmod(0o755)
+
+    assert choice.choose(here).runner.name == "gtest"
+
+
 def test_without_any_sign_of_a_runner_the_error_names_all_of_them(tmp_path):
     with pytest.raises(NotFound, match="unittest") as error:
         choice.choose(project(tmp_path, {"app.py": ""}))

@@ -19,7 +19,7 @@ from .runner import Evidence, Project, Runner, RunnerCommand, RunSummary, Streng
 _MARKERS = {"gtest": b"--gtest_filter", "catch2": b"Catch", "doctest": b"doctest::"}
 _BUILDS = (".", "build", "out", "cmake-build-debug", "Debug", "build/debug", "build/Debug")
 _ADDED = re.compile(
-    r"""add_test\(\s*(?:NAME )?["\[=]*(?P<name>[^\s"\]]+)["\]=]* "?(?P<program>[^\s"]+)"""
+    r"""add_test\(\s*(?:NAME )?["\[=]*(?P<name>[^\s"\]]+)["\]=]*\s+"?(?P<program>[^\s"]+)"""
 )
 _SUITE = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.M)
 _CASE = re.compile(r"""^\s*(?:TEST_CASE|SCENARIO)\(\s*"(.*?)\"""", re.M)

@@ -5,6 +5,7 @@ Fields, elements, entries and lengths, targets of Rc, Arc, Box and references, v
 Only memory is read: no function of the program is called, so `lock()` and `borrow()` take nothing.
 """
 
+import contextlib
 import json
 import operator
 import re
@@ -173,6 +174,10 @@ class Evaluation:
             found = self._frame.FindValue(token, lldb.eValueTypeVariableGlobal)
         if found.IsValid():
             return found
+        this = self._frame.FindVariable("this")
+        if not self._is_rust and this.IsValid():
+            with contextlib.suppress(NotEvaluated):
+                return operands.member(this, token)
         if "::" in token or token == "None":
             return Variant(token.rpartition("::")[2])
         raise UnknownName(f"there is no variable {token} here")
