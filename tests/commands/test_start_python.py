@@ -75,6 +75,8 @@ def test_options_of_the_interpreter_and_archives_are_programs(dbg, write_program
 
 def test_restart_after_stop_starts_it_again_as_it_was_started(dbg, write_program):
     p = write_program("app.py", APP)
+    write_program("other.py", "print('other')\n")
+    dbg.data("start", "other.py")  # an ended session is the current one after `stop`
     dbg.data("start", "python", "-O", "app.py", "x", "-b", p.at("print"))
     dbg.data("stop")
 
@@ -82,6 +84,10 @@ def test_restart_after_stop_starts_it_again_as_it_was_started(dbg, write_program
 
     assert stopped_at(report) == p.line("print")
     assert "['x'] 1 False" in printed(dbg.data("continue"))
+    dbg.data("stop")
+    # The breakpoints of one session are none of another's.
+    assert printed(dbg.data("restart", "-s", "other")) == "other\n"
+    assert dbg.data("breakpoint", "list")["breakpoints"] == []
 
 
 def test_programs_in_a_loop_of_a_shell_are_stopped_in(dbg, write_program, project):

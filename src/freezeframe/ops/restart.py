@@ -46,8 +46,14 @@ async def restart(
         if not ctx.workspace.launches:
             raise
         return await start_again(ctx, wait=wait, timeout=timeout)
+    newest = next(reversed(ctx.workspace.launches), None)
+    is_newest = newest is None or newest in ctx.workspace.sessions
+    if ctx.session_name is None and not ctx.found.root.live and not is_newest:
+        # `stop` has left an older session as the current one, which has ended too.
+        return await start_again(ctx, wait=wait, timeout=timeout)
     ctx.found.last_command = ctx.typed
     session = ctx.session.root
+    await ctx.workspace.remove_ended_breakpoints(session.name, again=True)
     notes: tuple[str, ...] = ()
     if isinstance(target := session.target, Launch) and target.recipe is not None:
         # Build before the old program is ended: source that does not build must not end it.

@@ -72,10 +72,14 @@ class Workspace:
             self.breakpoints.entries.pop(entry.id, None)
         await self.apply(entries)
 
-    async def remove_ended_breakpoints(self, starting: str) -> None:
-        """Remove the breakpoints of sessions that have ended or that *starting* replaces."""
-        live = {session.name for session in self.live_sessions()} - {starting}
-        ended = [e for e in self.breakpoints if e.owner is not None and e.owner not in live]
+    async def remove_ended_breakpoints(self, starting: str, *, again: bool = False) -> None:
+        """Remove the breakpoints of sessions that have ended or that *starting* replaces.
+
+        *again*: it is the same session, which keeps its own.
+        """
+        live = {session.name for session in self.live_sessions()}
+        kept = live | {starting} if again else live - {starting}
+        ended = [e for e in self.breakpoints if e.owner is not None and e.owner not in kept]
         if ended:
             async with self.lock:
                 await self.remove_breakpoints(ended)
