@@ -211,6 +211,7 @@ _ELSEWHERE = frozenset(
         "core",
         "attach",
         "input",
+        "present",
         "return",
         "restart_frame",
         "detach",
