@@ -551,10 +551,20 @@ def test_what_was_put_into_an_object_of_a_library_is_part_of_its_chain(python: s
 def test_values_are_followed_through_lists_texts_and_callbacks(python: str) -> None:
     run = traced(
         """
+        import queue
         import re
+
+        def plain(function):
+            def wrapper(*args, **kwargs):
+                return function(*args, **kwargs)
+            return wrapper
 
         def low(month):
             return month % 3
+
+        @plain
+        def half(amount):
+            return amount / 2
 
         def shown(match):
             word = match.group(0)
@@ -581,6 +591,17 @@ def test_values_are_followed_through_lists_texts_and_callbacks(python: str) -> N
                 last = numbers.pop()
             first = numbers.pop()
             text = re.sub("[a-z]", shown, "1 a 2").strip()
+            waiting = queue.Queue()
+            waiting.put(low(8))
+            waiting.put_nowait(low(7))
+            waiting.get()
+            job = waiting.get()
+            rows = []
+            for each in (3, 4):
+                rows.append(each + 1)
+            most = sum(rows)
+            count = low(5)
+            share = half(count)
             with raises() as caught:
                 check("")
             with raises():
@@ -601,6 +622,18 @@ def test_values_are_followed_through_lists_texts_and_callbacks(python: str) -> N
 
     text = [each.statement for each in run.why("text").links]
     assert text[:2] == ["text = re.sub('[a-z]', shown, '1 a 2').strip()", "words = {'a': 'ant'}"]
+
+    job = run.why("job").links
+    assert [each.statement for each in job][:2] == [
+        "job = waiting.get()",
+        "waiting.put_nowait(low(7))",
+    ]
+    assert job[1].note == "Queue is not traced: probably changed here"
+    most = [each.statement for each in run.why("most").links]
+    assert most[:2] == ["most = sum(rows)", "rows.append(each + 1)"]
+    assert "rows = []" not in most
+    share = [each.statement for each in run.why("share").links]
+    assert share[:2] == ["return amount / 2", "return month % 3"]
 
     caught = run.why("caught.value").links[0]
     assert (caught.kind, caught.statement) == (LinkKind.RAISED, "raise ValueError('empty')")

@@ -83,12 +83,14 @@ def _next(expression: str, origin: Explanation, report: RunnerReport) -> tuple[s
     """Return what shows more than this answer: the rest of the chain, the call most of it is in."""
     named = f"why {quoted(expression)}" if expression else "why"
     more = f"{named} --depth {_LINKS * 3}" if origin.left_out else named
+    [failure] = report.failures
+    own = {origin.path, *(each.path for each in failure.frames[:1])}
     inside = [
         each.function
         for each in origin.links
-        if each.path != origin.path and _FUNCTION.fullmatch(each.function)
+        if each.path not in own and _FUNCTION.fullmatch(each.function)
     ]
-    test = report.failures[0].test
+    test = failure.test
     if not inside or test is None or report.runner != "pytest":
         return (more, "continue")
     most = max(inside, key=inside.count)

@@ -11,6 +11,7 @@ from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedVa
 from .expressions import Expression, Form, Parameter, Statement, StatementKind
 from .queries import Computed, EvaluatedAt, Query, moved_to
 from .traced_values import RECEIVERS, Execution, TracedValues, called_name, own_name
+from .value_parts import elements_of
 
 
 class Arguments:
@@ -118,7 +119,7 @@ class Arguments:
                 # A function in a variable: its text names the function that was called.
                 function = self._values.value(call.operands[0], execution)
                 is_own = function is not None and own in re.findall(r"\w+", function.text)
-                return call if is_own else None
+                return call if is_own or self._forwards(call, frame, execution) else None
             if frame.kind not in (FrameKind.GENERATOR, FrameKind.COROUTINE):
                 return None
             # Such a frame begins with the first round of the loop, or where it is awaited.
@@ -129,6 +130,16 @@ class Arguments:
             if call.form is Form.CALL and called_name(call) == own
         }
         return next(iter(calls.values())) if len(calls) == 1 else None
+
+    def _forwards(self, call: Expression, frame: TracedFrame, execution: Execution) -> bool:
+        """Whether a call passes `*args` on to the function of a frame: a decorator's wrapper."""
+        spread = [
+            node for label, node in zip(call.labels, call.operands[1:], strict=True) if label == "*"
+        ]
+        value = self._values.value(spread[0], execution) if len(spread) == 1 else None
+        passed = elements_of(value.text) if value is not None else []
+        received = {each.text for _, each in frame.arguments}
+        return bool(passed) and all(each in received for each in passed)
 
     def _argument(
         self,

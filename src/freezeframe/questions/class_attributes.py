@@ -5,8 +5,9 @@ from __future__ import annotations
 from freezeframe.model import late_regex
 from freezeframe.model.trace import FrameKind, TracedFrame, TracedValue
 
+from .expressions import StatementKind
 from .trace_index import NEVER, StepWrite
-from .traced_values import TracedValues
+from .traced_values import SILENT_TYPES, TracedValues, is_same
 
 _CLASS = late_regex.compile(r"<class '(?:[\w.<>]*\.)?(\w+)'>")
 _MODULE = late_regex.compile(r"<module '[\w.]+' from '(.+)'>")
@@ -37,6 +38,23 @@ def attribute_write(
         named = _CLASS.match(owner.text) if owner.type in _METACLASSES else None
         class_name = named[1] if named else owner.type
     return _inherited(values, class_name, attribute, 0)
+
+
+def imported_write(values: TracedValues, name: str, value: TracedValue | None) -> StepWrite | None:
+    """Return the statement of the module that defines what another one imports by this name."""
+    if value is None or value.type in SILENT_TYPES:
+        return None
+    frames = [each for each in values.index.frames.values() if each.kind is FrameKind.MODULE]
+    found = [_written(values, each, name) for each in frames]
+    known = [
+        each
+        for each in found
+        if each is not None
+        and is_same(value, each.write.new)
+        and (statement := values.execution(each.step).statement) is not None
+        and statement.kind is not StatementKind.DEFINITION
+    ]
+    return known[0] if len(known) == 1 else None
 
 
 def _inherited(

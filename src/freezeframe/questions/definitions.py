@@ -10,7 +10,7 @@ from freezeframe.model.values import is_cut
 
 from .arguments import Arguments
 from .block_values import arm_of, written_by_reference
-from .class_attributes import attribute_write
+from .class_attributes import attribute_write, imported_write
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
@@ -269,6 +269,10 @@ class Definitions:
         if execution.statement is None:
             return Computed(moved, note="the source of this line cannot be read")
         assignment = self._assignment(execution, write, target)
+        if assignment is not None and assignment.value.form is Form.DEFINITION:
+            defined = imported_write(self._values, assignment.target.text, write.new)
+            if defined is not None:
+                return self._from_write(query, defined, target)
         if assignment is not None:
             moved = replace(moved, node=assignment.value)
             return arm_of(self._values, moved) or moved

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import replace
 from operator import attrgetter
 
+from freezeframe.model import late_regex
 from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedValue
 
 from .expressions import Expression, Form, WrittenTarget
@@ -16,6 +17,11 @@ from .traced_values import Execution, TracedValues, called_name, is_equal
 
 #: types whose contents are recorded
 BUILT_IN = frozenset(("list", "dict", "tuple", "set"))
+#: how methods begin that put something into their object, as most libraries call them
+_CHANGING = late_regex.compile(
+    r"_?(?:add|set|put|push|append|insert|extend|update|load|write|feed|fill|store|merge|register"
+    r"|remove|discard|clear|pop|del)"
+)
 #: steps that are searched for an assignment to an element
 _MOST_SEARCHED = 2000
 
@@ -132,6 +138,8 @@ def last_method_call(
         for call in root.walk() if root is not None else ():
             function = call.operands[0] if call.form is Form.CALL else call
             if function.form is not Form.PART or len(call.operands) < 2 or call is function:
+                continue
+            if not _CHANGING.match(called_name(call)):
                 continue
             owner = values.value(function.operands[0], execution)
             if owner is None or owner.object != value.object:

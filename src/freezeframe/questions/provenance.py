@@ -262,6 +262,8 @@ class _Chain:
             return
         assert isinstance(found, Computed)
         query = found.query
+        if self._is_own(query, found.end):
+            return
         if found.end is not None:
             if query.at.target in RECEIVERS:
                 return  # that a method was called by library code says nothing about a value
@@ -271,8 +273,6 @@ class _Chain:
         at = query.at
         if at.kind is LinkKind.DEFAULT and query.parent is not None:
             return  # the statement that reads the parameter shows its value
-        if self._is_own(query):
-            return
         key = (at.execution.frame, at.execution.first, at.target)
         if key in self._seen and not at.root:
             return
@@ -304,11 +304,12 @@ class _Chain:
         if not query.at.root:
             self._follow_conditions(at.execution, query.cost + _CONTROL, parent)
 
-    def _is_own(self, query: Query) -> bool:
-        """Whether a link would only repeat a literal of the statement that the chain begins at."""
-        is_literal = query.node.form is Form.CONSTANT and query.at.kind is LinkKind.ARGUMENT
+    def _is_own(self, query: Query, end: str | None) -> bool:
+        """Whether a link would only repeat an argument of the chain's first statement."""
+        if query.at.kind is not LinkKind.ARGUMENT or query.parent is None:
+            return False
         own = (query.at.execution.frame, query.at.execution.first) == self._begin
-        return is_literal and own and query.parent is not None
+        return own and (query.node.form is Form.CONSTANT or end is not None)
 
     def _push(self, query: Query, cost: float) -> None:
         self._pushed += 1

@@ -12,10 +12,11 @@ from freezeframe.render.styled_lines import Line, Tone, View
 from ._registry import headline, next_step, renders, wrapped_in
 
 _MOST_VALUE = 60
-_MOST_STATEMENT, _LEAST_STATEMENT = 90, 40
+_MOST_STATEMENT, _LEAST_STATEMENT = 90, 32
+_LEAST_CHANGE = 24
 _MOST_READ = 40
 #: of the line of one statement, tried in this order
-_WIDTHS = (320, 240, 190, 150, 120)
+_WIDTHS = (320, 240, 190, 150, 130)
 
 
 def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Section]:
@@ -56,12 +57,11 @@ def _ends(answer: Explanation, rank: int) -> list[Section]:
 def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str:
     link = links[index]
     location = f"{_location(links, index, view)} in {one_line(link.function)}"
-    change = _change(link)
     # What the statement made matters more than all of its text.
-    room = width - size(location) - size(change) - 6
-    text = (
-        f"  {location}  {clip(link.statement, max(_LEAST_STATEMENT, min(_MOST_STATEMENT, room)))}"
-    )
+    room = width - size(location) - 6
+    change = clip(_change(link), max(_LEAST_CHANGE, room - _LEAST_STATEMENT))
+    left = min(_MOST_STATEMENT, room - size(change))
+    text = f"  {location}  {clip(link.statement, max(_LEAST_STATEMENT, left))}"
     text += f"  {change}" if change else ""
     # Facts are left out whole, the least important ones first.
     facts = _facts(link, view)

@@ -59,17 +59,20 @@ def runner_sections(report: RunnerReport, view: View) -> list[Section]:
         sections += _ended(report, view)
     for note in report.notes:
         sections.append(Capped(wrapped_in(_CAUSE, f"note: {note}", Tone.BAD), 400))
-    share = view.limit // 8 if report.failures else view.limit // 3
+    share = view.limit // (50 if _is_explained(report) else 8 if report.failures else 3)
     sections += output_sections(report.output, _OUTPUT, share)
     return [*sections, *next_step(report.next, _REST + 1), *via(_tools(report), _REST)]
 
 
 def _tools(report: RunnerReport) -> str | None:
     """Return what ran the tests; without a long reason, where a chain needs the room."""
-    is_explained = any(each.origin is not None and each.origin.links for each in report.failures)
-    if report.via is None or not is_explained or len(report.via) <= _LONGEST_VIA:
+    if report.via is None or not _is_explained(report) or len(report.via) <= _LONGEST_VIA:
         return report.via
     return report.via.partition(" (")[0]
+
+
+def _is_explained(report: RunnerReport) -> bool:
+    return any(each.origin is not None and each.origin.links for each in report.failures)
 
 
 def _failure(failure: Failure, view: View) -> list[Section]:
