@@ -6,6 +6,7 @@ them: every number is checked, and what cannot be read ends the segment (`trace_
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from array import array
@@ -98,7 +99,13 @@ def read_directory(directory: str) -> Trace:
         _Process(pid, [path for _, path in sorted(each)], _began(each))
         for pid, each in named.items()
     ]
-    return _merged(sorted(processes, key=lambda each: each.began_ns))
+    # Hundreds of thousands of objects are made, and none of them becomes garbage: looking for
+    # cycles among them again and again would take as long as reading.
+    gc.disable()
+    try:
+        return _merged(sorted(processes, key=lambda each: each.began_ns))
+    finally:
+        gc.enable()
 
 
 def _began(segments: list[tuple[int, str]]) -> int:
@@ -171,15 +178,12 @@ def _add_steps(process: _Process) -> list[int]:
     yielded = _joined(each.yielded for each in process.read)
     for segment in process.read:
         numbers += segment.steps
-        for number, at in sorted(segment.steps.items()):
-            frame, line = segment.line_of(at)
+        for number, moved, frame, line in segment.lines():
             if frame in frames:
-                steps.append(
-                    RecordedStep(
-                        segment.step_at(at), frame, line, raised.get(number),
-                        yielded.get(number), process,
-                    )
-                )  # fmt: skip
+                step = RecordedStep(
+                    moved, frame, line, raised.get(number), yielded.get(number), process
+                )
+                steps.append(step)
     steps.sort(key=attrgetter("number"))
     numbers.sort()
     return numbers

@@ -240,9 +240,11 @@ class Segment:
 
     # --- steps
 
-    def line_of(self, at: int) -> tuple[int, int]:
-        """Return frame and line of the step whose record is at a position."""
-        return self._numbers[at + 2] + self._first_frame, self._numbers[at + 3]
+    def lines(self) -> Iterator[tuple[int, int, int, int]]:
+        """Iterate the steps: number here, number in the trace, frame and line."""
+        numbers, first_step, first_frame = self._numbers, self._first_step, self._first_frame
+        for number, at in self.steps.items():
+            yield number, number + first_step, numbers[at + 2] + first_frame, numbers[at + 3]
 
     def step_at(self, at: int) -> int:
         """Return the step that a record of a change belongs to."""
