@@ -1,15 +1,17 @@
-"""What a trace costs the program: its own code, and the code of libraries."""
+"""What a trace costs a program: its own code and the code of libraries; and what a probe does."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from functools import partial
 
-from environment import HERE, PROGRAMS, interpreters
+from environment import HERE, PROGRAMS, Lab, interpreters, line_of
 from measures import Figure, Measure, Probe, Taken
 
 _PROGRAM = "orders.py"
+_PROBED = "hits.py"
 _AGENTS = HERE.parent / "src" / "freezeframe" / "backends" / "python" / "tracing"
 
 
@@ -28,21 +30,7 @@ class Tracing(Measure):
         }
 
     def _run(self, python: str, code: str, is_traced: bool) -> float:
-        env = dict(self.lab.env)
-        directory = self.lab.directory / "trace"
-        if is_traced:
-            directory.mkdir(exist_ok=True)
-            settings = directory / "settings"
-            settings.write_text(repr(_settings(str(directory))))
-            env |= {"PYTHONPATH": str(_AGENTS / "site_agent"), "FREEZEFRAME_TRACE": f"-{settings}"}
-        done = subprocess.run(
-            [python, str(PROGRAMS / _PROGRAM), code],
-            env=env, cwd=PROGRAMS, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        if is_traced:
-            for each in os.listdir(directory):
-                (directory / each).unlink()
-        return float(done.stdout)
+        return _timed(self.lab, [python, str(PROGRAMS / _PROGRAM), code], _settings, is_traced)
 
     def figures(self, taken: Taken) -> list[Figure]:
         return [
@@ -57,6 +45,62 @@ class Tracing(Measure):
         ]
 
 
+class Probed(Measure):
+    """Processor time that a probe of three expressions adds to a million hits of a line."""
+
+    name = "probe"
+
+    def open(self) -> dict[str, Probe]:
+        self._pythons = interpreters()
+        return {
+            f"{kind} hits {version}": partial(self._run, python, kind == "probed")
+            for version, python in self._pythons.items()
+            for kind in ("plain", "probed")
+        }
+
+    def _run(self, python: str, is_probed: bool) -> float:
+        return _timed(self.lab, [python, str(PROGRAMS / _PROBED)], _probe, is_probed)
+
+    def figures(self, taken: Taken) -> list[Figure]:
+        return [
+            Figure(
+                f"a probe's million hits over plain, Python {version}",
+                taken[f"probed hits {version}"] - taken[f"plain hits {version}"],
+                "s",
+                None if version == "3.11" else 1.0,
+            )
+            for version in self._pythons
+        ]
+
+
+def _timed(
+    lab: Lab, command: list[str], settings: Callable[[str], dict[str, object]], has_agents: bool
+) -> float:
+    """Run a program that prints what it took, with our agents in it or without."""
+    env = dict(lab.env)
+    directory = lab.directory / "trace"
+    if has_agents:
+        directory.mkdir(exist_ok=True)
+        file = directory / "settings"
+        file.write_text(repr(settings(str(directory))))
+        env |= {"PYTHONPATH": str(_AGENTS / "site_agent"), "FREEZEFRAME_TRACE": f"-{file}"}
+    done = subprocess.run(
+        command, env=env, cwd=PROGRAMS, capture_output=True, text=True, check=True
+    )
+    if has_agents:
+        for each in os.listdir(directory):
+            (directory / each).unlink()
+    return float(done.stdout)
+
+
+def _probe(directory: str) -> dict[str, object]:
+    path = PROGRAMS / _PROBED
+    line = line_of(_PROBED, "probed")
+    expressions = ["i", "total", "i * 2"]
+    probe = {"path": str(path), "line": line, "expressions": expressions, "until": None}
+    return {"probe": probe, "directory": directory}
+
+
 def _settings(directory: str) -> dict[str, object]:
     return {
         "directory": directory, "roots": [str(PROGRAMS)], "functions": [], "until": None,
@@ -64,4 +108,4 @@ def _settings(directory: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-TRACED = (Tracing,)
+TRACED = (Tracing, Probed)

@@ -127,10 +127,10 @@ class Probe:
             "  except Exception: _ff_fail(_ff_frame)",
             f"  if _ff_len(_ff_rows) >= {_BLOCK * self._width}: _ff_flush()",
         ]
-        other = "if _ff_frame.f_globals is not _ff_globals: return _ff_start(_ff_frame)"
+        other = "_ff_frame.f_globals is not _ff_globals: return _ff_start(_ff_frame)"
         lines = [
             "def _ff_make(_ff_globals, _ff_start, _ff_fail, _ff_flush, _ff_text, _ff_rows,"
-            " _ff_add, _ff_len, _ff_getframe, _ff_disable):",
+            " _ff_add, _ff_len, _ff_getframe, _ff_disable, _ff_known):",
             " def _ff_record(_ff_frame):",
             *body,
             *(
@@ -138,14 +138,14 @@ class Probe:
                     " def _ff_callback(_ff_code, _ff_line):",
                     f"  if _ff_line != {self.line}: return _ff_disable",
                     "  _ff_frame = _ff_getframe(1)",
-                    f"  {other}",
+                    f"  if _ff_code is not _ff_known and {other}",
                 ]
                 if _monitoring is not None
                 else [
                     " def _ff_callback(_ff_frame, _ff_event, _ff_arg):",
                     f"  if _ff_frame.f_lineno != {self.line} or _ff_event != 'line':"
                     " return _ff_callback",
-                    f"  {other}",
+                    f"  if {other}",
                 ]
             ),
             *body,
@@ -157,7 +157,7 @@ class Probe:
         add = self._add_checked if self._until else self._rows.extend
         record, self.callback = made["_ff_make"](
             frame.f_globals, self.start, self._fail, self._flush, _text, self._rows, add, len,
-            _getframe, getattr(_monitoring, "DISABLE", None),
+            _getframe, getattr(_monitoring, "DISABLE", None), code,
         )  # fmt: skip
         self.install(self.callback)
         return record
