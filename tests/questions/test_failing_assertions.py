@@ -102,7 +102,7 @@ def test_steps_begin_in_the_round_that_fails_with_what_the_assertion_needs():
         }
     """)
     found = recording_start(lines, "/p/a_test.go", 9, "shop.TestTotal", "got")
-    assert (found.line, found.repeated) == (5, True)
+    assert (found.line, found.repeated, found.reads) == (5, True, ("tc",))
     straight = ["package shop", *lines[:2], *(each[4:] for each in lines[4:8]), "    }", "}"]
     once = recording_start(straight, "/p/a_test.go", 7, "TestTotal")
     assert (once.line, once.repeated) == (4, False)

@@ -43,6 +43,13 @@ _SECONDS_PER_SECOND, _LEAST_S, _MOST_S = 15.0, 30.0, 150.0
 _COMPARED_FRAMES = 60
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _LANGUAGE = "Python"
+#: types of plain values, as debuggers call them
+_COMPARABLE = frozenset(
+    ("int", "str", "bool", "NoneType", "float", "string", "number", "boolean")
+) | {
+    *("int64", "uint", "float64", "rune", "long", "double", "char", "i32", "i64", "u32", "u64"),
+    *("usize", "f64", "java.lang.String", "size_t", "unsigned int"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +283,7 @@ def _differences(
 
 
 def _is_comparable(value: TracedValue) -> bool:
-    return value.type in ("int", "str", "bool", "NoneType", "float") and not is_cut(value.text)
+    return value.type in _COMPARABLE and not is_cut(value.text)
 
 
 def _exception(stop: StopState) -> str | None:
@@ -293,6 +300,8 @@ def _missed(session: Session, stop: StopState, frames: Sequence[Frame], trace: T
         "killed": "it was killed",
         "raised": f"it raised {trace.outcome.exception}",
     }.get(trace.outcome.how, f"it exited with code {trace.outcome.exit_code}")
+    if trace.outcome.how == "timeout" and trace.remarks:
+        how = trace.remarks[0]
     if frames and all(frame.library for frame in frames):
         return "no frame of this stack is code of the workspace, so nothing of it was traced."
     left_out = "".join(f"; {each}" for each in trace.remarks)

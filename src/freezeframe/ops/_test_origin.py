@@ -74,6 +74,10 @@ async def _explained(
         notes = (f"no chain: {_missed(stop) or error.message}",)
     except FreezeframeError as error:
         notes = (f"no chain: {error.message}",)
+    if origin is not None and not origin.links and not origin.ends:
+        what = found.text or "what failed"
+        notes = (f"no chain: where {what} came from was not seen in the steps to the failure",)
+        origin = None
     next = _next(found.text, origin, report) if origin is not None else report.next
     failure = replace(failure, origin=origin)
     return replace(report, failures=(failure,), notes=(*report.notes, *notes), next=next)

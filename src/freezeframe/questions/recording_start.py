@@ -28,6 +28,8 @@ class RecordingStart:
     line: int
     #: the line is in a loop: it may be executed many times before the failure
     repeated: bool
+    #: variables that the statement there reads: their values tell its rounds apart
+    reads: tuple[str, ...] = ()
 
 
 def recording_start(
@@ -47,14 +49,16 @@ def recording_start(
     for branch in source.branches(statement):
         if branch.header.first >= begin:
             needed |= _read(branch.header)
-    first = statement.first
+    first, begins = statement.first, statement
     for above in _before(source, statement.first, begin):
         made = _made(above)
         if above.kind in _LOOPS or made & needed:
             needed |= _read(above) | (made if above.kind in _LOOPS else set())
-            first = min(first, above.first)
+            if above.first < first:
+                first, begins = above.first, above
     repeated = loop is not None or (bool(block) and _is_repeated(lines, block.start))
-    return RecordingStart(first, repeated)
+    written = {each.target.root.name for each in begins.writes}
+    return RecordingStart(first, repeated, tuple(sorted(_read(begins) - written)))
 
 
 def _is_repeated(lines: Sequence[str], line: int) -> bool:
