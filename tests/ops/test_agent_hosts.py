@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from freezeframe.ops._agent_hosts import HOSTS, THIN_SKILL
+from backends.async_tests import on_loop
+from freezeframe.errors import UserError
+from freezeframe.ops._agent_hosts import HOSTS, THIN_SKILL, HostEnvironment
+from freezeframe.ops._host_commands import COMMANDS, command_for, run_command
 
 ZED = '// mine\n{\n  "context_servers": {\n    "zoo": { "command": "zoo" }, // keep\n  },\n}\n'
 
@@ -138,3 +141,68 @@ def test_a_name_that_is_neither_debugger_nor_host_is_refused_with_the_nearest(db
     everything = dbg.error("setup", "qqqqqqqq", code=1)["message"]
     assert "debugpy" in everything
     assert "claude" in everything
+
+
+FAKE_HOST = """#!/bin/sh
+printf '%s\\n' "$@" > "$HOME/argv"
+case "$FAKE_HOST" in
+fails) echo "no such scope" >&2; exit 3;;
+hangs) while :; do :; done;;
+forgets) exit 0;;
+esac
+mkdir -p "$(dirname "$WRITES")"
+echo "$ENTRY" > "$WRITES"
+"""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_host_that_is_installed_adds_the_server_by_its_own_command(dbg, home, name):
+    host = HOSTS[name]
+    program = Path(dbg.env["PATH"]) / host.programs[0]
+    program.write_text(FAKE_HOST)
+    program.chmod(0o755)
+    dbg.env["PATH"] += os.pathsep + os.defpath
+    preview = dbg.data("setup", name, "--dry-run")
+    assert host.programs[0] in preview["note"]
+    assert not (home / "argv").exists()
+    [change] = preview["changes"]
+    dbg.env |= {"WRITES": change["path"], "ENTRY": ENTRIES[Path(change["path"]).suffix](host)}
+    for how, why in [("fails", "status 3: no such scope"), ("forgets", "no working entry")]:
+        dbg.env["FAKE_HOST"] = how
+        error = dbg.error("setup", name, code=1)
+        assert error["code"] == "by-hand"
+        assert why in error["message"]
+        assert error["next"].startswith(f"{host.programs[0]} ")
+        assert not Path(change["path"]).exists()
+    dbg.env["FAKE_HOST"] = "works"
+    answer = dbg.data("setup", name)
+    assert states(answer) == ["written"]
+    assert host.programs[0] in answer["note"]
+    argv = (home / "argv").read_text()
+    assert "freezeframe" in argv
+    assert "mcp" in argv.splitlines()[-1]
+    assert states(dbg.data("setup", name)) == ["unchanged"]
+
+
+ENTRIES = {
+    ".json": lambda host: json.dumps(
+        {host.key[0]: {"freezeframe": {"command": "dbg", "args": ["mcp"]}}}
+    ),
+    ".toml": lambda host: '[mcp_servers.freezeframe]\ncommand = "dbg"\nargs = ["mcp"]',
+}
+
+
+@on_loop
+async def test_a_host_s_command_that_does_not_end_is_ended_and_shown(tmp_path):
+    program = tmp_path / "claude"
+    program.write_text(FAKE_HOST)
+    program.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.defpath}"
+    env = {"HOME": str(tmp_path), "PATH": path, "FAKE_HOST": "hangs"}
+    environment = HostEnvironment(env, str(tmp_path))
+    command = command_for(HOSTS["claude"], environment)
+    assert command is not None
+    with pytest.raises(UserError, match="not done within") as caught:
+        await run_command(HOSTS["claude"], command, environment, timeout_s=0.2)
+    assert caught.value.next is not None
+    assert caught.value.next.startswith("claude mcp add --scope user freezeframe")

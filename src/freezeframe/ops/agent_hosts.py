@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import shlex
+from dataclasses import replace
 from typing import Annotated
 
 from freezeframe.errors import NotFound
 from freezeframe.model.setup_answers import Check, FileChange, FileChanges, Setup, SetupStep
 
-from . import _agent_hosts
+from . import _agent_hosts, _host_commands
 from ._agent_hosts import HOSTS, AgentHost, HostEnvironment
 from ._context import Context
 from ._registry import Arg, Effect, op
@@ -60,15 +62,29 @@ async def skill_install(
 
 
 async def set_up(ctx: Context, host: AgentHost, *, project: bool, dry_run: bool) -> FileChanges:
-    """Add `dbg mcp` to a host's MCP servers. Raises UserError."""
+    """Add `dbg mcp` to a host's MCP servers, by the host's own command if it has one.
+
+    Raises UserError.
+    """
     environment = _environment(ctx)
+    command = None
+    if not project:
+        command = await asyncio.to_thread(_host_commands.command_for, host, environment)
+    if command is not None and not dry_run:
+        await _host_commands.run_command(host, command, environment)
+    # What it would write is shown where the host's command would run.
     change = await asyncio.to_thread(
         _agent_hosts.configured, host, environment, project=project, dry_run=dry_run
     )
+    typed = "" if command is None else shlex.join([host.programs[0], *command[1:]])
     if dry_run and change.state != "unchanged":
         where = " --project" if project else ""
-        return FileChanges((change,), next=(f"setup {host.name}{where}",))
+        note = f"it runs: {typed}" if typed else None
+        return FileChanges((change,), note, (f"setup {host.name}{where}",))
     note = f"{host.title} reads it at its next start" if change.state == "written" else None
+    if command is not None:
+        change = replace(change, state="written")
+        note = f"it was added by: {typed}"
     skill = environment.skill(host, project=project)
     where = " --project" if project else ""
     missing = skill is not None and _agent_hosts.skill_state(skill) != "current"
