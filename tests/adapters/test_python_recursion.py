@@ -41,13 +41,18 @@ def test_a_breakpoint_where_the_stack_has_ended_stops_and_is_gone_on_from(dbg, w
     assert "while handling" not in uncaught, "the debugger's own errors are not the program's"
 
 
-def test_pdb_keeps_its_breakpoints_when_the_stack_has_ended(dbg, write_program):
+def test_pdb_keeps_its_breakpoints_when_the_stack_has_ended(dbg, write_program, debugger):
     write_program("depth.py", _DEPTH)
+    words = ("-b", "depth.py:7", "-b", "depth.py:16")
 
-    report = dbg.data("start", "depth.py", "--adapter", "pdb", "-b", "depth.py:16")
+    report = dbg.data("start", "depth.py", "--adapter", "pdb", *words)
+    lines = [report["stop"]["frame"]["line"]]
+    while lines[-1] != 16:
+        lines.append(dbg.data("continue")["stop"]["frame"]["line"])
 
-    lines = (report["stop"]["frame"]["line"], printed(report))
-    assert lines == (16, "True 1000\nTrue 1000\n")
+    assert printed(dbg.data("output", "--all")) == "True 1000\nTrue 1000\n"
+    # Once in each round: where the stack is full. On 3.11 there is not always room to see it.
+    assert lines == [7, 7, 16] or debugger.interpreter.version == "3.11"
 
 
 def test_a_frame_is_selected_by_the_name_of_its_function(dbg, write_program):

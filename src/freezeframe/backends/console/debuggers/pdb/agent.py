@@ -66,8 +66,6 @@ _program = load("program", sibling("program_agent.py"))
 _threads = load("threads", sibling("threads_agent.py"))
 _AGENT_FILES = _looking.AGENT_FILES
 _QUIET = (StopIteration, StopAsyncIteration, GeneratorExit)
-#: files whose exceptions are part of every import
-_IMPORT_SYSTEM = ("<frozen importlib", "<frozen zipimport")
 
 
 class Unstuck(BaseException):
@@ -123,7 +121,15 @@ class Debugger(pdb.Pdb):
             return self.dispatch(frame, event, arg)
         except RecursionError:
             # At the end of the stack: the interpreter would end all tracing.
-            return self.trace_dispatch
+            try:
+                limit = sys.getrecursionlimit()
+                _looking.set_limit(limit + _looking.ROOM)
+                try:
+                    return self.dispatch(frame, event, arg)
+                finally:
+                    _looking.set_limit(limit)
+            except RecursionError:
+                return self.trace_dispatch
 
     def dispatch(self, frame: Any, event: str, arg: Any) -> Any:
         # Python 3.12 reports the line again where opcode events begin.
@@ -224,7 +230,7 @@ class Debugger(pdb.Pdb):
             "raised" in self.filters
             and trace is not None
             and trace.tb_next is None
-            and not frame.f_code.co_filename.startswith(_IMPORT_SYSTEM)
+            and not _looking.is_import_system(frame)
             and not issubclass(kind, _QUIET)
             and self.matches_filter(kind, "raised")
         ):
@@ -233,13 +239,7 @@ class Debugger(pdb.Pdb):
         return self.trace_dispatch
 
     def matches_filter(self, kind: type, filter: str) -> bool:
-        types_ = self.filters.get(filter)
-        if types_ is None:
-            return False
-        names = {
-            name for each in kind.__mro__ for name in (each.__name__, _looking.qualified(each))
-        }
-        return not types_ or bool(names.intersection(types_))
+        return bool(_looking.is_one_of(kind, self.filters.get(filter)))
 
     def start(self, mode: str | None, frame: Any = None) -> None:
         self.mode, self.from_frame = mode, frame

@@ -6,6 +6,7 @@ The rules of `agent.py` apply; loaded as the module `_freezeframe_looking`.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dis
 import linecache
 import os
@@ -58,6 +59,14 @@ def qualified(kind: type) -> str:
     module = kind.__module__
     plain = module in ("builtins", "__main__")
     return kind.__qualname__ if plain else f"{module}.{kind.__qualname__}"
+
+
+def is_one_of(kind: type, names: list[str] | None) -> bool:
+    """Whether an exception belongs to a class of one of the *names*: any class if empty."""
+    if names is None:
+        return False
+    known = {name for each in kind.__mro__ for name in (each.__name__, qualified(each))}
+    return not names or bool(known.intersection(names))
 
 
 def program_frame(frame: Any) -> Any:
@@ -127,6 +136,12 @@ def caller_of(frame: Any) -> Any:
     return caller
 
 
+#: calls that a stop and its requests may need
+ROOM = 600
+#: sys.setrecursionlimit refuses a limit that the stack is too deep for
+set_limit = ctypes.pythonapi.Py_SetRecursionLimit
+
+
 def awaiting_frame(frame: Any) -> Any:
     """Return the user's frame that awaits the task whose outermost coroutine *frame* is."""
     tasks: Any = sys.modules["_freezeframe_tasks"]
@@ -140,6 +155,11 @@ def awaiting_frame(frame: Any) -> Any:
 
 def is_library(path: str) -> bool:
     return path.startswith("<") or os.path.realpath(path).startswith(_LIBRARIES)
+
+
+def is_import_system(frame: Any) -> bool:
+    """Whether a frame imports a module: each import raises and catches exceptions."""
+    return str(frame.f_code.co_filename).startswith(("<frozen importlib", "<frozen zipimport"))
 
 
 def is_of_program(frame: Any) -> bool:
