@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 from harness.reports import frame_of, functions, place, printed, texts, values
@@ -146,11 +147,17 @@ ONE_LINE = r"""
 static int add(int a, int b) { return a + b; } // @add
 static int last(int code) { { int copy = code; return copy; } } // @last
 
+static int fill(int n) {
+    int sized[n], fixed[2] = {8, 9};
+    for (int i = 0; i < n; i++) sized[i] = i * 2;
+    return sized[n - 1] + fixed[0]; // @filled
+}
+
 int main(void) {
     int dirty[64];
     for (int i = 0; i < 64; i++) dirty[i] = 77;
     int sum = add(dirty[0] - 76, 10); // @call
-    return last(sum + add(2, 20) == 33 ? 0 : 1);
+    return last(sum + add(2, 20) == 33 && fill(3) == 12 ? 0 : 1);
 }
 """
 
@@ -168,6 +175,12 @@ def test_the_arguments_of_a_function_on_one_line_are_told_right_or_not_at_all(db
     again = dbg.data("continue")
 
     assert (place(again), texts(again)) == (p.at("add"), {"a": "2", "b": "20"})
+    dbg.data("break", p.at("filled"))
+    filled = dbg("continue").out
+    # gcc writes an expression for the length, which LLDB cannot evaluate.
+    assert re.search(r"sized = (.*\(0, 2, 4\)|<array of unknown length>)$", filled, re.MULTILINE)
+    assert re.search(r"fixed = .*\(8, 9\)", filled)
+    assert dbg.data("print", "sized[2]")["value"]["text"] == "4"
     dbg.data("break", p.at("last"))  # the line has a block of its own, and a second location
     assert texts(dbg.data("continue"))["code"] == "0"
     dbg("print", "add(1, 2)")  # a breakpoint is in it: the program stays where it is all the same

@@ -81,6 +81,8 @@ class FrameNames:
     unset: frozenset[str] = frozenset()
     #: variables that may have no value yet
     perhaps: frozenset[str] = frozenset()
+    #: arrays whose length the debugger does not read
+    unsized: frozenset[str] = frozenset()
     #: variables that are listed twice, once in parentheses
     twice: frozenset[str] = frozenset()
 

@@ -15,6 +15,8 @@ _CUT = late_regex.compile(
 
 #: texts shown for a variable that is not initialized yet
 UNSET, PERHAPS_UNSET = "<not initialised yet>", "<perhaps not initialised yet>"
+#: text shown for an array whose length the debugger does not read: print its elements by index
+UNSIZED = "<array of unknown length>"
 
 
 def is_cut(text: str) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from freezeframe.backends.backend import RawFrame, RawScope, RawValue, Target
 from freezeframe.backends.optimization import UNKNOWN_NAMES, FrameNames, without
 from freezeframe.errors import DebuggerError
-from freezeframe.model.values import PERHAPS_UNSET, UNSET, ScopeKind
+from freezeframe.model.values import PERHAPS_UNSET, UNSET, UNSIZED, ScopeKind
 
 from .adapter_channel import AdapterChannel
 
@@ -88,11 +88,13 @@ class OptimizedVariables:
     async def result(self, frame: int | None, value: RawValue) -> RawValue:
         """Return the result of an expression in a frame."""
         gone = self._gone.get(frame) if frame is not None else None
-        unset = (await self._names_of(frame)).unset if frame is not None else frozenset()
+        names = await self._names_of(frame) if frame is not None else UNKNOWN_NAMES
         # The address and the size of a native variable need no value.
         named = [value.expression] if frame in self._answered else _names_in(value.expression or "")
-        if not unset.isdisjoint(named):
+        if not names.unset.isdisjoint(named):
             return _unset(value)
+        if value.expression in names.unsized:
+            return _unset(value, UNSIZED)
         return value if gone is None else self._value(value, gone)
 
     async def _names_of(self, frame: int) -> FrameNames:
@@ -107,8 +109,9 @@ class OptimizedVariables:
             return self._channel.adapter.frames.names(raw, innermost)
         if frame not in self._answered:
             text = await _answer(self._channel, command, frame)
-            with contextlib.suppress(ValueError, TypeError):
-                self._answered[frame] = FrameNames(unset=frozenset(json.loads(text)))
+            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+                names = {kind: frozenset(found) for kind, found in json.loads(text).items()}
+                self._answered[frame] = FrameNames(names["unset"], unsized=names["unsized"])
         return self._answered.get(frame, UNKNOWN_NAMES)
 
     def _value(self, value: RawValue, gone: frozenset[str]) -> RawValue:
@@ -141,6 +144,8 @@ def _names_in(expression: str) -> list[str]:
 def _marked(value: RawValue, names: FrameNames) -> RawValue:
     if value.name in names.perhaps:
         return _unset(value, PERHAPS_UNSET)
+    if value.name in names.unsized - names.unset:
+        return _unset(value, UNSIZED)
     return _unset(value) if value.name in names.unset else value
 
 

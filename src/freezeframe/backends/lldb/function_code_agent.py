@@ -66,8 +66,22 @@ def _read(target: Any, function: Any) -> Any:
 
 
 def unset(debugger: Any, _command: str, context: Any, result: Any, _state: Any) -> None:
-    """Print the names of the frame's variables that are not initialised yet."""
-    result.AppendMessage(json.dumps(find_unset(debugger, context.GetFrame())))
+    """Print the names of the frame's variables that are not initialised yet, and of its arrays of
+    unknown length."""
+    frame = context.GetFrame()
+    names = {"unset": find_unset(debugger, frame), "unsized": find_unsized(debugger, frame)}
+    result.AppendMessage(json.dumps(names))
+
+
+def find_unsized(debugger: Any, frame: Any) -> list[str]:
+    """Return the names of a frame's variable-length arrays.
+
+    For the length gcc writes an expression, whose size LLDB takes for the length.
+    """
+    own = frame.GetVariables(False, True, False, True)
+    if not any(each.GetType().IsArrayType() for each in own):
+        return []
+    return list(optimized.describe_frame(debugger, frame, frame.GetFrameID()).get("unsized", ()))
 
 
 def find_unset(debugger: Any, frame: Any) -> list[str]:

@@ -69,6 +69,15 @@ def describe_frame(debugger: Any, frame: Any, level: int) -> dict[str, Any]:
             if name in named and not frame.IsInlined()
         ),
         "gone": gone,
+        # A fixed one is at its location itself; clang has a variable for the length.
+        "unsized": [
+            name
+            for name, location in locations.items()
+            if name in named
+            and location.endswith("DW_OP_deref")
+            and named[name].GetType().IsArrayType()
+            and "__vla_expr" not in str(sorted(locations))
+        ],
     }
 
 

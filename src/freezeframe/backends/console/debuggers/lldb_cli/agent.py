@@ -246,6 +246,8 @@ def evaluate(thread: int, level: int, expression: str, how: str) -> Any:
     if how == "text":
         return values.brief(values.followed(frame, value))
     values.shown.pop((thread, level, expression), None)
+    if value.GetType().IsArrayType() and values.is_unsized(frame, expression):
+        return values.without_elements(value)
     return values.result(value, (thread, level), expression)
 
 

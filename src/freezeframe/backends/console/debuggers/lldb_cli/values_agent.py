@@ -17,7 +17,7 @@ _SIMPLE = re.compile(r"[\w$:.\[\]]+(?:->[\w$:.\[\]]+)*")
 #: members of a struct in a message, characters of one value
 _FEW, _LONGEST = 12, 60_000
 _NO_RESULT = 0x1001
-_UNSET = "<not initialised yet>"
+_UNSET, _UNSIZED = "<not initialised yet>", "<array of unknown length>"
 
 #: values shown at this stop, by thread, frame and expression
 shown: dict[tuple[int, int, str], Any] = {}
@@ -93,18 +93,35 @@ def variables(frame: Any, at: tuple[int, int], kind: str) -> list[dict[str, Any]
     # Outer blocks come first: the last variable of a name shadows the others.
     names = {value.GetName(): value for value in found if value.GetName()}
     unset = () if statics else _function_code().find_unset(state.State.debugger, frame)
+    unsized = () if statics else _function_code().find_unsized(state.State.debugger, frame)
     return [
         {
-            **(_unset(value) if name in unset else describe(value, at, name, name)),
+            **(
+                _unset(value)
+                if name in unset
+                else without_elements(value)
+                if name in unsized
+                else describe(value, at, name, name)
+            ),
             "declared": value.GetDeclaration().GetLine() or None,
         }
         for name, value in names.items()
     ]
 
 
-def _unset(value: Any) -> dict[str, Any]:
+def _unset(value: Any, text: str = _UNSET) -> dict[str, Any]:
     name, kind = value.GetName(), value.GetDisplayTypeName() or None
-    return {"name": name, "text": _UNSET, "type": kind, "ref": 0, "expression": name}
+    return {"name": name, "text": text, "type": kind, "ref": 0, "expression": name}
+
+
+def is_unsized(frame: Any, name: str) -> bool:
+    """Whether a variable is an array whose length LLDB does not read."""
+    return name in _function_code().find_unsized(state.State.debugger, frame)
+
+
+def without_elements(value: Any) -> dict[str, Any]:
+    """Describe an array whose length LLDB does not read."""
+    return _unset(value, _UNSIZED)
 
 
 def _function_code() -> Any:
