@@ -26,7 +26,7 @@ def test_the_past_of_a_stop_is_walked_both_ways_until_the_present_is_reached(dbg
     assert texts(dbg.data("frame", "1"))["prices"] == "[0]"
     assert place(dbg.data("context")) == "app.py:7"
     assert dbg.data("why", "p", "--frame", "0")["links"][0]["line"] == 4
-    for command in (("set", "p", "3"), ("eval", "p"), ("jump", "5"), ("watch", "p")):
+    for command in (("set", "p", "3"), ("eval", "p"), ("jump", "5"), ("trace", "price")):
         assert "the past" in dbg.error(*command)["message"]
 
     dbg("frame", "0")

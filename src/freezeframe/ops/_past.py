@@ -53,10 +53,17 @@ async def choose_time(spec: OpSpec, ctx: Context) -> tuple[str, ...]:
     if spec.effect is Effect.READS or spec.name in _WALKS | _LOOKS:
         ctx.found = session.past[0]
         return ()
-    raise Unsupported(
-        f"the past of the program is shown, and {spec.name} would change the program itself.",
-        next="dbg present",
-    )
+    require_present(session, spec.name)
+    return ()
+
+
+def require_present(session: Session, operation: str) -> None:
+    """Raise Unsupported while the past is shown: the operation would change the program itself."""
+    if session.past is not None and session.current_stop is session.past[1]:
+        raise Unsupported(
+            f"the past of the program is shown, and {operation} would change the program itself.",
+            next="dbg present",
+        )
 
 
 def _goes_back(spec: OpSpec, session: Session) -> bool:

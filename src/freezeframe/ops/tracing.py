@@ -32,6 +32,7 @@ from ._common_args import Timeout
 from ._context import Context
 from ._launch_program import LaunchRequest, prepare_launch
 from ._locations import located
+from ._past import require_present
 from ._registry import Arg, Effect, Needs, op
 from ._second_session import second_session
 from ._stop_report import how_it_ended
@@ -269,6 +270,7 @@ async def _of_session(ctx: Context, question: _Question) -> CallReport | CallTab
     ctx.found = session = ctx.hub.find(ctx.session_name, ctx.workspace)
     session.last_command = ctx.typed
     stop = await session.require_stopped(to_resume=True)
+    require_present(session, "trace")
     location = _at_entry(ctx, located(ctx, question.where))
     entry = _Entry(session, location, question.condition)
     search = _Search(session, entry, time.monotonic() + question.seconds)
