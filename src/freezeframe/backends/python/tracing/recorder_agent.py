@@ -332,7 +332,7 @@ def _drop_hottest() -> None:
     to its end in time. Of a function that is called a few times the calls themselves are long.
     """
     _log.file.late += _log.file.limit_seconds / 10
-    known = [plan for plan in plans.values() if plan is not None and not plan.is_dropped]
+    known = [plan for plan in list(plans.values()) if plan is not None and not plan.is_dropped]
     total = sum(plan.samples for plan in known)
     often = [plan for plan in known if plan.calls >= _OFTEN and plan.until is None]
     hottest = max(often, key=lambda plan: plan.samples, default=None)
