@@ -39,6 +39,7 @@ from freezeframe.backends.native import (
     binary_kind,
     check_program,
     explain_failure,
+    is_own_code,
     is_stripped,
     panic_info,
     read_uncaught_exception,
@@ -302,7 +303,13 @@ class Lldb(CommandSet):
 
         def read(text: str) -> Sequence[RawFrame]:
             listed = agent_messages.answer(text)
-            frames = agent_messages.frames(listed, thread)
+            program = target.program if target is not None else None
+            frames = [
+                replace(each, library=False)
+                if each.path is None and is_own_code(program, each.module, each.function)
+                else each
+                for each in agent_messages.frames(listed, thread)
+            ]
             if target is None or not has_optimized:
                 return frames
             codes = lldb.optimized.codes(target, [each["code"] for each in listed])
