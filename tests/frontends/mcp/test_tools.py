@@ -167,6 +167,7 @@ def test_no_part_of_a_breakpoint_is_left_out():
     [
         ("await", 'debug_continue {"mode": "wait"}'),
         ("break a.py:3", 'debug_breakpoint_add {"where": "a.py:3"}'),
+        ("print a.b", 'debug_evaluate {"expression": "a.b"}'),
         ("print --reveal p", 'debug_evaluate {"reveal": true, "expression": "p"}'),
         ("frame 2", 'debug_command {"command": "frame 2"}'),
         ("break FILE:LINE", 'debug_breakpoint_add {"where": "FILE:LINE"}'),
@@ -175,10 +176,10 @@ def test_no_part_of_a_breakpoint_is_left_out():
     ],
 )
 def test_a_command_is_shown_as_a_tool_call(line, call):
-    text = f"x (dbg {line})\n  next: dbg {line} or dbg stop\n| next: dbg {line}\n"
+    text = f"x (dbg {line})\n  next: dbg {line} or dbg stop\ncut: dbg {line}\n| next: dbg {line}\n"
 
     assert for_agents(text, tools()) == (
-        f"x ({call})\n  next: {call} or debug_stop\n| next: dbg {line}\n"
+        f"x ({call})\n  next: {call} or debug_stop\ncut: {call}\n| next: dbg {line}\n"
     )
 
 

@@ -19,8 +19,9 @@ from freezeframe.ops._json_schema import to_jsonable
 
 from .tools import CommandLineTool, McpTool
 
-#: where texts name commands: a next step, a remark in brackets or backquotes, a hidden value
-_NEXT = re.compile(r"^(?P<head>\s*next: )(?P<commands>dbg .*)$", re.MULTILINE)
+#: where texts name commands: a next step, the way into a value that was cut, a remark in brackets
+#: or backquotes, a hidden value
+_NEXT = re.compile(r"^(?P<head>\s*(?:next|cut): )(?P<commands>dbg .*)$", re.MULTILINE)
 _ASIDE = re.compile(r"(?P<open>[(`]|<hidden: )dbg (?P<line>[^()`\n<>]{1,200})(?P<close>[)`>])")
 #: an option of a command line in a message
 _OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)(?![\w=`-])")
