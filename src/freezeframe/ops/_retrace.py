@@ -42,6 +42,8 @@ _SECONDS_PER_SECOND, _LEAST_S, _MOST_S = 15.0, 30.0, 150.0
 #: frames of a stop that are compared with those of the trace
 _COMPARED_FRAMES = 60
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+#: of the type of an exception: `org.opentest4j.`
+_PACKAGE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
 _LANGUAGE = "Python"
 #: types of plain values, as debuggers call them
 _COMPARABLE = frozenset(
@@ -212,7 +214,10 @@ def _is_same_text(second: str | None, first: str) -> bool:
     name = first.partition(":")[0]
     if second is not None and second.startswith(f"{name}: {name}("):
         return True
-    return second is None or _ADDRESS.sub("0x", second) == _ADDRESS.sub("0x", first)
+    if second is None:
+        return True
+    second = _PACKAGE.sub("", second)
+    return _ADDRESS.sub("0x", second) == _ADDRESS.sub("0x", first)
 
 
 def _candidates(stop: StopState, frames: Sequence[Frame], trace: Trace) -> list[TracedStep]:

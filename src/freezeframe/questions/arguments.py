@@ -94,7 +94,8 @@ class Arguments:
     def _checked(self, moved: Query, found: tuple[Expression, tuple[str, ...]]) -> Query | Computed:
         node, focus = found
         value = self._values.value(node, moved.at.execution) if not focus else None
-        if value is not None and moved.value is not None and not focus:
+        is_literal = node.form is Form.CONSTANT  # its quotes may be others than the debugger's
+        if value is not None and moved.value is not None and not focus and not is_literal:
             same = (
                 value.object == moved.value.object
                 if value.object is not None and moved.value.object is not None

@@ -21,6 +21,7 @@ from .path_writes import (
     adding_calls,
     extension,
     last_put,
+    own_field,
     part_path_write,
     path_assignment,
     path_write,
@@ -169,7 +170,10 @@ class Definitions:
         found = enclosing_variable(self._values, execution.frame, name, execution.first, value)
         if isinstance(found, StepWrite):
             return self._from_write(query, found, name)
-        return self._arguments.passed(query, name, found) if found is not None else None
+        if found is not None:
+            return self._arguments.passed(query, name, found)
+        field = own_field(self._index.frames[execution.frame], query.node)
+        return self._part(replace(query, node=field)) if field is not None else None
 
     def _part(self, query: Query) -> Query | Computed:
         node, execution = query.node, query.at.execution

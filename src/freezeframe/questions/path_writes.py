@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from freezeframe.model import late_regex
-from freezeframe.model.trace import TracedValue, Write
+from freezeframe.model.trace import TracedFrame, TracedValue, Write
 
 from .expressions import Expression, Form, Statement, WrittenTarget
 from .queries import Query
@@ -56,6 +56,17 @@ def part_path_write(
 def _is_mutation(written: StepWrite, name: str) -> bool:
     """Whether a step changed parts of a variable, and did not give it another value."""
     return any(each.name.startswith((f"{name}.", f"{name}[")) for each in written.step.writes)
+
+
+def own_field(frame: TracedFrame, node: Expression) -> Expression | None:
+    """Return a name as the field of its method's object, in languages that write it so."""
+    has_fields = frame.path.endswith((".java", ".kt", ".cc", ".cpp", ".cxx", ".hpp", ".h"))
+    if node.form is not Form.NAME or node.name == "this" or not has_fields:
+        return None
+    if all(name != "this" for name, _ in frame.arguments):
+        return None
+    this = Expression("this", Form.NAME, name="this")
+    return Expression(f"this.{node.name}", Form.PART, operands=(this,), name=f".{node.name}")
 
 
 def path_assignment(
