@@ -46,6 +46,29 @@ def test_the_past_of_a_stop_is_walked_both_ways_until_the_present_is_reached(dbg
     assert place(dbg.data("next")) == "app.py:14"
 
 
+RAISES = """\
+def half(n):
+    m = n // 2
+    return m
+
+print([1][half(8)])
+"""
+
+
+def test_the_past_of_an_exception_begins_in_what_its_line_called(dbg):
+    write(dbg, RAISES)
+    dbg("start", "app.py")
+
+    inside = dbg.data("reverse-step")
+
+    assert (place(inside), texts(inside)["m"]) == ("app.py:3", "4")
+    assert [hit["cells"][0] for hit in dbg.data("hits", "half", "--run", "app-trace")["hits"]] == [
+        "8"
+    ]
+    assert place(dbg.data("back", "2")) == "app.py:5"
+    assert dbg.data("continue")["stop"]["reason"] == "exception"
+
+
 def test_a_second_run_that_differed_is_said_where_its_past_is_shown(dbg):
     write(dbg, DIFFERENT)
     dbg("start", "app.py", "-b", "app.py:8")

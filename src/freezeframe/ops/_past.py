@@ -14,7 +14,7 @@ from typing import Any
 from freezeframe.backends.backend import Feature, Launch
 from freezeframe.errors import Unsupported
 from freezeframe.model.answers import StopReport
-from freezeframe.model.stops import Frame
+from freezeframe.model.stops import Frame, StopReason
 from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 from freezeframe.session.stop_wait import wait_for_stop
@@ -78,7 +78,8 @@ async def _enter(ctx: Context, session: Session) -> tuple[Session, tuple[str, ..
     frame = await _user_frame(stop)
     second = await traced_again(ctx, session, stop, frame)
     location = f"{os.path.basename(frame.path or '?')}:{frame.line}"
-    backend = PastBackend(session, second.trace, second.step, location)
+    is_left = stop.event.reason is StopReason.EXCEPTION
+    backend = PastBackend(session, second.trace, second.step, location, is_left=is_left)
     past = Session(
         session.name,
         breakpoints=session.breakpoints,

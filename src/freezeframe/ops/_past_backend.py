@@ -19,9 +19,14 @@ from freezeframe.session.session import Session
 class PastBackend(TraceReplay):
     """Walks the steps before the present stop of a session. The last step is the present."""
 
-    def __init__(self, live: Session, trace: Trace, present: int, location: str) -> None:
-        """*present* is the number of the step at which the program is, *location* where."""
-        self._stops = TracedStops(trace, present)
+    def __init__(
+        self, live: Session, trace: Trace, present: int, location: str, *, is_left: bool
+    ) -> None:
+        """*present* is the number of the step at which the program is, *location* where.
+
+        With *is_left* an exception has just left the line.
+        """
+        self._stops = TracedStops(trace, present, is_left=is_left)
         self._trace = trace
         self._live = live
         self._present_location = location

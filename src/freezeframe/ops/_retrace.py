@@ -100,7 +100,10 @@ async def traced_again(
         stop.second_run = await run_traced(target, request)
     found = await _located(session, stop, frame, frames, stop.second_run)
     if not is_known and session.root.recorded:
-        store_trace(ctx, session.root.name, target, stop.second_run, found.step)
+        # A line that an exception has left was executed, with all that it called.
+        is_left = stop.event.reason is StopReason.EXCEPTION
+        upto = None if is_left else found.step
+        store_trace(ctx, session.root.name, target, stop.second_run, upto)
     return found
 
 

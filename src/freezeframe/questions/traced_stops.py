@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from operator import attrgetter
@@ -25,11 +25,21 @@ _MOST_VALUES = 100
 class TracedStops(Sequence[RecordedStop]):
     """The stops of a trace, made when they are looked at: a trace may have a million steps."""
 
-    def __init__(self, trace: Trace, upto: int | None = None, first: int = 0) -> None:
-        """*upto* is the number of the last step, *first* how many are left out before."""
+    def __init__(
+        self, trace: Trace, upto: int | None = None, first: int = 0, *, is_left: bool = False
+    ) -> None:
+        """*upto* is the number of the last step, *first* how many are left out before.
+
+        With *is_left* the line of step *upto* was left by an exception at the end of the trace:
+        that moment is one more stop, behind the steps of what the line called.
+        """
         self._trace = trace
         steps = trace.steps
-        if upto is not None:
+        if upto is not None and is_left:
+            line = steps[bisect_left(steps, upto, key=attrgetter("number"))]
+            raised = TracedStep(steps[-1].number + 1, line.frame, line.line, reads=line.reads)
+            steps = [*steps, raised]
+        elif upto is not None:
             steps = steps[: bisect_right(steps, upto, key=attrgetter("number"))]
         self._steps: Sequence[TracedStep] = steps[first:]
         self._threads: dict[str, int] = {}
