@@ -34,6 +34,8 @@ from freezeframe.questions.failing_expressions import failing_expression
             "f(n)",
             None,
         ),
+        ("def g(self):\n  if self.strict:\n    raise E(text)", "E: no", "text", None),
+        ("def g(on):\n  m = f()\n  if not m:\n    raise E(on)", "E: no", "m", None),
         ("try:\n    f()\nexcept A as e:\n    raise B", "B: no", "e", None),
         ("with raises(A):\n    load(text)", "Failed: DID NOT RAISE A", "load(text)", None),
     ],

@@ -602,6 +602,11 @@ def test_values_are_followed_through_lists_texts_and_callbacks(python: str) -> N
             most = sum(rows)
             count = low(5)
             share = half(count)
+            lines = []
+            for each in range(9):
+                lines.append("-" * 20)
+                lines.append(f"row {each}")
+            page = "|".join(lines)
             with raises() as caught:
                 check("")
             with raises():
@@ -634,6 +639,11 @@ def test_values_are_followed_through_lists_texts_and_callbacks(python: str) -> N
     assert "rows = []" not in most
     share = [each.statement for each in run.why("share").links]
     assert share[:2] == ["return amount / 2", "return month % 3"]
+
+    page = run.why("page").value or ""
+    wrong = run.why("page", expected=page.replace("row 5", "row X")).links
+    row = next(each for each in wrong if "row" in each.statement)
+    assert (row.new, row.iteration and row.iteration.round) == ("'row 5'", 6)
 
     caught = run.why("caught.value").links[0]
     assert (caught.kind, caught.statement) == (LinkKind.RAISED, "raise ValueError('empty')")

@@ -291,7 +291,8 @@ def _differences(
 
 
 def _is_comparable(value: TracedValue) -> bool:
-    return value.type in _COMPARABLE and not is_cut(value.text)
+    is_whole = not is_cut(value.text) and not value.text.endswith("…")
+    return value.type in _COMPARABLE and is_whole
 
 
 def _exception(stop: StopState) -> str | None:

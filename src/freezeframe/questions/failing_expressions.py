@@ -201,6 +201,7 @@ def _of_raise(statement: ast.Raise, above: list[ast.stmt]) -> FailingExpression 
     """Return what decided that the exception is raised: a condition, a loop, another exception."""
     inside: ast.stmt = statement
     found: FailingExpression | None = None
+    is_flag = False
     for outer in reversed(above):
         loop = _loop_before(outer, inside)
         if loop is not None:
@@ -211,15 +212,29 @@ def _of_raise(statement: ast.Raise, above: list[ast.stmt]) -> FailingExpression 
                 return FailingExpression(caught.name or "")
         if isinstance(outer, ast.If | ast.While) and found is None:
             found = _of_condition(outer.test)
-            if found is not None and not isinstance(outer.test, ast.Name):
+            is_flag = _is_flag(outer.test, above)
+            if found is not None and not is_flag and not isinstance(outer.test, ast.Name):
                 return _short(found.text, outer.test)
         if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
             break
         inside = outer
-    if found is not None:
-        return FailingExpression(found.text)
+    # A flag says that it is raised at all; what is raised tells more.
     names = _variables(statement.exc) if statement.exc is not None else []
-    return FailingExpression(ast.unparse(names[0])) if names else None
+    if names and (found is None or is_flag):
+        return FailingExpression(ast.unparse(names[0]))
+    return FailingExpression(found.text) if found is not None else None
+
+
+def _is_flag(test: ast.expr, above: list[ast.stmt]) -> bool:
+    """Whether a condition is a parameter or a field of `self` as it is, or not."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    if isinstance(test, ast.Attribute):
+        return isinstance(test.value, ast.Name) and test.value.id in _WHOLE
+    function = next((each for each in reversed(above) if isinstance(each, ast.FunctionDef)), None)
+    if function is None or not isinstance(test, ast.Name):
+        return False
+    return any(each.arg == test.id for each in ast.walk(function) if isinstance(each, ast.arg))
 
 
 def _short(text: str, test: ast.expr) -> FailingExpression:

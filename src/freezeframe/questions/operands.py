@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from freezeframe.model.trace import TracedFrame, TracedValue
+from freezeframe.model.values import is_cut
 
 from .expressions import Expression, Form
 from .library_calls import callbacks
@@ -27,6 +28,8 @@ _SUBSTITUTING = frozenset(("sub", "subn"))
 _EDITING = _SUBSTITUTING | frozenset(
     ("strip", "lstrip", "rstrip", "replace", "lower", "upper", "casefold", "title", "translate")
 )
+
+_MOST_ELEMENTS = 2000
 
 DECIDED, VALUE, OBJECT, RECEIVER = 3, 2, 1, 0
 #: what adds nothing to a sum or a text
@@ -330,8 +333,7 @@ class Operands:
             texts = [self._string(each, query) for each in elements.operands]
         else:
             value = self._value(elements, query)
-            text = self._values.text_at(value, query.at.execution.first) if value else ""
-            texts = [plain_text(each) for each in elements_of(text)]
+            texts = [plain_text(each) for each in self._elements(value, query)]
         parts = [part for each in texts for part in (glue, each)][1:]
         found = spans(whole, parts)
         for index in covering(found, query.offset):
@@ -355,6 +357,23 @@ class Operands:
             else:
                 focus = (f"[{index // 2}]",)
                 yield self._operand(query, elements, DECIDED, offset=offset, focus=focus)
+
+    def _elements(self, value: TracedValue | None, query: Query) -> list[str]:
+        """Return the texts of a list's elements; by what was put into it, where its text is cut."""
+        if value is None:
+            return []
+        moment = query.at.execution.first
+        text = self._values.text_at(value, moment)
+        found = elements_of(text)
+        if value.object is None or not (is_cut(text) or text.endswith("…")):
+            return found
+        put: list[str] = []
+        while len(put) < _MOST_ELEMENTS:
+            seen = self._values.index.part_seen(value.object, f"[{len(put)}]", moment)
+            if seen is None:
+                break
+            put.append(seen.text)
+        return put if len(put) > len(found) else found
 
     def _string(self, node: Expression, query: Query) -> str | None:
         """Return what an operand adds to a text, None if that is not known."""

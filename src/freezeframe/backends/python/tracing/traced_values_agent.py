@@ -21,6 +21,8 @@ _identities: Any = sys.modules["_freezeframe_identities"]
 _LIMIT = 160
 #: characters of a string whose text is cached
 _SHORT = 200
+#: characters of a string that are recorded: where two texts begin to differ decides a chain
+_LONG = 480
 #: new elements of a large container that are recorded
 _NEW = 16
 #: how deep objects are looked at when they are seen first, and how many at once
@@ -139,8 +141,9 @@ def _new_float(value: float) -> Any:
 
 def _new_str(value: str) -> Any:
     if len(value) > _SHORT:
-        return _log.value(repr(value[:_LIMIT])[:-1] + "…", "str", -1)
-    found = _log.value(elided(repr(value)), "str", -1)
+        text = repr(value) if len(value) <= _LONG else repr(value[:_LONG])[:-1] + "…"
+        return _log.value(text, "str", -1)
+    found = _log.value(repr(value), "str", -1)
     if len(_log.strs) < 200_000:
         _log.strs[value] = found
     return found
