@@ -24,7 +24,7 @@ from ._test_report import runner_of
 from .questions import explained
 
 #: links of the chain: the answer stays short, and `why` shows more
-_LINKS = 9
+_LINKS = 7
 _LONGEST_SOURCE = 1_000_000
 _PYTHON = (".py", ".pyw")
 _FUNCTION = late_regex.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")

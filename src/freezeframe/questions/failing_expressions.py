@@ -238,11 +238,11 @@ def _is_flag(test: ast.expr, above: list[ast.stmt]) -> bool:
 
 
 def _short(text: str, test: ast.expr) -> FailingExpression:
-    """Return a condition, or the variables that it reads where it is long."""
-    names = list(dict.fromkeys(each.id for each in _variables(test)))
-    if len(text) <= _LONGEST or not 0 < len(names) <= _MOST_VARIABLES:
+    """Return a condition, or the variable that it reads most where it is long."""
+    names = [each.id for each in _variables(test)]
+    if len(text) <= _LONGEST or not names:
         return FailingExpression(text)
-    return FailingExpression(names[0] if len(names) == 1 else f"({', '.join(names)})")
+    return FailingExpression(max(names, key=names.count))
 
 
 def _loop_before(outer: ast.stmt, inside: ast.stmt) -> FailingExpression | None:
