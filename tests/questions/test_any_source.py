@@ -32,6 +32,7 @@ def test_declarations_and_assignments_of_many_languages_name_what_they_write():
     ]
     assert _written("x += y * 2;") == [("x", "x + y * 2")]
     assert _written("n++;") == [("n", "n + 1")]
+    assert _written("this.n++\nthis.f(x)", "/p/a.js") == [("this.n", "this.n + 1")]
     assert _written("for _, item := range items {", "/p/a.go") == [("item", "items")]
     assert _written("for (const row of rows) {", "/p/a.js") == [("row", "rows")]
     assert _written("if (a == b) {") == []

@@ -181,7 +181,7 @@ class AnySource:
             following = self._code(line + 1)
             if (
                 depth <= 0
-                and not text.endswith(_CONTINUES)
+                and not (text.endswith(_CONTINUES) and not text.endswith("++"))
                 and not following.startswith(_CONTINUED)
             ):
                 return line
