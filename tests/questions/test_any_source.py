@@ -46,6 +46,12 @@ def test_expressions_are_read_by_what_they_do_whatever_their_spelling():
     assert any_expression("ok ? left : right").form is Form.CHOICE
     assert any_expression("Vec::with_capacity(n)").form is Form.CALL
     assert [each.text for each in any_expression("@price * rate").operands] == ["@price", "rate"]
+    call = any_expression('checkout([]float64{6, n}, "NONE").total + 1').operands[0].operands[0]
+    assert (call.form, [each.form for each in call.operands]) == (
+        Form.CALL,
+        [Form.NAME, Form.OTHER, Form.CONSTANT],
+    )
+    assert call.operands[1].text == "[]float64{6, n}"
     other = any_expression("Item { name: n, qty: parse(q)? }")
     assert other.form is Form.OTHER
     assert {"n", "q"} <= {each.text for each in other.operands}

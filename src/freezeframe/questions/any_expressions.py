@@ -14,6 +14,7 @@ from freezeframe.model import late_regex
 
 from .expressions import Expression, Form
 from .python_expressions import parsed
+from .source_patterns import pieces
 
 _TOKEN = late_regex.compile(
     r"(?P<space>\s+)|(?P<text>\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)"
@@ -61,6 +62,8 @@ _PYTHON_KEYWORDS = frozenset(
     ("assert", "from", "with", "def", "del", "import", "class", "pass", "raise", "global")
 ) | frozenset(("except", "as", "nonlocal", "try", "finally", "async", "print", "is"))
 _KEYWORD = "ff_word_"
+#: stands for an argument that is not alike
+_FOREIGN = "ff_argument_"
 _BEFORE_OPERAND = frozenset("([{,=+-*/%<>!&|?:~^")
 
 
@@ -68,6 +71,8 @@ def any_expression(text: str) -> Expression:
     """Return an expression of any language; `OTHER` with what it names if it cannot be parsed."""
     text = " ".join(text.split())
     made = parsed(respelled(text)) if len(text) < 2000 else None
+    if made is None and len(text) < 2000 and (call := _call(text)) is not None:
+        return call
     if made is None:
         named = dict.fromkeys(match[0] for match in _PATH.finditer(_without_texts(text)))
         found = [parsed(respelled(each)) for each in named]
@@ -76,6 +81,62 @@ def any_expression(text: str) -> Expression:
         )
         return Expression(text, Form.OTHER, operands=operands)
     return replace(_restored(made), text=text)
+
+
+def _call(text: str) -> Expression | None:
+    """Return an expression with calls some of whose arguments are not alike in Python.
+
+    Such an argument (`[]int{1, 2}`, `x => x + 1`, `key: 1`) is parsed as a name, and then put back
+    as the expression of form `OTHER` that it is. None if the rest cannot be parsed either.
+    """
+    foreign: dict[str, Expression] = {}
+    tokens = list(_TOKEN.finditer(text))
+    made, copied = "", 0
+    for opened, closed in _arguments(tokens):
+        start, end = tokens[opened].end(), tokens[closed].start()
+        arguments = []
+        for each in pieces(text[start:end]):
+            if not each.strip() or is_any_expression(each):
+                arguments.append(each)
+            else:
+                name = f"{_FOREIGN}{len(foreign)}_"
+                foreign[name] = any_expression(each)
+                arguments.append(name)
+        made += text[copied:start] + ",".join(arguments)
+        copied = end
+    found = parsed(respelled(made + text[copied:])) if foreign else None
+    return replace(_put_back(_restored(found), foreign), text=text) if found is not None else None
+
+
+def _arguments(tokens: list[re.Match[str]]) -> list[tuple[int, int]]:
+    """Return the outermost pairs of brackets of calls, as numbers of tokens."""
+    found, depth, opened = [], 0, None
+    before: re.Match[str] | None = None
+    for number, match in enumerate(tokens):
+        token = match[0]
+        if token in ("(", "[", "{"):
+            called = before is not None and (before.lastgroup == "name" or before[0] in ")]>")
+            if token == "(" and depth == 0 and called:
+                opened = number
+            depth += 1
+        elif token in (")", "]", "}"):
+            depth -= 1
+            if depth == 0 and opened is not None:
+                found.append((opened, number))
+                opened = None
+        before = match if match.lastgroup != "space" else before
+    return found
+
+
+def _put_back(node: Expression, foreign: dict[str, Expression]) -> Expression:
+    if node.name in foreign:
+        return foreign[node.name]
+    text = node.text
+    for name, each in foreign.items():
+        text = text.replace(name, each.text)
+    return replace(
+        node, text=text, operands=tuple(_put_back(each, foreign) for each in node.operands)
+    )
 
 
 def source_text(part: str, whole: str) -> str:

@@ -25,7 +25,7 @@ from .expressions import (
     StatementKind,
     WrittenTarget,
 )
-from .source_patterns import STRING, code_of
+from .source_patterns import STRING, closing, code_of, pieces
 
 _ASSIGNMENT = late_regex.compile(
     r"(?P<target>[^=]*?[\w\])\"'>*&\s])\s*(?P<operator>:=|\+=|-=|\*=|/=|%=|\|=|&=|\^=|<<=|>>=|\|\|=|\?\?=|=)"
@@ -397,31 +397,5 @@ def _condition(rest: str) -> str:
     return text
 
 
-def closing(text: str) -> int | None:
-    """Return the index of the bracket that closes the one that a text begins with."""
-    depth = 0
-    for index, char in enumerate(without_texts(text)):
-        depth += {"(": 1, ")": -1}.get(char, 0)
-        if depth == 0:
-            return index
-    return None
-
-
 def _is_balanced(text: str) -> bool:
     return all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}"))
-
-
-def pieces(text: str) -> list[str]:
-    """Return what commas separate, outside of brackets and texts."""
-    found, depth, start = [], 0, 0
-    for index, char in enumerate(without_texts(text)):
-        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(char, 0)
-        if char == "," and depth == 0:
-            found.append(text[start:index])
-            start = index + 1
-    return [*found, text[start:]]
-
-
-def without_texts(text: str) -> str:
-    """Return code of the same length whose texts hold no brackets, commas and operators."""
-    return STRING.sub(lambda match: '"' + "_" * (len(match[0]) - 2) + '"', text)

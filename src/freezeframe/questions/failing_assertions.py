@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from freezeframe.model import late_regex
 
-from .any_source import AnySource, closing, pieces, without_texts
+from .any_source import AnySource
 from .expressions import Statement, StatementKind
 from .failing_expressions import RIGHT, FailingExpression
-from .source_patterns import STRING
+from .source_patterns import STRING, closing, pieces, without_texts
 
 _CALL = late_regex.compile(r"(?P<path>[^\W\d]\w*(?:(?:\.|::|->)\w+)*)!?\s*(?:<[^()<>]*>)?\(")
 #: `expect(got).…`, `assertThat(got).…`: the subject is the argument

@@ -33,5 +33,31 @@ def code_of(text: str) -> str:
     return _COMMENT.sub("", text).strip()
 
 
+def closing(text: str) -> int | None:
+    """Return the index of the bracket that closes the one that a text begins with."""
+    depth = 0
+    for index, char in enumerate(without_texts(text)):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if depth == 0:
+            return index
+    return None
+
+
+def pieces(text: str) -> list[str]:
+    """Return what commas separate, outside of brackets and texts."""
+    found, depth, start = [], 0, 0
+    for index, char in enumerate(without_texts(text)):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(char, 0)
+        if char == "," and depth == 0:
+            found.append(text[start:index])
+            start = index + 1
+    return [*found, text[start:]]
+
+
+def without_texts(text: str) -> str:
+    """Return code of the same length whose texts hold no brackets, commas and operators."""
+    return STRING.sub(lambda match: '"' + "_" * (len(match[0]) - 2) + '"', text)
+
+
 #: functions whose `with` block is to raise
 EXPECTING = late_regex.compile(r"(?i)raises|assert_?raises(?:_?regexp?)?")
