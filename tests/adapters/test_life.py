@@ -142,7 +142,8 @@ def test_commands_without_a_session_say_how_to_start_one(dbg, sample):
 def test_named_sessions_are_kept_apart(dbg, sample):
     p = sample("loop")
     dbg.data("start", p.name, "--name", "one", "-b", p.at("loop"))
-    dbg.data("-s", "two", "start", p.name)  # behind a bare name `-s` is the command's own
+    # Behind a bare name `-s` is the command's own.
+    dbg.data("-s", "two", "start", p.name, "-b", p.at("loop"))
 
     dbg.data("-s", "one", "continue")
 

@@ -32,3 +32,17 @@ def test_one_that_is_set_again_belongs_to_the_workspace(dbg, program):
     dbg.data("break", p.at("last"))
 
     assert place(dbg.data("start", p.name)) == p.at("last")
+
+
+def test_one_given_to_start_stops_no_other_session_until_it_is_set_again(dbg, program):
+    p = program("loop.py")
+    dbg.data("start", p.name, "--name", "one", "-b", p.at("loop"))
+    report = dbg.data("-s", "two", "start", p.name, "-b", p.at("first"))
+    assert place(report) == p.at("first")
+    dbg.data("break", p.at("last"))
+    assert place(dbg.data("-s", "two", "continue")) == p.at("last")
+
+    dbg.data("-s", "three", "start", p.name, "-b", p.at("first"))
+    dbg.data("break", p.at("loop"))
+
+    assert place(dbg.data("-s", "three", "continue")) == p.at("loop")

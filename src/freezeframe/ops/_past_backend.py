@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from freezeframe.backends.backend import BreakpointRequest
+from freezeframe.backends.backend import BreakpointRequest, ToolInfo
 from freezeframe.history.recorded_values import NotRecorded
 from freezeframe.history.trace_replay import TraceReplay
 from freezeframe.model.history import RecordedStop, Recording
@@ -35,6 +35,10 @@ class PastBackend(TraceReplay):
         super().__init__(recording, "", len(self._stops))
         #: the walk has come back to the present
         self.is_present = False
+
+    @property
+    def tool(self) -> ToolInfo:
+        return ToolInfo("trace of a second run", None, "recording")
 
     def moment(self, frame: int) -> tuple[Trace, int, int]:
         """Return the trace, and the frame and step in it that a frame of the current stop is."""

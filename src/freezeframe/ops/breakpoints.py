@@ -76,9 +76,12 @@ async def enter(
             await workspace.apply([entry])
             return entry, "added"
         known.text = entry.text
+        is_shared = known.owner is not None and owner is None
         known.owner = owner and known.owner
         alike = all(getattr(known, key) == value for key, value in details.items())
         if not details or (alike and known.enabled == entry.enabled):
+            if is_shared:
+                await workspace.apply([known])
             return known, "exists"
         for key, value in details.items():
             setattr(known, key, value)

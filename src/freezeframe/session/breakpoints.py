@@ -1,7 +1,8 @@
 """Logical breakpoints (the user's) and bound breakpoints (the debugger's).
 
 A logical breakpoint belongs to the workspace: it exists before a program is started, survives a
-restart, and is applied by every session of the workspace. Its bindings belong to a session.
+restart, and is applied by every session of the workspace, or by its owner alone if it was set for
+one session. Its bindings belong to a session.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class LogicalBreakpoint:
 
     def same_as(self, other: LogicalBreakpoint) -> bool:
         """Whether *other* would replace this one: a logpoint and a breakpoint may share a line."""
+        if None not in (self.owner, other.owner) and self.owner != other.owner:
+            return False
         return (self.location, self.temporary, self.log is None) == (
             other.location,
             other.temporary,
@@ -106,6 +109,25 @@ class LogicalBreakpoints:
 
     def enabled(self) -> list[BreakpointRequest]:
         return [e.to_request() for e in self if e.enabled]
+
+    def of(self, session: str) -> LogicalBreakpoints:
+        """Return those that the session of that name applies: not those of other sessions."""
+        return SessionBreakpoints(self, session)
+
+
+class SessionBreakpoints(LogicalBreakpoints):
+    """The breakpoints of a workspace that one session and its children apply."""
+
+    def __init__(self, workspace: LogicalBreakpoints, session: str) -> None:
+        super().__init__(workspace.entries)
+        self._workspace = workspace
+        self._session = session
+
+    def __iter__(self) -> Iterator[LogicalBreakpoint]:
+        return (e for e in self.entries.values() if e.owner in (None, self._session))
+
+    def add(self, entry: LogicalBreakpoint) -> LogicalBreakpoint:
+        return self._workspace.add(entry)
 
 
 class BoundBreakpoints:

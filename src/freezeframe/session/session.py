@@ -83,7 +83,7 @@ class Session:
         self.reason = reason  # why this debugger was selected
         self.parent = parent
         self.children: list[Session] = []
-        self.breakpoints = breakpoints
+        self.breakpoints = breakpoints.of(self.root.name)
         self.bound_breakpoints = BoundBreakpoints()
         self.edited_files = EditedFiles()
         self.output = OutputRing(config.output.max_events, config.output.max_bytes)
