@@ -87,4 +87,11 @@ def test_a_call_that_an_exception_left_has_not_returned_and_the_session_goes_on(
     assert answer["now"]["function"] == "<module>"
     stopped = dbg.data("continue")
     assert stopped["stop"]["exception"]["message"] == "bad -1"
-    assert dbg.error("trace", "Cart.add")["message"].endswith("exited with code 1.")
+
+    # At an exception the calls before it are shown, and the stop stays.
+    answer = dbg.data("trace", "Cart.add", "--call", 2)
+    assert (answer["number"], answer["calls"], answer["exit"]) == (2, 2, None)
+    assert answer["raised"] == "ValueError: bad -1"
+    assert len(dbg.data("trace", "depth", "--calls")["rows"]) == 4
+    assert "recorded on the way" in dbg.error("trace", "depth", "--call", 9)["message"]
+    assert dbg.data("context")["stop"]["reason"] == "exception"

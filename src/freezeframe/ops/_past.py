@@ -75,7 +75,7 @@ def _goes_back(spec: OpSpec, session: Session) -> bool:
 
 async def _enter(ctx: Context, session: Session) -> tuple[Session, tuple[str, ...]]:
     stop = await session.require_stopped()
-    frame = await _user_frame(stop)
+    frame = await user_frame(stop)
     second = await traced_again(ctx, session, stop, frame)
     location = f"{os.path.basename(frame.path or '?')}:{frame.line}"
     is_left = stop.event.reason is StopReason.EXCEPTION
@@ -95,7 +95,7 @@ async def _enter(ctx: Context, session: Session) -> tuple[Session, tuple[str, ..
     return past, second.notes
 
 
-async def _user_frame(stop: StopState) -> Frame:
+async def user_frame(stop: StopState) -> Frame:
     """Return the innermost frame that is the program's own."""
     frames = await stop.frames(60)
     return next((frame for frame in frames if not frame.library), frames[0])

@@ -94,11 +94,9 @@ def _next(expression: str, origin: Explanation, report: RunnerReport) -> tuple[s
         for each in origin.links
         if each.path not in own and _FUNCTION.fullmatch(each.function)
     ]
-    test = failure.test
-    if not inside or test is None or report.runner != "pytest":
+    if not inside:
         return (more, "continue")
-    most = max(inside, key=inside.count)
-    return (more, f"trace {most} -- pytest {quoted(test.id)}", "continue")
+    return (more, f"trace {max(inside, key=inside.count)}", "continue")
 
 
 def _missed(stop: StopState) -> str | None:

@@ -17,7 +17,7 @@ from freezeframe.model.calls import CallReport, CallRow, CallSite, CallTable
 from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.locations import Location
 from freezeframe.model.stops import Exit, Frame, StopReason
-from freezeframe.model.trace import Outcome, TraceLimits, TraceRequest, TraceUntil
+from freezeframe.model.trace import Outcome, Trace, TraceLimits, TraceRequest, TraceUntil
 from freezeframe.questions.call_report import call_report, call_row
 from freezeframe.questions.python_functions import function_at
 from freezeframe.questions.stepping import RecordedCall, StepLimits, frames_only, record_call
@@ -32,8 +32,9 @@ from ._common_args import Timeout
 from ._context import Context
 from ._launch_program import LaunchRequest, prepare_launch
 from ._locations import located
-from ._past import require_present
+from ._past import require_present, user_frame
 from ._registry import Arg, Effect, Needs, op
+from ._retrace import traced_again
 from ._second_session import second_session
 from ._stop_report import how_it_ended
 from ._stored_traces import store_trace
@@ -146,6 +147,7 @@ async def trace(
     With a command after `--` the program is started for this answer alone and ended with it.
     Without, the current session continues to the next call of the function and stops in its
     caller after the call. Breakpoints that are hit meanwhile are passed, and the answer says so.
+    At an exception or a failing test the calls before it are shown, from a second run.
     """
     if call < 1 or steps < 1:
         raise UsageError("--call and --steps take 1 or more.")
@@ -165,6 +167,8 @@ class _Question:
     calls: bool
     steps: int
     seconds: float
+    #: about the calls before the current stop, in a recording that may begin after the program
+    upto_stop: bool = False
 
 
 # --- in a session of its own
@@ -211,15 +215,26 @@ async def _traced_inside(
     roots = {ctx.workspace.root, target.cwd}
     if not target.module:
         roots.add(os.path.dirname(target.program))
-    name = where.function or function_at(ctx.hub.sources.lines(where.file or ""), where.line or 0)
-    if name is None:
-        raise NotFound(f"{question.where} is in no function.", next="dbg help trace")
+    name = _function_name(ctx, where)
     limits = TraceLimits(seconds=question.seconds)
     traced = await run_traced(
         target, TraceRequest(tuple(sorted(roots)), TraceUntil(), (name,), limits)
     )
     store_trace(ctx, os.path.splitext(os.path.basename(target.program))[0], target, traced)
-    path = where.file
+    return _from_trace(ctx, traced, question, name, where.file)
+
+
+def _function_name(ctx: Context, where: Location) -> str:
+    name = where.function or function_at(ctx.hub.sources.lines(where.file or ""), where.line or 0)
+    if name is None:
+        raise NotFound(f"{where} is in no function.", next="dbg help trace")
+    return name
+
+
+def _from_trace(
+    ctx: Context, traced: Trace, question: _Question, name: str, path: str | None
+) -> CallReport | CallTable:
+    """Answer from what a whole run has recorded."""
     found = [
         frame
         for frame in sorted(traced.frames.values(), key=lambda each: each.number)
@@ -243,6 +258,11 @@ async def _traced_inside(
 
 def _too_few_calls(question: _Question, calls: int, outcome: Outcome) -> NotFound:
     made = {0: "no call", 1: "only 1 call"}.get(calls, f"only {calls} calls")
+    if question.upto_stop:
+        return NotFound(
+            f"{made} of {question.where} is recorded on the way to this stop.",
+            next=f"dbg trace {question.where} --calls" if calls else "dbg backtrace",
+        )
     how = {
         "timeout": f"within {question.seconds:g} s",
         "raised": f"before {outcome.exception}",
@@ -271,7 +291,11 @@ async def _of_session(ctx: Context, question: _Question) -> CallReport | CallTab
     session.last_command = ctx.typed
     stop = await session.require_stopped(to_resume=True)
     require_present(session, "trace")
-    location = _at_entry(ctx, located(ctx, question.where))
+    where = located(ctx, question.where)
+    is_named = where.function is not None or (where.file or "").endswith(".py")
+    if stop.event.reason is StopReason.EXCEPTION and question.condition is None and is_named:
+        return await _before_exception(ctx, session, stop, question, where)
+    location = _at_entry(ctx, where)
     entry = _Entry(session, location, question.condition)
     search = _Search(session, entry, time.monotonic() + question.seconds)
     try:
@@ -301,6 +325,20 @@ async def _of_session(ctx: Context, question: _Question) -> CallReport | CallTab
     session.root.last_reported = traced
     passed = tuple(sorted((recording.passed + search.passed).items()))
     return replace(report, passed=passed, now=_now(traced), exit=traced.exit)
+
+
+async def _before_exception(
+    ctx: Context, session: Session, stop: StopState, question: _Question, where: Location
+) -> CallReport | CallTable:
+    """Answer from the program's past: after an exception, what matters was called before it."""
+    name = _function_name(ctx, where)
+    second = await traced_again(ctx, session, stop, await user_frame(stop))
+    past = replace(question, upto_stop=True)
+    answer = _from_trace(ctx, second.trace, past, name, where.file)
+    # How the second run ended is nothing about this program.
+    if isinstance(answer, CallTable):
+        return replace(answer, exit=None)
+    return replace(answer, exit=None, notes=(*second.notes, *answer.notes))
 
 
 def _is_at_entry(search: _Search, stop: StopState) -> bool:
