@@ -35,6 +35,11 @@ def test_declarations_and_assignments_of_many_languages_name_what_they_write():
     assert _written("this.n++\nthis.f(x)", "/p/a.js") == [("this.n", "this.n + 1")]
     assert _written("for _, item := range items {", "/p/a.go") == [("item", "items")]
     assert _written("for (const row of rows) {", "/p/a.js") == [("row", "rows")]
+    assert _written("for (const row of rows) sum += row.n;", "/p/a.js") == [
+        ("row", "rows"),
+        ("sum", "sum + row.n"),
+    ]
+    assert _written("while (left > 0) { left--; }") == [("left", "left - 1")]
     assert _written("if (a == b) {") == []
     assert _written("f(a, b = 2, c)") == []
 

@@ -127,6 +127,31 @@ def test_a_variable_passed_by_reference_leads_to_the_arm_that_made_the_value():
     ]
 
 
+def test_arguments_of_a_loop_on_one_line_are_one_link_without_a_round():
+    p = _Program(
+        "cart.js",
+        """
+        function add(name, price, qty) {
+            const total = price * qty;
+            return total;
+        }
+        function build(lines) {
+            for (const [name, price, qty] of lines) add(name, price, qty);
+        }
+        """,
+        [
+            ("build", None, {"lines": "[['pen', 2, 3], ['ink', 5, 1]]"}, None),
+            ("add", 1, {"name": "'ink'", "price": "5", "qty": "1"}, "5"),
+        ],
+    )
+    p.step(1, "for (const")
+    p.step(2, "const total", total="5")
+    p.step(2, "return total")
+    found = p.why("total")
+    assert [(each.line, each.iteration) for each in found.links] == [(2, None), (6, None)]
+    assert found.ends == ("how price, qty were passed to add is not known",)
+
+
 def test_the_clause_that_decided_a_branch_is_shown_as_the_source_has_it():
     p = _Program(
         "limit.js",

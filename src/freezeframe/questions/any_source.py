@@ -73,6 +73,7 @@ _CONDITIONS = {
     "while": StatementKind.WHILE,
     "until": StatementKind.WHILE,
 }
+_LOOPS = ("for", "foreach", "while", "until")
 _HANDLERS = ("catch", "rescue", "except")
 
 
@@ -216,6 +217,13 @@ class AnySource:
     ) -> tuple[StatementKind, tuple[WrittenTarget, ...], Expression | None]:
         head = _HEAD.match(text)
         if head is not None:
+            loop, body = _one_line_loop(head["word"], head["rest"])
+            if body:
+                _, writes, made = self._header(head["word"], loop)
+                _, more, _ = self._read(body, first, last)
+                # No header: the steps that a debugger makes on the line are not the rounds. What
+                # the body reads changes while the line is executed: no value of it is shown.
+                return StatementKind.PLAIN, (*writes, *more), made
             return self._header(head["word"], head["rest"])
         text = text.rstrip("; ")
         arm = _ARM.match(text) if self._has_arms else None
@@ -299,6 +307,17 @@ class AnySource:
 
 
 _Read = tuple[StatementKind, tuple[WrittenTarget, ...], Expression | None]
+
+
+def _one_line_loop(word: str, rest: str) -> tuple[str, str]:
+    """Return the head and the body of a loop that has both on one line; else no body."""
+    end = closing(rest) if word in _LOOPS and rest.startswith("(") else None
+    if end is None:
+        return rest, ""
+    body = rest[end + 1 :].strip()
+    if body.startswith("{"):
+        body = body[1:].removesuffix("}")
+    return rest[: end + 1], body.strip("; ")
 
 
 def _led(word: str, rest: str) -> _Read:

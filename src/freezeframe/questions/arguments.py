@@ -47,7 +47,7 @@ class Arguments:
                 return self._of_loop(moved, call, found, frame) or self._checked(moved, found)
         if call is not None and self._is_receiver(call, parameters, name, frame):
             return self._checked(moved, (call.operands[0].operands[0], ()))
-        return self._by_value(moved, frame, name)
+        return self._by_value(moved, frame)
 
     def _is_receiver(
         self,
@@ -248,10 +248,9 @@ class Arguments:
         steps = self._values.index.steps_of(frame.number)
         return steps[0].number if steps else 0
 
-    def _by_value(self, moved: Query, frame: TracedFrame, name: str) -> Query | Computed:
+    def _by_value(self, moved: Query, frame: TracedFrame) -> Query | Computed:
         """Return what the caller's statement read with the same identity, else where it ends."""
         execution = moved.at.execution
-        end = f"how {name} was passed to {frame.function} is not known"
         candidates: dict[str, Expression] = {}
         for root in _roots(execution.statement):
             for path in root.paths():
@@ -262,7 +261,7 @@ class Arguments:
                     candidates.setdefault(path.text, path)
         if len(candidates) == 1:
             return replace(moved, node=next(iter(candidates.values())))
-        return Computed(moved, end=end)
+        return Computed(moved, passed_to=frame.function)
 
 
 def _text(parameter: Parameter) -> str:

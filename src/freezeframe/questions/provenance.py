@@ -82,6 +82,8 @@ class _Chain:
         self._depth = depth
         self._links: list[Link] = []
         self._ends: list[str] = []
+        #: by call and function: the arguments that were passed, it is not known how
+        self._unknown: dict[tuple[int, str], list[str]] = {}
         self._pending: list[tuple[float, int, Query]] = []
         self._pushed = 0
         self._seen: set[tuple[int, int, str]] = set()
@@ -197,9 +199,16 @@ class _Chain:
             part=part,
             part_value=root.part if root is not None else None,
             links=links,
-            ends=tuple(dict.fromkeys(self._ends)),
+            ends=tuple(dict.fromkeys((*self._ends, *self._unknown_arguments()))),
             left_out=tuple(left)[:4],
         )
+
+    def _unknown_arguments(self) -> list[str]:
+        return [
+            f"how {', '.join(names)} {'was' if len(names) == 1 else 'were'} passed to {function}"
+            " is not known"
+            for (_, function), names in self._unknown.items()
+        ]
 
     def _execution(self, frame: int, step: int) -> Execution:
         found = self._index.step(step)
@@ -262,12 +271,14 @@ class _Chain:
             return
         assert isinstance(found, Computed)
         query = found.query
-        if self._is_own(query, found.end):
+        if self._is_own(query, found):
             return
         if found.end is not None:
             if query.at.target in RECEIVERS:
                 return  # that a method was called by library code says nothing about a value
             self._ends.append(found.end)
+        if found.passed_to is not None and self._is_unknown(query, found.passed_to):
+            return
         if query.node.form is Form.DEFINITION and query.parent is not None:
             return  # an import or a class: what is read from it says enough
         at = query.at
@@ -304,12 +315,22 @@ class _Chain:
         if not query.at.root:
             self._follow_conditions(at.execution, query.cost + _CONTROL, parent)
 
-    def _is_own(self, query: Query, end: str | None) -> bool:
+    def _is_unknown(self, query: Query, function: str) -> bool:
+        """Note an argument whose origin is not known; whether a link shows the call already."""
+        if query.at.target in RECEIVERS:
+            return True
+        names = self._unknown.setdefault((query.at.execution.first, function), [])
+        if query.at.target not in names:
+            names.append(query.at.target)
+        return len(names) > 1
+
+    def _is_own(self, query: Query, found: Computed) -> bool:
         """Whether a link would only repeat an argument of the chain's first statement."""
         if query.at.kind is not LinkKind.ARGUMENT or query.parent is None:
             return False
         own = (query.at.execution.frame, query.at.execution.first) == self._begin
-        return own and (query.node.form is Form.CONSTANT or end is not None)
+        ended = found.end is not None or found.passed_to is not None
+        return own and (query.node.form is Form.CONSTANT or ended)
 
     def _push(self, query: Query, cost: float) -> None:
         self._pushed += 1

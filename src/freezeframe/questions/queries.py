@@ -62,6 +62,8 @@ class Computed:
     note: str | None = None
     #: why the chain ends here, if it does
     end: str | None = None
+    #: the function to which the value was passed, where it is not known how
+    passed_to: str | None = None
 
 
 def moved_to(query: Query, at: EvaluatedAt, value: TracedValue | None) -> Query:
