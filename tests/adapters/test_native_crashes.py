@@ -126,10 +126,15 @@ static void handle(int number) {
     heard = number;  // @handler
 }
 
+static int ask(void) {
+    raise(SIGUSR1);  // @raise
+    return 4;
+}
+
 int main(void) {
     signal(SIGUSR1, handle);
     raise(SIGURG);  // nobody hears it, and nobody stops for it
-    raise(SIGUSR1);  // @raise
+    ask();
     printf("heard %d\n", heard);
     fflush(stdout);
     raise(SIGTERM);
@@ -300,8 +305,12 @@ def test_a_signal_stops_by_name_and_reaches_its_handler_afterwards(dbg, native):
 
 def test_a_program_that_dies_of_a_signal_ends_with_it(dbg, native):
     p = native(HANDLER)
+    dbg.data("start", p.name)
 
-    report = dbg.data("start", p.name)
+    # The stop is inside the C library; the selected frame is the function that raised the signal.
+    report = dbg.data("finish")
+    assert (frame_of(report)["function"], report["returned"]["text"]) == ("main", "4")
+    report = dbg.data("continue")
     while report["state"] == "stopped":
         assert report["stop"]["reason"] == "signal"
         report = dbg.data("continue")

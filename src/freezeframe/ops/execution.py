@@ -284,8 +284,6 @@ async def _step(
 async def _called_by_selected(session: Session) -> tuple[int, int | None]:
     """Return how many frames are inside the selected one, and the depth of the selected one."""
     stop = await session.require_stopped()
-    if stop.selected == stop.first_selected and not stop.inlined:
-        return 0, None
     depth = stop.depth
     return stop.selected, None if depth is None else depth - stop.selected
 
