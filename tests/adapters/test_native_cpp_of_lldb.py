@@ -49,6 +49,7 @@ def test_the_last_line_of_a_function_is_reached_when_its_variables_are_set(dbg, 
     first = dbg.data("start", p.name, "-b", "make", "-b", p.at("made"))
     size = dbg.data("print", "sizeof(items)")["value"]["text"]
     calling = dbg.data("up")
+    given = dbg.data("set", "all", "5")["value"]
     made = dbg.data("continue")
     totalled = p.at("totalled")
     log = dbg.data("break", totalled, "--log", "sum is {sum}")["breakpoint"]
@@ -60,6 +61,7 @@ def test_the_last_line_of_a_function_is_reached_when_its_variables_are_set(dbg, 
     dbg.data("breakpoint", "remove", "--all")
 
     assert (texts(first)["items"], texts(calling)["all"]) == (UNSET, UNSET)
+    assert given["text"] == "5"
     assert size == "24"
     assert shown(made) == p.at("made")
     assert UNSET not in texts(made)["items"]

@@ -357,17 +357,17 @@ class DapBackend:
         assignment = adapter.expressions.assignment
         if assignment is not None:
             await self.evaluate(assignment(target, value), frame, statement=True)
-            return await self.evaluate(target, frame)
-        if not self._debuggee.channel.capabilities.get("supportsSetExpression"):
+        elif not self._debuggee.channel.capabilities.get("supportsSetExpression"):
             await set_member(self._debuggee.channel, target, value, frame)
-            return await self.evaluate(target, frame)
-        arguments: dict[str, Any] = {"expression": target, "value": value}
-        if frame is not None:
-            arguments["frameId"] = frame
-        try:
-            await self._request("setExpression", arguments)
-        except ErrorResponse as error:
-            raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
+        else:
+            arguments: dict[str, Any] = {"expression": target, "value": value}
+            if frame is not None:
+                arguments["frameId"] = frame
+            try:
+                await self._request("setExpression", arguments)
+            except ErrorResponse as error:
+                raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
+        self._optimized.assigned(target, frame)
         return await self.evaluate(target, frame)
 
     async def evaluate_hex(

@@ -97,6 +97,11 @@ class OptimizedVariables:
             return _unset(value, UNSIZED)
         return value if gone is None else self._value(value, gone)
 
+    def assigned(self, name: str, frame: int | None) -> None:
+        """Note that the user has given a variable a value: it is initialised from here on."""
+        if frame is not None and (names := self._answered.get(frame)) is not None:
+            self._answered[frame] = replace(names, unset=names.unset - {name})
+
     async def _names_of(self, frame: int) -> FrameNames:
         found = self._frames.get(frame)
         if found is None or self._channel is None:
