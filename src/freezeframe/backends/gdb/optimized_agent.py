@@ -14,8 +14,10 @@ _OPTIMIZED = re.compile(r" -O(?!0\b)\S*")
 
 
 def freezeframe_is_optimized(symtab):
-    """Whether code was optimised; None if the compiler does not record it: only gcc does."""
+    """Whether code was optimised; None if the compiler does not record it: gcc and Go's do."""
     made = getattr(symtab, "producer", None) or ""
+    if made.startswith("Go "):
+        return " -N" not in made
     return bool(_OPTIMIZED.search(made)) if made.startswith("GNU ") else None
 
 
