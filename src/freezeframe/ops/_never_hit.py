@@ -25,19 +25,17 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
     The reason is unknown: debuggers accept any function name, and a condition may not hold. Where
     the program may have started processes that were not debugged, a note says so.
     """
-    found = [
-        entry
+    missed = [
+        (entry, session.bound_breakpoints.last_verified(entry.id))
         for entry in session.breakpoints
         if entry.enabled
         and not entry.hits
         and entry.log is None
         and (entry.location.function or entry.location.file)
-        # A breakpoint that was never set is reported as such.
-        and all(
-            bound is None or bound.verified
-            for bound in [session.bound_breakpoints.last_verified(entry.id)]
-        )
     ]
+    # A breakpoint that was never set is reported as such.
+    found = [entry for entry, bound in missed if bound is None or bound.verified]
+    pending = any(bound and not bound.verified and not bound.rejected for _, bound in missed)
     notes = tuple(
         f"breakpoint {entry.id} at {_named(entry.location)} was "
         + ("not hit after it was changed" if entry.changed else "never hit")
@@ -45,7 +43,7 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
     )
     if len(found) > _NAMED:
         notes += (f"{len(found) - _NAMED} more breakpoints were not hit",)
-    return notes and notes + _without_breakpoints(ctx, session.root)
+    return notes + _without_breakpoints(ctx, session.root) if notes or pending else ()
 
 
 def _named(location: Location) -> str:
