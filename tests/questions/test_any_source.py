@@ -91,3 +91,142 @@ def test_a_statement_over_lines_is_one_and_a_block_is_not_part_of_it():
     assert at(9).kind is StatementKind.RETURN
     assert [each.name for each in source.parameters(2)] == ["n"]
     assert source.statement(8) is None
+
+
+def _exits(source: AnySource, line: int) -> list[tuple[int, str, bool]]:
+    statement = source.statement(line)
+    assert statement is not None
+    return [
+        (each.header.first, each.header.value.text if each.header.value else "", each.in_body)
+        for each in source.exits(statement)
+    ]
+
+
+def _others(source: AnySource, line: int, target: str) -> list[int]:
+    statement = source.statement(line)
+    assert statement is not None
+    return [each.first for each in source.other_writes(statement, target)]
+
+
+def test_branches_before_a_statement_that_leave_its_block_are_its_exits():
+    source = _source("""
+        int f(int n, int m) {
+            if (n < 0) return -1;
+            if (n > 9 &&
+                m > 9) {
+                log(n);
+                return 9;
+            } else if (n == 5) {
+                return 5;
+            }
+            if (m)
+            {
+                n++;
+            }
+            else
+            {
+                throw bad(m);
+            }
+            for (int i = 0; i < n; i++) {
+                if (i == m) {
+                    return i;
+                }
+                if (i == 3) {
+                    break;
+                }
+            }
+            if (n == 7) {
+                if (m == 7) {
+                    return 7;
+                }
+            }
+            switch (m) {
+            case 1:
+                if (n == 1) {
+                    break;
+                }
+                n = 2;
+            case 2:
+                n = 3;
+            }
+            return n;
+        }
+        """)
+    before = [(10, "m", False), (3, "n > 9 && m > 9", True), (2, "n < 0", True)]
+    assert _exits(source, 40) == [(19, "i == m", True), *before]
+    assert _exits(source, 38) == [(19, "i == m", True), *before], "of another arm: not evaluated"
+    assert _exits(source, 36)[0] == (33, "n == 1", True)
+    assert _exits(source, 8) == [(2, "n < 0", True)], "the conditions of its own `if` are none"
+    ruby = _source(
+        """
+        def f(rows)
+          return nil if rows.empty?
+          raise "no row if empty" unless rows.any?
+          unless rows.all?
+            return 1
+          end
+          return 2 if rows.one? { |each| each if each }
+          rows.first
+        end
+        """,
+        "/p/a.rb",
+    )
+    assert _exits(ruby, 8) == [
+        (4, "!(rows.all?)", True),
+        (3, "!(rows.any?)", True),
+        (2, "rows.empty?", True),
+    ]
+
+
+def test_other_assignments_of_a_target_in_its_function_are_found_without_declarations():
+    source = _source("""
+        int f(int n) {
+            int total = 0;
+            int other = total;
+            if (n > 3 &&
+                n < 9)
+            {
+                total = 5;
+                // total = 6;
+                //total = 7;
+            }
+            for (int i = 0; i < n; i++) {
+                int total = 8;
+                total += i;
+            }
+            return total;
+        }
+
+        int g(int total) {
+            total = 1;
+            return total;
+        }
+        """)
+    assert _others(source, 2, "total") == [7, 13]
+    written = source.statement(7)
+    assert written is not None
+    [branch] = source.branches(written)
+    assert (branch.header.first, branch.header.last, branch.taken) == (4, 5, True)
+    assert 7 in range(branch.header.last + 1, branch.header.body_end + 1)
+    go = _source("func f() {\n\tx := 0\n\tif y {\n\t\tx := 1\n\t}\n\tx, z = 2, 3\n}", "/p/a.go")
+    assert _others(go, 2, "x") == [6]
+    php = _source(
+        "function f($a) {\n    $t = 0;\n    if ($a) {\n        $t = 1;\n    }\n}", "/p/a.php"
+    )
+    assert _others(php, 2, "$t") == [4]
+
+
+def test_a_condition_is_read_whole_and_in_the_sense_in_which_its_body_is_executed():
+    def condition(text: str, path: str) -> str:
+        found = _source(text, path).statement(1)
+        assert found is not None
+        assert found.value is not None
+        return found.value.text
+
+    assert condition("if (a || b) && c {", "/p/a.go") == "(a || b) && c"
+    assert condition("if (a) *p = 1;", "/p/a.c") == "a"
+    assert condition("unless n > 3", "/p/a.rb") == "!(n > 3)"
+    case = _source("x = 1 if y\ncase k\nwhen 1\n  a = 1\nelse\n  a = 2\nend", "/p/a.rb")
+    written = case.statement(6)
+    assert written is not None
+    assert case.branches(written) == ()

@@ -188,3 +188,43 @@ def test_calls_of_libraries_are_stepped_over_and_those_of_the_workspace_are_not(
     over = ["s := strings.Split(a, b)", "n := len(items)", "x = append(x, 3)", "n += 1"]
     assert [text for text in into if not own.may_be_called(text, "/p/a.go")] == []
     assert [text for text in over if own.may_be_called(text, "/p/a.go")] == []
+
+
+def test_a_branch_that_would_have_written_the_value_again_is_named():
+    p = _Program(
+        "runs.js",
+        """
+        function longest(words) {
+            let count = 0;
+            for (const word of words) {
+                count += 1;
+                if (word === '') {
+                    count = 0;
+                }
+            }
+            const result = count;
+            if (result > 10) {
+                return 10;
+            }
+            return result;
+        }
+        const got = longest(['a']);
+        check(got);
+        """,
+        [("<anonymous>", None, {}, None), ("longest", 1, {"words": "['a']"}, "1")],
+    )
+    p.step(1, "const got", got="1")
+    p.step(2, "let count", count="0")
+    p.step(2, "for (const", word="'a'")
+    p.step(2, "count += 1", count="1")
+    p.step(2, "if (word ===")
+    p.step(2, "for (const")
+    p.step(2, "const result", result="1")
+    p.step(2, "if (result")
+    p.step(2, "return result")
+    p.step(1, "check(got)")
+    link = p.why("got").links[0]
+    assert (link.line, link.new) == (4, "1")
+    [condition] = [each for each in link.conditions if each.decisive]
+    assert (condition.line, condition.text, condition.taken) == (5, "word === ''", False)
+    assert [(each.expression, each.value) for each in condition.reads] == [("word", "'a'")]

@@ -13,43 +13,32 @@ from collections.abc import Sequence
 from freezeframe.model import late_regex
 from freezeframe.session.source_cache import enclosing_block
 
-from .any_expressions import any_expression, path_text
+from .any_expressions import any_expression
+from .any_statements import (
+    StatementParts,
+    assignment,
+    condition_text,
+    declares,
+    is_balanced,
+    led_by,
+    loop_head,
+    one_line_loop,
+)
 from .expressions import (
     Branch,
     EarlyExit,
     Expression,
-    Form,
     Parameter,
     Position,
     Statement,
     StatementKind,
-    WrittenTarget,
 )
-from .source_patterns import STRING, closing, code_of, pieces
+from .source_patterns import STRING, closing, code_of, pieces, without_texts
 
-_ASSIGNMENT = late_regex.compile(
-    r"(?P<target>[^=]*?[\w\])\"'>*&\s])\s*(?P<operator>:=|\+=|-=|\*=|/=|%=|\|=|&=|\^=|<<=|>>=|\|\|=|\?\?=|=)"
-    r"(?![=>~])\s*(?P<value>\S.*)",
-    re.DOTALL,
-)
-_STEPPED = late_regex.compile(r"(?P<target>[@$\w.\[\]>-]*[\w\]])\s*(?P<operator>\+\+|--);?")
-_DECLARED = late_regex.compile(
-    r"(?:(?:let|const|var|val|final|auto|mut|static|my|our|local|export|pub)\s+)+"
-)
-_TYPED = late_regex.compile(r"^(?P<name>[@$]?\w+)\s*:\s*[^:].*$")
-_TARGET = late_regex.compile(r"[*]?[@$]{0,2}[^\W\d]\w*(?:(?:\.|->|::)\w+|\[[^\]]*\])*$")
 _HEAD = late_regex.compile(
     r"[}\s]*(?P<word>else if|elsif|elif|else|if|unless|while|until|for|foreach|switch|match|catch"
     r"|rescue|except|case|when)\b\s*(?P<rest>.*)",
     re.DOTALL,
-)
-_EACH = late_regex.compile(
-    r"\(?\s*(?:(?:const|let|var|auto|final|[\w<>&*:]+)\s+)?(?P<names>[@$&]?\w+(?:\s*,\s*[@$&]?\w+)*|\[[^\]]*\])"
-    r"\s*(?:of|in|:=\s*range|:|as)\s+(?P<source>.*?)\s*\)?\s*(?:\{|do|:)?$",
-    re.DOTALL,
-)
-_PHP_EACH = late_regex.compile(
-    r"\(?\s*(?P<source>\$[\w>\[\]'\"-]+)\s+as\s+(?:\$\w+\s*=>\s*)?(?P<names>&?\$\w+)\s*\)?"
 )
 _LEADING = late_regex.compile(
     r"(?P<word>return|throw|raise|assert\w*!?|yield|panic!?)\b\(?\s*(?P<rest>.*)"
@@ -73,8 +62,18 @@ _CONDITIONS = {
     "while": StatementKind.WHILE,
     "until": StatementKind.WHILE,
 }
-_LOOPS = ("for", "foreach", "while", "until")
 _HANDLERS = ("catch", "rescue", "except")
+#: an arm of a statement with several: what is above it is another arm
+_ARM_HEAD = late_regex.compile(
+    r"[}\s]*(?:else|elsif|elif|catch|rescue|except|ensure|finally|case|when|default)\b"
+)
+_LABEL = late_regex.compile(r"(?:case|when|default)\b|\w+:$")
+_ELSE = late_regex.compile(r"[}\s]*else\s*\{?")
+_LEAVING = late_regex.compile(r"(?:return|throw|break|continue|panic!?)\b(?!\s*[=.])")
+_RUBY_LEAVING = late_regex.compile(r"(?:return|raise|throw|break|next)\b(?!\s*[=.])")
+#: Ruby: `return nil if rows.empty?`
+_MODIFIED = late_regex.compile(r".*\s(?P<word>if|unless)\s+(?P<condition>\S.*)")
+_COMMENTS = ("//", "/*", "* ", "#")
 
 
 class AnySource:
@@ -83,6 +82,7 @@ class AnySource:
     def __init__(self, lines: Sequence[str], path: str) -> None:
         self._lines = [line.expandtabs(4) for line in lines]
         self._go = path.endswith(".go")
+        self._ruby = path.endswith(".rb")
         self._has_arms = path.endswith(".rs")
         self._tail_returns = path.endswith((".rs", ".rb", ".ex", ".ml"))
         self._made: dict[int, Statement | None] = {}
@@ -103,7 +103,7 @@ class AnySource:
         at = statement.first - 1
         while at > begin and depth > 0:
             text = self._code(at)
-            if text and self._indent(at) < depth:
+            if text and text != "{" and self._indent(at) < depth:
                 depth = self._indent(at)
                 head = _HEAD.match(text)
                 branch = self._branch(at, head["word"]) if head is not None else None
@@ -113,10 +113,40 @@ class AnySource:
         return tuple(found)
 
     def exits(self, statement: Statement) -> tuple[EarlyExit, ...]:
-        return ()
+        begin, _ = enclosing_block(self._lines, statement.first)
+        depth = self._indent(statement.first)
+        # In another arm of the same `if` or `switch`, what is before was not executed before.
+        is_other_arm = _ARM_HEAD.match(self._code(statement.first)) is not None
+        found: list[EarlyExit] = []
+        for at in range(statement.first - 1, begin, -1):
+            text = self._code(at)
+            if not text.strip("{}()[];, ") or text == "end" or self._indent(at) > depth:
+                continue
+            if self._indent(at) < depth:
+                depth = self._indent(at)
+                is_other_arm = _ARM_HEAD.match(text) is not None
+            elif is_other_arm or _LABEL.match(text):
+                is_other_arm = _ARM_HEAD.match(text) is not None
+            else:
+                found += self._exits_at(at, text)
+        return tuple(found)
 
     def other_writes(self, statement: Statement, target: str) -> tuple[Statement, ...]:
-        return ()
+        first, last = enclosing_block(self._lines, statement.first)
+        name = _IDENTIFIER.findall(target)[-1:]
+        found: list[Statement] = []
+        for line in range(first + 1, last + 1):
+            text = self._code(line)
+            if line == statement.first or not name or name[0] not in text:
+                continue
+            if text.startswith(_COMMENTS) or not any(each in text for each in ("=", "++", "--")):
+                continue
+            made = self.statement(line)
+            if made is None or made.first != line or made.kind is not StatementKind.PLAIN:
+                continue
+            if any(each.target.text == target for each in made.writes) and not declares(made.text):
+                found.append(made)
+        return tuple(found)
 
     def parameters(self, first_line: int) -> tuple[Parameter, ...]:
         first, last = enclosing_block(self._lines, first_line)
@@ -180,24 +210,91 @@ class AnySource:
             if self._has_arms and depth <= 0 and " => " in text and text.endswith(","):
                 return line
             following = self._code(line + 1)
-            if (
-                depth <= 0
-                and not (text.endswith(_CONTINUES) and not text.endswith("++"))
-                and not following.startswith(_CONTINUED)
-            ):
+            if depth <= 0 and not self._goes_on(text) and not following.startswith(_CONTINUED):
                 return line
         return first
 
-    def _body_end(self, head: int) -> int:
-        depth = self._indent(head)
-        last = head
-        for line in range(head + 1, len(self._lines) + 1):
-            if not self._code(line):
+    def _goes_on(self, text: str) -> bool:
+        """Whether a line ends with a mark that wants an operand; `empty?` of Ruby is a name."""
+        if text.endswith("++") or (self._ruby and text[-2:-1].isalnum() and text[-1] == "?"):
+            return False
+        return text.endswith(_CONTINUES)
+
+    def _body_end(self, first: int, last: int) -> int:
+        """Return the last line of the block that the statement of these lines opens."""
+        depth = self._indent(first)
+        end = last
+        for line in range(last + 1, len(self._lines) + 1):
+            text = self._code(line)
+            if not text or (text == "{" and end == last):
                 continue
             if self._indent(line) <= depth:
                 break
-            last = line
-        return last
+            end = line
+        return end
+
+    # --- statements that leave a block
+
+    def _exits_at(self, line: int, text: str) -> list[EarlyExit]:
+        """Return how a statement beside another one could have left their block."""
+        modified = _MODIFIED.fullmatch(without_texts(text)) if self._ruby else None
+        if modified is not None and is_balanced(modified["condition"]) and self._leaves(text):
+            rest = text[modified.start("condition") :]
+            condition = self._header(modified["word"], rest)[2]
+            header = Statement(StatementKind.IF, line, line, text, (), condition, end=line)
+            return [EarlyExit(header, True)]
+        head, made = _HEAD.match(text), self.statement(line)
+        if head is None or made is None or made.first != line or text.startswith("}"):
+            return []
+        if made.kind in (StatementKind.FOR, StatementKind.WHILE):
+            inner = [self.statement(at) for at in range(made.body_end, made.last, -1)]
+            return [
+                EarlyExit(each, True)
+                for each in dict.fromkeys(inner)
+                if each is not None
+                and each.kind is StatementKind.IF
+                and self._leaving(each).startswith("return")
+            ]
+        if head["word"] not in ("if", "unless"):
+            return []
+        if self._leaving(made):
+            return [EarlyExit(made, True)]
+        other = self._following(made.body_end)
+        if _ELSE.fullmatch(self._code(other)) and self._indent(other) == self._indent(line):
+            arm = self.statement(other)
+            if arm is not None and self._leaving(arm):
+                return [EarlyExit(made, False)]
+        return []
+
+    def _leaving(self, header: Statement) -> str:
+        """Return the statement at the end of a body if it leaves the block; empty if it does not.
+
+        One that leaves only under another condition does not.
+        """
+        body = [
+            line
+            for line in range(header.last + 1, header.body_end + 1)
+            if self._code(line).strip("{}()[];, ")
+        ]
+        if not body:
+            text = " ".join(self._code(at) for at in range(header.first, header.last + 1))
+            opened = text.find("(")
+            end = closing(text[opened:]) if opened >= 0 else None
+            text = text[opened + end + 1 :].lstrip(" {") if end is not None else ""
+        else:
+            depth = self._indent(body[0])
+            text = self._code([each for each in body if self._indent(each) == depth][-1])
+        return text if self._leaves(text) and _MODIFIED.fullmatch(text) is None else ""
+
+    def _leaves(self, text: str) -> bool:
+        return (_RUBY_LEAVING if self._ruby else _LEAVING).match(text) is not None
+
+    def _following(self, line: int) -> int:
+        """Return the next line with code that is not only a closing bracket."""
+        line += 1
+        while line < len(self._lines) and self._code(line) in ("", "}"):
+            line += 1
+        return line
 
     # --- statements
 
@@ -207,17 +304,15 @@ class AnySource:
         if not text.strip("{}()[];, "):
             return None
         kind, writes, value = self._read(text, first, last)
-        end = self._body_end(last)
+        end = self._body_end(first, last)
         column = self._indent(first)
         shown = text.rstrip(" {")
         return Statement(kind, first, last, shown, writes, value, column, end, end)
 
-    def _read(
-        self, text: str, first: int, last: int
-    ) -> tuple[StatementKind, tuple[WrittenTarget, ...], Expression | None]:
+    def _read(self, text: str, first: int, last: int) -> StatementParts:
         head = _HEAD.match(text)
         if head is not None:
-            loop, body = _one_line_loop(head["word"], head["rest"])
+            loop, body = one_line_loop(head["word"], head["rest"])
             if body:
                 _, writes, made = self._header(head["word"], loop)
                 _, more, _ = self._read(body, first, last)
@@ -233,16 +328,10 @@ class AnySource:
         if leading is not None and _ASSERTING.match(text):
             return StatementKind.ASSERT, (), any_expression(text)
         if leading is not None:
-            return _led(leading["word"], text[len(leading["word"]) :].strip())
-        stepped = _STEPPED.fullmatch(text)
-        if stepped is not None:
-            return _augmented(stepped["target"], stepped["operator"][0], "1")
-        assignment = _ASSIGNMENT.fullmatch(text)
-        if assignment is not None and _is_balanced(assignment["target"]):
-            operator, value = assignment["operator"], assignment["value"]
-            if operator not in ("=", ":="):
-                return _augmented(assignment["target"], operator[:-1], value)
-            return _assigned(assignment["target"], value)
+            return led_by(leading["word"], text[len(leading["word"]) :].strip())
+        written = assignment(text)
+        if written is not None:
+            return written
         # The rest of a chain of calls: what it begins with is on lines before.
         made = any_expression(f"_{text}" if text.startswith(".") else text)
         if self._tail_returns and self._is_tail(last):
@@ -260,18 +349,19 @@ class AnySource:
             line
         )
 
-    def _header(
-        self, word: str, rest: str
-    ) -> tuple[StatementKind, tuple[WrittenTarget, ...], Expression | None]:
+    def _header(self, word: str, rest: str) -> StatementParts:
         rest = rest.strip()
         kind = _CONDITIONS.get(word)
         if kind is not None:
-            return kind, (), any_expression(_condition(rest))
+            condition = condition_text(rest)
+            if word in ("unless", "until"):
+                condition = f"!({condition})"
+            return kind, (), any_expression(condition)
         if word in _HANDLERS:
             return StatementKind.EXCEPT, (), None
         if word not in ("for", "foreach"):
             return StatementKind.PLAIN, (), None
-        return StatementKind.FOR, *_loop(rest)
+        return StatementKind.FOR, *loop_head(rest)
 
     def _branch(self, line: int, word: str) -> Branch | None:
         if word in ("else", "else if", "elsif", "elif"):
@@ -290,9 +380,10 @@ class AnySource:
         for above in range(line - 1, 0, -1):
             if self._code(above) and self._indent(above) == depth:
                 head = _HEAD.match(self._code(above))
-                if head is not None and head["word"] in _CONDITIONS:
-                    return self.statement(above)
-                if head is None and self._code(above).strip("}){ "):
+                if head is not None:
+                    made = self.statement(above)
+                    return made if made is not None and made.kind is StatementKind.IF else None
+                if self._code(above).strip("}){ "):
                     return None
         return None
 
@@ -304,117 +395,3 @@ class AnySource:
         if not names:
             return ""
         return str(names[0] if self._go else names[-1])
-
-
-_Read = tuple[StatementKind, tuple[WrittenTarget, ...], Expression | None]
-
-
-def _one_line_loop(word: str, rest: str) -> tuple[str, str]:
-    """Return the head and the body of a loop that has both on one line; else no body."""
-    end = closing(rest) if word in _LOOPS and rest.startswith("(") else None
-    if end is None:
-        return rest, ""
-    body = rest[end + 1 :].strip()
-    if body.startswith("{"):
-        body = body[1:].removesuffix("}")
-    return rest[: end + 1], body.strip("; ")
-
-
-def _led(word: str, rest: str) -> _Read:
-    value = any_expression(rest) if rest else None
-    if word == "return":
-        parts = [each for each in pieces(rest) if each.strip()]
-        if len(parts) > 1:
-            operands = tuple(any_expression(each) for each in parts)
-            value = Expression(
-                rest, Form.DISPLAY, operands=operands, name="tuple", labels=("",) * len(operands)
-            )
-        return StatementKind.RETURN, (), value
-    if word in ("throw", "raise", "panic", "panic!"):
-        return StatementKind.RAISE, (), value
-    if word == "yield":
-        return StatementKind.YIELD, (), value
-    return StatementKind.ASSERT, (), value
-
-
-def _augmented(target: str, operator: str, value: str) -> _Read:
-    changed, added = _target(target), any_expression(value)
-    if changed is None:
-        return StatementKind.PLAIN, (), added
-    both = Expression(
-        f"{changed.text} {operator} {added.text}",
-        Form.OPERATION,
-        operands=(changed, added),
-        name=operator,
-    )
-    return StatementKind.PLAIN, (WrittenTarget(changed, both, augmented=True),), both
-
-
-def _assigned(targets: str, text: str) -> _Read:
-    value = any_expression(text)
-    targets = _DECLARED.sub("", targets.strip(), 1).strip()
-    if targets.startswith(("(", "[", "{")):
-        targets = targets[1:-1]
-    names = [_target(each) for each in pieces(targets)]
-    found = [each for each in names if each is not None]
-    if len(found) != len(names) or not found:
-        return StatementKind.PLAIN, (), value
-    if len(found) == 1:
-        return StatementKind.PLAIN, (WrittenTarget(found[0], value),), value
-    values = [any_expression(each) for each in pieces(text)]
-    if len(values) != len(found):
-        values = [
-            Expression(value.text, Form.ITEM, operands=(value,), name=f"[{index}]")
-            for index in range(len(found))
-        ]
-    writes = tuple(WrittenTarget(a, b) for a, b in zip(found, values, strict=True))
-    return StatementKind.PLAIN, writes, value
-
-
-def _target(text: str) -> Expression | None:
-    """Return what is written: the last path of a declaration, `total` of `int total`."""
-    text = _DECLARED.sub("", text.strip(), 1).strip()
-    typed = _TYPED.match(text)
-    match = _TARGET.search(typed["name"] if typed is not None else text)
-    if match is None:
-        return None
-    return any_expression(path_text(match[0].lstrip("*")))
-
-
-def _loop(rest: str) -> tuple[tuple[WrittenTarget, ...], Expression | None]:
-    each = _PHP_EACH.match(rest) or _EACH.match(rest)
-    if each is None or ";" in rest:
-        begin = rest.lstrip("( ").partition(";")[0]
-        assignment = _ASSIGNMENT.fullmatch(begin)
-        if assignment is None:
-            return (), None
-        _, writes, value = _assigned(assignment["target"], assignment["value"])
-        step = rest.rstrip("{ ").rstrip(") ").rpartition(";")[2].strip()
-        stepped = _STEPPED.fullmatch(step)
-        if stepped is not None:
-            _, more, _ = _augmented(stepped["target"], stepped["operator"][0], "1")
-            writes = (*writes, *more)
-        return writes, value
-    source = any_expression(each["source"])
-    element = Expression(source.text, Form.ELEMENT, operands=(source,))
-    names = [_target(name) for name in pieces(each["names"].strip("[]&"))]
-    if "range" in rest and len(names) == 2 and names[1] is not None:
-        return (WrittenTarget(names[1], element),), source
-    if len(names) == 1 and names[0] is not None and ":= range" not in rest:
-        return (WrittenTarget(names[0], element),), source
-    return (), source
-
-
-def _condition(rest: str) -> str:
-    """Return the condition of a header, without the brackets and words around it."""
-    text = rest.rstrip(" {:").removesuffix(" then").removesuffix(" do").strip()
-    if ";" in text and not text.startswith("("):
-        text = text.rpartition(";")[2].strip()  # Go: `if err := f(); err != nil`
-    if text.startswith("(") and closing(text) is not None:
-        end = closing(text) or 0
-        return text[1:end]
-    return text
-
-
-def _is_balanced(text: str) -> bool:
-    return all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}"))

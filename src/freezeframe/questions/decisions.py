@@ -127,6 +127,10 @@ def untaken_writes(
             if header is None or header.number < written.first:
                 continue  # not decided after the write: the next one outwards may be
             after = values.index.last_before(written.frame, header.number + 1) + 1
+            if after < len(steps) and steps[after].line in range(
+                branch.header.first, branch.header.last + 1
+            ):
+                break  # what the condition calls was being executed: it was not decided yet
             inside = range(branch.header.last + 1, branch.header.body_end + 1)
             entered = after < len(steps) and steps[after].line in inside
             if entered == branch.taken:
