@@ -95,6 +95,7 @@ def test_a_second_run_that_differs_or_never_comes_to_the_stop_is_said(dbg):
     write(dbg, DIFFERENT)
     dbg("start", "app.py", "-b", "app.py:8")
     refused = dbg.error("why", "total +")
+    misspelt = dbg.error("why", "len(totl)")
     was_not_run = (dbg.project / "runs").read_text()
     differs = dbg("why", "total").out
     write(dbg, ONCE)
@@ -102,6 +103,8 @@ def test_a_second_run_that_differs_or_never_comes_to_the_stop_is_said(dbg):
     missed = dbg.error("why", "os")
 
     assert refused["message"] == "'total +' is not an expression."
+    assert misspelt["message"].endswith("; the nearest name is total.")
+    assert misspelt["next"] == "dbg why total"
     assert was_not_run == "x"
     assert "the second run differed (runs was 1, then 2; total was 10, then 20)" in differs
     assert missed["message"].startswith("the program was run a second time and never came to")

@@ -7,21 +7,22 @@ from dataclasses import replace
 from typing import Annotated
 
 from freezeframe.backends.backend import Launch
-from freezeframe.errors import UsageError
+from freezeframe.errors import EvaluationFailed, NotFound, UsageError
 from freezeframe.model.questions import Explanation
 from freezeframe.model.stops import Frame
 from freezeframe.questions.any_expressions import is_any_expression
 from freezeframe.questions.provenance import DEFAULT_DEPTH, explain
-from freezeframe.questions.python_expressions import is_expression
+from freezeframe.questions.python_expressions import free_names, is_expression
 from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
 from ._common_args import InFrame
 from ._context import Context
 from ._frames import frame_at
+from ._past_backend import PastBackend
 from ._registry import Arg, Effect, Needs, op
 from ._retrace import traced_again
-from ._suggestions import quoted
+from ._suggestions import nearest, quoted
 
 #: links of `--all`
 _MOST_LINKS = 200
@@ -68,12 +69,34 @@ async def why(
     is_valid = is_expression if is_python else is_any_expression
     if expression and not is_valid(expression):
         raise UsageError(f"{expression!r} is not an expression.", next="dbg why NAME")
+    if is_python and not isinstance(stop.backend, PastBackend):
+        await _require_names(stop, shown, expression)
     links = _MOST_LINKS if all else depth or DEFAULT_DEPTH
     answer = await explained(ctx, ctx.session, stop, shown, expression, depth=links)
     if answer.left_out and not all:
         named = f"{quoted(expression)} " if expression else ""
         answer = replace(answer, next=(f"why {named}--depth {links * 3}",))
     return answer
+
+
+async def _require_names(stop: StopState, frame: Frame, expression: str) -> None:
+    """Raise NotFound, with the nearest name, if *expression* has a name without a value."""
+    names = free_names(expression)
+    known: list[str] = []
+    for scope in await stop.scopes(frame.index) if names else ():
+        known += [each.name for each in await stop.backend.children(scope.ref) if not each.gone]
+    for name in names:
+        if name in known:
+            continue
+        try:  # It may be a builtin. To evaluate a name runs no code of the program.
+            await stop.backend.evaluate(name, stop.frame_id(frame.index))
+        except EvaluationFailed as error:
+            close = nearest(name, known)
+            raise NotFound(
+                f"{name} has no value in {frame.function}"
+                + (f"; the nearest name is {close[0]}." if close else "."),
+                next=f"dbg why {close[0]}" if close else "dbg locals",
+            ) from error
 
 
 async def explained(

@@ -47,6 +47,18 @@ def is_expression(text: str) -> bool:
     return parsed(text) is not None
 
 
+def free_names(text: str) -> tuple[str, ...]:
+    """Return the names that an expression reads and does not bind itself."""
+    try:
+        nodes = list(ast.walk(ast.parse(text.strip(), mode="eval")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    names = [each for each in nodes if isinstance(each, ast.Name)]
+    bound = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+    bound |= {each.arg for each in nodes if isinstance(each, ast.arg)}
+    return tuple(dict.fromkeys(each.id for each in names if each.id not in bound))
+
+
 def _made(
     node: ast.expr,
     form: Form,
