@@ -27,6 +27,7 @@ from freezeframe.model.stops import (
     ExceptionFilter,
     Exit,
     Frame,
+    Task,
     Thread,
     Watchpoint,
 )
@@ -184,6 +185,17 @@ def test_threads_are_listed_with_their_places():
           2  Worker  running
     """)
     assert shown(Threads(())) == "no threads\n"
+
+
+def test_different_names_of_tasks_are_different_texts():
+    names = [f"tenant-of-europe-shard-{n:04}-fetch-and-index-its-documents" for n in range(2)]
+    tasks = tuple(Task(name, "running") for name in (*names, "x" * 70))
+
+    lines = shown(Threads((MAIN,), tasks=tasks)).splitlines()
+
+    assert [line.split()[0] for line in lines[-3:]] == [*names, "x" * 70]
+    short = shown(Threads((MAIN,), tasks=tasks[-1:])).splitlines()[-1]
+    assert len(short) < 60
 
 
 def stack_of(*frames: Frame, **facts: object) -> Stack:

@@ -22,6 +22,8 @@ F = TypeVar("F")
 
 #: A recursion of at least this many rounds is folded.
 _ROUNDS = 5
+#: bytes of a task's name: the first at which all names differ
+_NAME_WIDTHS = (40, 80, 160, 320)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +121,28 @@ def task_sections(tasks: Sequence[Task], rank: int, view: View) -> list[Section]
     if not tasks:
         return []
 
+    room = _width_of_names({task.name for task in tasks})
+
     def item(index: int, width: int) -> list[Line]:
         task = tasks[index]
         state = f"awaits {clip(task.awaits, 60)}" if task.awaits else one_line(task.state)
         where = in_frame(task.frame, view.cwd) if task.frame else ""
-        by = f"for {clip(task.awaited_by, 40)}" if task.awaited_by else ""
-        return [row(f"  {clip(task.name, 40)}", state, where, by)]
+        by = f"for {clip(task.awaited_by, room)}" if task.awaited_by else ""
+        return [row(f"  {clip(task.name, room)}", state, where, by)]
 
     def more(shown: int) -> str | None:
         missing = len(tasks) - shown
         return f"  … {plural(missing, 'more task')} (dbg threads {view.more})" if missing else None
 
     return [Listing(rank, len(tasks), item, more, head=(Line("tasks:", Tone.HEAD),))]
+
+
+def _width_of_names(names: set[str]) -> int:
+    """Return the least width at which different names are different texts."""
+    for width in _NAME_WIDTHS:
+        if len({clip(name, width) for name in names}) == len(names):
+            return width
+    return _NAME_WIDTHS[-1]
 
 
 def _stack(
