@@ -41,6 +41,17 @@ class Lazy:
     def __len__(self): return 100
     def __getitem__(self, at): return at * 2
 lazy = Lazy()
+class Cells:  # what is used of pandas: a row that is taken alone has one type
+    def __init__(self, *columns): self.columns = columns
+    def __getitem__(self, at):
+        if isinstance(at, tuple): return self.columns[at[1]]
+        if isinstance(at, slice): return Mixed(*(each[at] for each in self.columns))
+        return [float(each[at]) for each in self.columns]
+class Mixed:
+    columns = ("n", "rate")
+    def __init__(self, n, rate): self.iloc, self.index = Cells(n, rate), n
+    def __len__(self): return len(self.index)
+mixed = Mixed([5, 6, 7, 8], [0.5] * 4)
 text = "abcdef"
 frame._df.series[0].rows[2] = 99  # @before
 print(len(frame))
@@ -63,6 +74,7 @@ def test_a_page_of_a_table_has_its_rows(dbg, write_program, adapter):
 
     assert page("frame") == (4, [("2", "{'a': 12, 'b': 'z'}"), ("3", "{'a': 13, 'b': 'w'}")])
     assert page("column") == (4, [("2", "12"), ("3", "13")])
+    assert page("mixed")[1] == [("7", "{'n': 7, 'rate': 0.5}"), ("8", "{'n': 8, 'rate': 0.5}")]
     assert page("lazy") == (100, [("2", "4"), ("3", "6")])
     assert dbg.data("print", "text", "--range", "2:4")["value"]["text"] == "'cd'"
     if adapter == "debugpy":

@@ -78,12 +78,16 @@ def _rows(table: Any, start: int, end: int) -> list[tuple[str, Any, str | None]]
     """Return the rows of a table, or the elements of a column, by their labels."""
     some = table.iloc[start:end]
     columns = getattr(table, "columns", None)
-    found: list[tuple[str, Any, str | None]] = []
-    for at, label in enumerate(some.index):
-        row = some.iloc[at]
-        row_value = row if columns is None else dict(zip(columns, row))  # noqa: B905 - 3.8
-        found.append((_text.show(label, 200, may_run_code=True), row_value, f".iloc[{start + at}]"))
-    return found
+    if columns is None:
+        rows = [some.iloc[at] for at in range(len(some.index))]
+    else:
+        # By columns: all cells of a row taken alone have one type, and an integer becomes a float.
+        cells = [list(some.iloc[:, at]) for at in range(len(columns))]
+        rows = [dict(zip(columns, row)) for row in zip(*cells)]  # noqa: B905 - 3.8
+    return [
+        (_text.show(label, 200, may_run_code=True), row, f".iloc[{start + at}]")
+        for at, (label, row) in enumerate(zip(some.index, rows))  # noqa: B905 - 3.8
+    ]
 
 
 def length(value: Any) -> int | None:
