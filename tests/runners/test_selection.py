@@ -88,12 +88,17 @@ def test_selectors_in_natural_form_become_those_of_pytest_and_unittest(tmp_path,
 def test_pytest_gets_expressions_and_options_against_what_is_in_the_way(tmp_path):
     settings = "[pytest]\naddopts = -n auto --cov=shop\ntimeout = 5\n"
     here = project(tmp_path, {"tox.ini": settings}, "cart and not slow", k="total")
-    argv = pytest_runner.RUNNER.command(here).argv
+    command = pytest_runner.RUNNER.command(here)
+    argv = command.argv
     assert argv[-2:] == ("-k", "(total) or (cart and not slow)")
+    assert "a test that only takes too long counts as passed" in command.notes[0]
     assert {"-n0", "--no-cov", "--timeout=0"} <= set(argv)
     others = "[testenv]\ncommands = pytest -n auto\n[pytest]\naddopts = -q\n[x]\ny = --cov=shop\n"
     argv = pytest_runner.RUNNER.command(project(tmp_path / "x", {"tox.ini": others})).argv
     assert not {"-n0", "--no-cov", "--timeout=0"} & set(argv)
+    marked = {"test_a.py": "@pytest.mark.timeout(1)\ndef test_a(): pass\n", "test_b.py": ""}
+    assert pytest_runner.RUNNER.command(project(tmp_path / "y", marked)).notes == command.notes
+    assert not pytest_runner.RUNNER.command(project(tmp_path / "y", {}, "test_b.py")).notes
     with pytest.raises(NotFound, match="is in no test"):
         pytest_runner.RUNNER.command(project(tmp_path, {"test_a.py": "x = 1\n"}, "test_a.py:1"))
 

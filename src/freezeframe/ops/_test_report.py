@@ -64,15 +64,18 @@ def at_end(session: Session, output: Output) -> RunnerReport | None:
         failed=summary.failed,
         exit=root.exit,
         output=output if unexplained else Output(),
-        next=_again(runner, summary),
+        next=_again(runner, summary, session),
     )
 
 
-def _again(runner: Runner, summary: RunSummary) -> tuple[str, ...]:
-    """Return the command that runs the first failed test alone."""
+def _again(runner: Runner, summary: RunSummary, session: Session) -> tuple[str, ...]:
+    """Return the command that runs the first failed test alone, as this run was told to."""
     if not summary.failed or not runner.is_selectable:
         return ()
-    return (f"test {quoted(summary.failed[0])}",)
+    target = session.root.target
+    args = target.runner_args if isinstance(target, Launch) else ()
+    behind = f" -- {quoted(*args)}" if args else ""
+    return (f"test {quoted(summary.failed[0])}{behind}",)
 
 
 def printed(session: Session) -> str:

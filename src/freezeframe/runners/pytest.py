@@ -44,6 +44,12 @@ _IN_THE_WAY = (
     (re.compile(r"(?<![\w-])--cov\b"), "--no-cov"),
     (re.compile(r"(?<![\w-])--timeout\b|^\s*timeout\s*=", re.MULTILINE), "--timeout=0"),
 )
+_MARKED_LIMIT = re.compile(r"\bmark\.timeout\b")
+#: pytest-timeout turns itself off where it recognises a debugger, markers included
+_NO_LIMITS = (
+    "time limits of pytest-timeout may be off under the debugger: "
+    "a test that only takes too long counts as passed"
+)
 _PARAMETERS = re.compile(r"(?P<name>[^\[]+)(?P<parameters>\[.*\])", re.DOTALL)
 _NAME = re.compile(r"\w+(?:(?:\.|::)\w+)*")
 _SUMMARY = re.compile(
@@ -97,7 +103,12 @@ def _command(project: Project) -> RunnerCommand:
         args += ["-k", " or ".join(f"({each})" for each in matching)]
     # `-s`: what a test prints is in the answer of its failure. The summary names what failed.
     options = ("-s", "-q", "--tb=short", "-rfE", "--color=no", *against)
-    return RunnerCommand(("pytest", *options, *args), module=True)
+    limits = "--timeout=0" in against or any(
+        _MARKED_LIMIT.search(project.text(path)) for path in python_tests.relevant(project)
+    )
+    return RunnerCommand(
+        ("pytest", *options, *args), module=True, notes=(_NO_LIMITS,) if limits else ()
+    )
 
 
 def _selected(project: Project, selector: str) -> tuple[list[str], str | None]:
