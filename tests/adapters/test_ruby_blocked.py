@@ -61,3 +61,9 @@ def test_a_hang_shows_where_each_thread_waits_while_it_runs(dbg, write_program, 
     waits.wait_until(lambda: seen()["notes"], "every thread waits for another one")
     assert "No live threads left. Deadlock?" in seen()["notes"][0]
     assert "thread 1 (main), in join:" in dbg("await", "--timeout", "0.1").out
+
+    # Ruby gives the variables of a frame to its own thread only.
+    dbg("pause")
+    [other, _] = dbg.data("backtrace", "--all-threads", "--locals")["stacks"][1:]
+    [unreadable] = other["values"][str(own(other)["index"])]
+    assert unreadable["text"] == "<not readable: the thread waits in a call>"

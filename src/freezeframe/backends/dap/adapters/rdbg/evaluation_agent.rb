@@ -7,6 +7,9 @@ module DEBUGGER__
     SLOW_S = 3.0
     # Code that the user runs may take longer.
     LONG_S = 25.0
+    UNREADABLE = {
+      name: "(locals)", value: "<not readable: the thread waits in a call>", variablesReference: 0
+    }.freeze
 
     class << self
       private
@@ -126,6 +129,8 @@ module DEBUGGER__
       end
 
       def do_scopes(client, frame, _arguments)
+        return { scopes: [scope("Locals", ref(client, nil, :unreadable))] } if unreadable?(frame)
+
         names = argument_names(frame)
         given, rest = locals(client, frame).partition { |name, _, _| names.include?(name) }
         globals = user_globals.map { |name| [name.to_s, name, nil] }
@@ -133,6 +138,11 @@ module DEBUGGER__
         scopes << scope("Globals", ref(client, globals, :globals), expensive: true)
         scopes.unshift(scope("Arguments", ref(client, given))) unless given.empty?
         { scopes: scopes }
+      end
+
+      # Ruby gives a frame's variables to the frame's own thread only, and that waits in a call.
+      def unreadable?(frame)
+        frame && frame.binding.nil? && !native?(frame)
       end
 
       def scope(name, reference, expensive: false)
@@ -176,6 +186,8 @@ module DEBUGGER__
 
       def do_variables(client, _frame, arguments)
         _, kind, value, expression = @refs[arguments["variablesReference"]]
+        return { variables: [UNREADABLE] } if kind == :unreadable
+
         pairs = case kind
                 when :pairs then value
                 when :globals then value.map { |name, _, _| [name, TOPLEVEL_BINDING.eval(name), name] }
@@ -199,7 +211,7 @@ module DEBUGGER__
 
       def do_evaluate(client, frame, arguments)
         binding = frame ? frame.binding : TOPLEVEL_BINDING
-        return { failure: "this frame has no variables: its thread waits in a call" } unless binding
+        return { failure: "its variables cannot be read: its thread waits in a call" } unless binding
 
         code = arguments["expression"].to_s
         value = binding.eval(code, "(freezeframe)")
@@ -210,6 +222,8 @@ module DEBUGGER__
 
       def do_setExpression(client, frame, arguments)
         name, binding = arguments["expression"].to_s, frame ? frame.binding : TOPLEVEL_BINDING
+        return { failure: "its variables cannot be set: its thread waits in a call" } unless binding
+
         # An assignment would create a new variable for a misspelled name.
         if name.match?(/\A[a-z_]\w*\z/) && !binding.local_variable_defined?(name)
           there = binding.local_variables.first(12).join(", ")
