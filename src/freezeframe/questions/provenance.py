@@ -400,7 +400,8 @@ class _Chain:
             exits = untaken_exits(self._values, execution)
             found = [*(each for each in exits if each.line > after), *found]
         # What stayed as it was because a branch was not taken, here and where it was passed on.
-        for later, earlier in pairwise((*query.via, at)):
+        reader = (query.reader,) if query.reader is not None else ()
+        for later, earlier in pairwise((*reader, *query.via, at)):
             if earlier.kind is LinkKind.WRITE and later.execution.frame == earlier.execution.frame:
                 found += untaken_writes(
                     self._values, earlier.execution, earlier.target, later.execution.first

@@ -46,6 +46,8 @@ class Query:
     parent: int | None = None
     #: the statements that passed the value on, newest first
     via: tuple[EvaluatedAt, ...] = ()
+    #: the statement that read the value and did not pass it on
+    reader: EvaluatedAt | None = None
     #: operands that decided the value are followed first
     weight: int = 0
     #: how far the expression is from the beginning of the chain; the nearest is followed first
@@ -68,8 +70,9 @@ class Computed:
 
 def moved_to(query: Query, at: EvaluatedAt, value: TracedValue | None) -> Query:
     """Return the query at an earlier statement that had the value; the later one passed it on."""
-    via = query.via if query.at.root else (*query.via, query.at)
-    return replace(query, at=at, value=value, via=via)
+    if query.at.root:
+        return replace(query, at=at, value=value, reader=query.at)
+    return replace(query, at=at, value=value, via=(*query.via, query.at))
 
 
 def chain_end(query: Query, sentence: str) -> Computed:
