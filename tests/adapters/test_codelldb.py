@@ -15,6 +15,8 @@ PROGRAM = """\
 
 int counter = 0;
 
+struct cell { int tag; union { int whole; float real; }; };
+
 static void bump(int by) {
     counter += by;  // @write
     std::printf("bump %d\\n", by);  // @written
@@ -22,6 +24,7 @@ static void bump(int by) {
 
 int main() {
     int *nothing = nullptr;
+    cell cells{3, {4}};
     std::vector<std::string> names{"ada", "bob"};
     std::unordered_map<int, std::string> words{{7, "seven"}};
     for (int i = 1; i < 4; i++) {
@@ -93,9 +96,11 @@ def test_a_condition_that_fails_beside_a_logpoint_stops_and_says_why(dbg, starte
     assert "log| {by} is 1" in answer
 
 
-def test_containers_are_readable_and_their_elements_are_reached(dbg, started):
+def test_containers_and_unnamed_members_are_readable(dbg, started):
     assert dbg.data("print", "names[1]")["value"]["text"] == '"bob"'
-    assert "seven" in dbg("locals").out
+    listed = dbg("locals").out
+    assert "seven" in listed
+    assert "cells = cell(tag=3, whole=4, real=" in listed
 
 
 def test_a_pointer_to_nothing_is_an_address(dbg, started):

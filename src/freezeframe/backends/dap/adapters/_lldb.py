@@ -199,7 +199,7 @@ def hides(variable: Mapping[str, Any]) -> bool:
 def nameless(variable: Mapping[str, Any]) -> bool:
     """Return True for unnamed unions and structs, in another one or among locals."""
     kind = str(variable.get("type", ""))
-    return variable.get("name") == "<null>" and ("(unnamed " in kind or "(anonymous " in kind)
+    return variable.get("name") in ("<null>", "") and ("(unnamed " in kind or "(anonymous " in kind)
 
 
 #: LLDB's message where a file has no variables, and where the debug information lists none

@@ -144,7 +144,8 @@ def _log_text(text: str) -> str:
 
 
 def _hides(variable: Mapping[str, Any]) -> bool:
-    return variable.get("name") in ("[raw]", "") or _lldb.hides(variable)
+    name = variable.get("name")
+    return name == "[raw]" or (not name and not _lldb.nameless(variable)) or _lldb.hides(variable)
 
 
 def _read_frame(frame: RawFrame, body: Mapping[str, Any]) -> RawFrame:
