@@ -23,7 +23,7 @@ static void bump(int by) {
 }
 
 int main() {
-    int *nothing = nullptr;
+    int *nothing = nullptr, notes = 7;
     cell cells{3, {4}};
     std::vector<std::string> names{"ada", "bob"};
     std::unordered_map<int, std::string> words{{7, "seven"}};
@@ -105,6 +105,7 @@ def test_containers_and_unnamed_members_are_readable(dbg, started):
 
 def test_a_pointer_to_nothing_is_an_address(dbg, started):
     assert dbg.data("print", "nothing")["value"]["text"] == "0x0"
+    assert dbg.data("print", "notes")["value"]["text"] == "7"
 
 
 def test_what_a_command_prints_is_its_answer_and_nothing_else(dbg, started):

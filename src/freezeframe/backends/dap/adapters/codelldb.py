@@ -208,7 +208,8 @@ class _Debuggee(LldbDebuggee):
             self.emit(ProcessStarted(pid, None))
 
 
-_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+#: a name that CodeLLDB's own evaluator reads; it takes `notes` for `not es`
+_VARIABLE = re.compile(r"(?!not|True|False)[A-Za-z_]\w*")
 
 
 class CodelldbBackend(LldbBackend):
