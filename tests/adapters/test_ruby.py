@@ -383,7 +383,7 @@ def test_a_line_that_is_rescued_often_stops_when_nobody_does(dbg, sample, projec
 def test_children_run_free_and_the_program_ends_as_it_does_alone(dbg, sample, project):
     sample("shop")
     (project / "forks.rb").write_text(
-        'pid = fork do\n  puts "child"\n  exit 7\nend\nProcess.wait(pid)\n'
+        'def name = "child"\npid = fork do\n  puts name\n  exit 7\nend\nProcess.wait(pid)\n'
         'puts "status #{$?.exitstatus}"\nputs `ruby child.rb`\n'
     )
     (project / "child.rb").write_text("puts 40 + 2\n")
@@ -393,7 +393,11 @@ def test_children_run_free_and_the_program_ends_as_it_does_alone(dbg, sample, pr
     assert report["exit"]["code"] == 0
     assert printed(report, "stdout") == "child\nstatus 7\n42\n"
     assert printed(report, "stderr") == ""
-    assert report["notes"] == ["rdbg sets no breakpoints in child processes or after an exec"]
+    unseen = "rdbg sets no breakpoints in child processes or after an exec"
+    assert report["notes"] == [unseen]
+
+    dbg("start", "forks.rb", "-b", "forks.rb:2")
+    assert f"no call of name and exited with code 0; {unseen}." in dbg("trace", "name").err
 
 
 def test_the_program_sees_nothing_of_the_debugger_in_its_surroundings(dbg, sample, project):

@@ -43,7 +43,7 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
     )
     if len(found) > _NAMED:
         notes += (f"{len(found) - _NAMED} more breakpoints were not hit",)
-    return notes + _without_breakpoints(ctx, session.root) if notes or pending else ()
+    return notes + without_breakpoints(ctx, session.root) if notes or pending else ()
 
 
 def _named(location: Location) -> str:
@@ -52,7 +52,7 @@ def _named(location: Location) -> str:
     return f"{os.path.basename(location.file or '')}:{location.line}"
 
 
-def _without_breakpoints(ctx: Context, root: Session) -> tuple[str, ...]:
+def without_breakpoints(ctx: Context, root: Session) -> tuple[str, ...]:
     """Return a note that processes may have run without breakpoints, and how to stop there."""
     target, backend = root.target, root.backend
     if target is None or isinstance(target, Core) or backend is None:

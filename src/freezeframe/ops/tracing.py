@@ -32,6 +32,7 @@ from ._common_args import Timeout
 from ._context import Context
 from ._launch_program import LaunchRequest, prepare_launch
 from ._locations import located
+from ._never_hit import without_breakpoints
 from ._past import require_present, user_frame
 from ._registry import Arg, Effect, Needs, op
 from ._retrace import traced_again
@@ -187,7 +188,7 @@ async def _of_command(
         async with frames_only(session):
             stop = await _call(search, question.call, {session: 0})
         if stop is None:
-            raise _never_called(search, question)
+            raise _never_called(ctx, search, question)
         roots = (ctx.workspace.root, ready.target.cwd)
         if question.calls:
             table = await _table(ctx, search, question, roots)
@@ -309,7 +310,7 @@ async def _of_session(ctx: Context, question: _Question) -> CallReport | CallTab
                 seen = await _resumed(search, session)
                 reached = await _call(search, question.call, seen) is not None
         if not reached:
-            raise _never_called(search, question)
+            raise _never_called(ctx, search, question)
         target = session.target
         roots = (ctx.workspace.root, *((target.cwd,) if target is not None else ()))
         if question.calls:
@@ -468,7 +469,7 @@ def _site(ctx: Context, frame: Frame | None) -> CallSite | None:
     return CallSite(frame.path or "", frame.line or 0, frame.function, (text or "").strip())
 
 
-def _never_called(search: _Search, question: _Question) -> NotFound:
+def _never_called(ctx: Context, search: _Search, question: _Question) -> NotFound:
     """Return the error for a call that was not made: what the program did in place of it."""
     session, where = search.session, question.where
     bound = session.bound_breakpoints.last_verified(search.entry.breakpoint.id)
@@ -490,4 +491,6 @@ def _never_called(search: _Search, question: _Question) -> NotFound:
         fact += f" before {stop.exception.type}: {stop.exception.message}"
     else:
         fact += f" before it stopped ({stop.event.reason.value})"
+    # A child that was not debugged may have made it.
+    fact = "; ".join((fact, *without_breakpoints(ctx, session.root)))
     return NotFound(f"{fact}.", next=f"dbg trace {where}" if search.calls else "dbg help trace")
