@@ -419,7 +419,10 @@ def test_the_program_sees_its_own_environment_and_search_path(
     written(site, "import builtins\nbuiltins.customized = True\n", "sitecustomize.py")
     monkeypatch.setenv("PYTHONPATH", str(site))
     path = written(
-        tmp_path, "import os, sys\nprint(sorted(os.environ.items()), sys.path, customized)\n"
+        tmp_path,
+        "import os, subprocess, sys\nprint(sorted(os.environ.items()), sys.path, customized)\n"
+        "child = [sys.executable, '-c', 'pass', 'secret']\n"
+        "subprocess.run(child)\nsubprocess.run(child, env=dict(os.environ))\n",
     )
 
     found = trace(path, python)
@@ -428,6 +431,9 @@ def test_the_program_sees_its_own_environment_and_search_path(
         [python.path, str(path)], capture_output=True, text=True, env=plain_environment()
     )
     assert found.output == alone.stdout.strip()
+    [remark] = found.remarks
+    assert remark.startswith("a child with an environment of its own was not traced: python")
+    assert remark.endswith(" -c pass")
 
 
 def test_a_python_that_ignores_its_environment_is_refused(tmp_path: Path) -> None:

@@ -14,11 +14,18 @@ _log: Any = sys.modules["_freezeframe_log"]
 _recorder: Any = sys.modules["_freezeframe_recorder"]
 
 
+#: children that are named, and characters of the command line of each
+_MOST_NAMED = 3
+_MOST_COMMAND = 80
+
+
 class _Ending:
     is_written = False
     #: the process ends where the recording does
     exits = False
     driver: Any = None
+    #: command lines of children that were started without the variable that begins a trace
+    untraced: Any = []
 
 
 def install(driver: Any, exits: bool) -> None:
@@ -31,6 +38,7 @@ def install(driver: Any, exits: bool) -> None:
     _log.file.on_deadline = lambda: end("timeout")
     _recorder.Settings.on_until = lambda: end("reached")
     posix.register_at_fork(after_in_child=_in_child)
+    sys.addaudithook(_audit)
     _around_exit()
 
 
@@ -59,10 +67,33 @@ def _write(how: str, error: Any, trace: Any, remark: str) -> None:
     _log.file.steps = _recorder.last_step()
     for fault in _recorder.faults:
         _log.records.extend((_log.REMARK, string(f"a fault of the tracer: {fault}")))
+    for command in dict.fromkeys(_Ending.untraced):
+        child = f"a child with an environment of its own was not traced: {command}"
+        _log.records.extend((_log.REMARK, string(child)))
     if remark:
         _log.records.extend((_log.REMARK, string(remark)))
     _log.records.extend((_log.END, string(how), string(text), string(path), line, step))
     _log.flush()
+
+
+def _audit(event: str, arguments: Any) -> None:
+    """Remember a Python child that is started with an environment of its own.
+
+    `os.environ` does not have what makes children traced, so that no copy of it has.
+    """
+    if event != "subprocess.Popen" or arguments[3] is None or len(_Ending.untraced) >= _MOST_NAMED:
+        return
+    # Nothing but text is looked at: methods of other objects are the program's code.
+    given = arguments[1] if type(arguments[1]) in (list, tuple) else ()
+    args = [each for each in given if type(each) is str]
+    name = args[0].rpartition("/")[2] if args else ""
+    if "python" in name or (name.endswith("sh") and "python" in " ".join(args)):
+        # Up to what it runs: arguments may be secrets.
+        behind = " ".join(args[1:]).split()
+        options = 0
+        while options < len(behind) and behind[options][:1] == "-":
+            options += 1
+        _Ending.untraced.append(" ".join([name, *behind[: options + 1]])[:_MOST_COMMAND])
 
 
 def _last_step() -> int:
