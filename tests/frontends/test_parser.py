@@ -217,7 +217,7 @@ def test_a_mistake_is_answered_with_the_correct_command(
     ("line", "next"),
     [
         ("break remove 1", "dbg breakpoint remove 1"),
-        ("b disable 2", "dbg breakpoint disable 2"),
+        ("b delete 2", "dbg breakpoint remove 2"),
         ("info variables", "dbg locals"),
         ("bt full", "dbg backtrace --locals"),
         ("bt 5", "dbg backtrace --limit 5"),
