@@ -309,11 +309,12 @@ def _missed(session: Session, stop: StopState, frames: Sequence[Frame], trace: T
         "killed": "it was killed",
         "raised": f"it raised {trace.outcome.exception}",
     }.get(trace.outcome.how, f"it exited with code {trace.outcome.exit_code}")
-    if trace.outcome.how == "timeout" and trace.remarks:
-        how = trace.remarks[0]
+    remarks = trace.remarks
+    if trace.outcome.how == "timeout" and remarks:
+        how, remarks = remarks[0], remarks[1:]
     if frames and all(frame.library for frame in frames):
         return "no frame of this stack is code of the workspace, so nothing of it was traced."
-    left_out = "".join(f"; {each}" for each in trace.remarks)
+    left_out = "".join(f"; {each}" for each in remarks)
     return f"the program was run a second time and never came to this stop: {how}{left_out}."
 
 

@@ -2,7 +2,7 @@
 
 The second run goes to the first statement that the outermost function on the stack needed for the
 value in question, in the round of its loop that leads to the stop, and is stepped from there. Where
-that takes too many steps, a function further in is tried.
+that takes too many steps, a function further in is tried, and at last only what is called first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from freezeframe.backends.selection import DebuggerChoice
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.locations import Location
 from freezeframe.model.stops import Frame, StopReason
-from freezeframe.model.trace import Outcome, Trace
+from freezeframe.model.trace import Dropped, Outcome, Trace
 from freezeframe.model.values import Value
 from freezeframe.questions.any_expressions import path_text
 from freezeframe.questions.any_source import AnySource
@@ -43,8 +43,11 @@ _SECONDS, _FIRST_SECONDS = 24.0, 14.0
 _START_SECONDS = 45.0
 #: Frames of a stop that are searched for the user's functions.
 _FRAMES = 60
+#: Seconds for the steps of one more run, and the calls inside of each other that it steps into.
+_SHALLOW_SECONDS, _SHALLOW_DEPTH = 8.0, 1
 #: How often the program is run again.
 _MOST_RUNS = 4
+_STEPPED_OVER = "it takes too many steps: inner calls were stepped over"
 _TEST_FILE = re.compile(r"test|spec", re.IGNORECASE)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 #: the code of a file outside of functions
@@ -94,8 +97,9 @@ async def retrace_by_stepping(
     if not goal.frames:
         return Trace(outcome=Outcome("killed"), remarks=("no frame is code of the workspace",))
     left_s = _SECONDS
-    best = Trace(outcome=Outcome("timeout"))
-    for run, start in enumerate(_starts(goal.frames, ctx.hub.sources, expression)):
+    best = Trace(outcome=Outcome("timeout"), remarks=("it did not come to where steps begin",))
+    starts = _starts(goal.frames, ctx.hub.sources, expression)
+    for run, start in enumerate(starts):
         if run == _MOST_RUNS or left_s < 1:
             break
         seconds = min(left_s, _FIRST_SECONDS) if run == 0 else left_s
@@ -107,6 +111,12 @@ async def retrace_by_stepping(
             return trace
         best = trace if len(trace.steps) > len(best.steps) else best
     if best.dropped.limit:
+        start, depth = _shallow_start(goal.frames, starts[0], ctx.hub.sources, expression)
+        shallow = _SecondRun(ctx, target, choice, goal, start, _SHALLOW_SECONDS, depth=depth)
+        trace = _for_provenance(await shallow.trace(), ctx.hub.sources)
+        if trace.outcome.how in ("reached", "raised") and not trace.dropped.limit:
+            trace.remarks = (*trace.remarks, _STEPPED_OVER)
+            return trace
         # Which statement made what was changed after the last step is not known.
         reason = f"it was stepped {len(best.steps)} times ({best.dropped.limit})"
         return Trace(outcome=Outcome("timeout"), remarks=(reason,))
@@ -167,6 +177,19 @@ def _starts(frames: Sequence[Frame], sources: Sources, expression: str) -> list[
     found.append(_Start(Location(file=path, line=line), found[0].repeated))
     found += [_start(sources, each, expression if each is frames[0] else "") for each in picked]
     return list(dict.fromkeys(found))
+
+
+def _shallow_start(
+    frames: Sequence[Frame], outermost: _Start, sources: Sources, expression: str
+) -> tuple[_Start, int]:
+    """Return where to begin if inner calls are stepped over, and how many calls are not.
+
+    The stop itself must not be in a call that is stepped over.
+    """
+    calls = outermost.frame - frames[0].index
+    if len(frames) == 1 or (outermost.location is not None and 0 <= calls <= _SHALLOW_DEPTH):
+        return outermost, _SHALLOW_DEPTH
+    return _start(sources, frames[0], expression), 0
 
 
 def _is_inside(sources: Sources, outer: Frame, inner: Frame) -> bool:
@@ -231,8 +254,11 @@ class _SecondRun:
         goal: _Goal,
         start: _Start,
         seconds: float,
+        *,
+        depth: int | None = None,
     ) -> None:
         self._ctx = ctx
+        self._depth = depth
         self._choice = choice
         self._goal = goal
         self._start = start
@@ -296,12 +322,15 @@ class _SecondRun:
             return await self._counted(session, recorded)
 
     async def _recorded(self, session: Session) -> RecordedCall:
-        limits = StepLimits(seconds=max(1.0, self._seconds - self.stepped_s))
+        left_s = max(1.0, self._seconds - self.stepped_s)
+        limits = StepLimits(seconds=left_s, depth=self._depth)
         began = time.monotonic()
         until = None if self._goal.is_failure else _until(self._goal)
         recorded = await record_call(session, self._roots, limits=limits, until=until)
         self.stepped_s += time.monotonic() - began
         trace = recorded.trace
+        if trace.outcome.how == "timeout" and not trace.dropped.limit:
+            trace.dropped = Dropped(limit="seconds")  # the time ended in the middle of a step
         if trace.outcome.how == "raised":
             missed = not self._goal.is_failure
         else:

@@ -57,11 +57,13 @@ _FAILURES = frozenset({StopReason.EXCEPTION, StopReason.SIGNAL})
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """Where a recording ends although the call has not returned."""
+    """Where a recording ends although the call has not returned, and how deep it goes."""
 
     steps: int = 2000
     bytes: int = 4_000_000
     seconds: float = 20.0
+    #: calls further in than this, from the recorded one, are stepped over; None: as deep as they go
+    depth: int | None = None
 
 
 @dataclass(slots=True)
@@ -222,7 +224,9 @@ class _Driver:
         if self._built.is_returning(into=self._into) or self._is_last_line(at, text):
             return StepKind.OUT
         if self._into:
-            enters = self._own.may_be_called(text, at.path)
+            deepest = self._limits.depth
+            is_deep = deepest is not None and at.depth - self._base >= deepest
+            enters = not is_deep and self._own.may_be_called(text, at.path)
         else:
             enters = CLOSURE.search(text) is not None
         return StepKind.INTO if enters else StepKind.OVER

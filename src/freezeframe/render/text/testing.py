@@ -105,7 +105,7 @@ def _failure(failure: Failure, view: View) -> list[Section]:
         room = max(_CHAIN_BYTES, _ANSWER_BYTES - used)
         sections += [Capped(chain[0], room), *chain[1:]]
         for note in failure.origin.notes:
-            if "differed" in note:
+            if "differed" in note or "stepped over" in note:
                 sections.append(wrapped_in(_ORIGIN, f"note: {note}", Tone.BAD))
     return sections
 
