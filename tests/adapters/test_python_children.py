@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.interpreters import interpreters
 from harness.reports import place, printed, texts
 from harness.waits import wait_for_file
 
 METHODS = ["fork", "spawn", "forkserver"]
+ENDS = sorted({interpreters()[0], interpreters()[-1]}, key=str)
 
 
 @pytest.fixture
@@ -76,6 +78,26 @@ def test_a_program_whose_children_are_ignored_ends_as_well(dbg, spawns):
     assert report["exit"]["code"] == 5
     # It was passed in the children: nothing may imply that no one came there.
     assert "breakpoints were not set in child processes: --child follow" in report["notes"]
+
+
+@pytest.mark.parametrize(
+    "python", sorted({interpreters()[0], interpreters()[-1]}, key=str), ids=str
+)
+def test_a_fork_that_is_not_followed_runs_as_without_a_debugger(dbg, write_program, python):
+    p = write_program(
+        "forks.py",
+        "import os, pty\ndef twice(x):\n    return 2 * x  # @twice\n"
+        "def forked(pid):\n    if pid == 0:\n        twice(1)\n        1 / 0\n"
+        "    return os.waitpid(pid, 0)[1] >> 8\n"
+        "ended = [forked(os.fork()), forked(pty.fork()[0])]\nprint(ended)  # @ended\n",
+    )
+    runtime = ("--interpreter", python.path)
+
+    points = ("-b", "twice", "-b", p.at("twice"), "-b", p.at("ended"))
+    report = dbg.data("start", p.name, "--child", "ignore", *runtime, *points)
+
+    assert place(report) == p.at("ended")
+    assert texts(report)["ended"] == "[1, 1]"
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -55,6 +55,8 @@ def install(session: str) -> str:
         for descriptor in _fifos.values():
             _quietly(os.close, descriptor)
         _fifos.clear()
+    if _state["pid"] is None:
+        os.register_at_fork(after_in_child=_leave_fork_alone)
     _state["session"] = session
     _state["pid"] = os.getpid()
     _quietly(use_saved_threading)
@@ -127,6 +129,29 @@ def leave() -> None:
     attach = sys.modules.pop("_freezeframe_join", None)
     if attach is not None:
         attach.give_back()
+
+
+def _leave_fork_alone() -> None:
+    """Let a forked process that pydevd does not follow run as if there were no debugger.
+
+    It has pydevd's callbacks and none of its threads: each stop would wait for ever.
+    """
+    if sys._getframe(1).f_code.co_name == "new_fork":
+        return  # pydevd's own, which connects the process, or forgets the debugger
+    debugger = sys.modules["_freezeframe_patches"].current()
+    if debugger is None:
+        return
+    _quietly(leave)
+    debugger.pydb_disposed = True
+    sys.modules["_pydevd_bundle.pydevd_constants"].GlobalDebuggerHolder.global_dbg = None
+    if sys.version_info >= (3, 12):
+        monitoring = sys.monitoring
+        _quietly(monitoring.set_events, monitoring.DEBUGGER_ID, 0)
+        _quietly(monitoring.free_tool_id, monitoring.DEBUGGER_ID)
+    else:
+        sys.settrace(None)
+    if "pydevd" in getattr(sys.breakpointhook, "__module__", ""):
+        sys.breakpointhook = sys.__breakpointhook__
 
 
 def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
