@@ -24,7 +24,7 @@ from freezeframe.model.stops import (
 )
 from freezeframe.model.values import Scope, ScopeKind, Value
 from freezeframe.render import render_text
-from freezeframe.render.budget import LEAST_TOKENS, Fixed, Listing, fit, size, tokens
+from freezeframe.render.budget import LEAST_TOKENS, Fixed, Listing, Resizable, fit, size, tokens
 from freezeframe.render.styled_lines import Line
 
 from .samples import local_scope, report, shown, source
@@ -340,6 +340,13 @@ def test_sections_together_take_no_more_than_there_is(parts, limit):
 
     assert size(lines) <= limit
     assert lines[0].text == "first"
+
+
+def test_a_section_that_takes_more_than_it_is_given_is_shown_in_its_shortest_form():
+    greedy = Resizable(1, lambda limit: [Line("x" * (90 if limit > 40 else 9))])
+    many = Fixed(1, (Line("y" * 60),))
+
+    assert size(fit([greedy, many], 120)) <= 120
 
 
 def test_sections_of_one_rank_share_evenly_and_leave_what_they_do_not_need():

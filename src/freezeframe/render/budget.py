@@ -176,7 +176,11 @@ def fit(sections: Sequence[Section], limit: int) -> list[Line]:
         )
         for waiting, i in zip(range(len(members), 0, -1), members, strict=True):
             least = size(shortest[i])
-            lines = sections[i].within(least + max(0, spare) // waiting)
+            limit_of_section = least + max(0, spare) // waiting
+            lines = sections[i].within(limit_of_section)
+            if size(lines) > limit_of_section:
+                # A section that cannot be made so long may only be shorter.
+                lines = shortest[i]
             spare -= size(lines) - least
             chosen[i] = lines
     return [line for i in kept for line in chosen[i]] + missing

@@ -42,7 +42,8 @@ class Line:
 
     @property
     def size(self) -> int:
-        return size(self.text) + 1
+        # A newline within is written as two characters.
+        return size(self.text) + self.text.count("\n") + 1
 
 
 def row(*cells: str, tone: Tone = Tone.PLAIN, indent: int = 0) -> Line:
