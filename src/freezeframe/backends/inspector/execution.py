@@ -153,15 +153,20 @@ class V8Execution:
 
     async def pause(self) -> None:
         self.program.on(ProgramEvent.PAUSE)
+        self._send_pause()
+        if self._owner.isolates[()].stack is None:
+            self._owner.start_task(self._nudge(self._owner.isolates[()]))
+
+    def _send_pause(self) -> None:
         for isolate in list(self._owner.isolates.values()):
             if isolate.stack is None:
                 isolate.send("Debugger.pause")
-        if self._owner.isolates[()].stack is None:
-            self._owner.start_task(self._nudge(self._owner.isolates[()]))
 
     async def _nudge(self, main: Isolate) -> None:
         """Run some code in a program that waits in its event loop: it has none to pause in."""
         if not await main.wait_stopped(_IDLE_S) and self.program.pausing:
+            # V8 ignores a pause that it reads together with a resume.
+            self._send_pause()
             main.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
 
     @property
@@ -196,6 +201,9 @@ class V8Execution:
             stopped = events.Stopped(StopReason.OTHER, isolate.id)
         if stopped is not None:
             self.report(isolate, stopped)
+        elif self.program.pausing and isolate.stack is None:
+            # V8 ignores a pause of an isolate that is paused, and this one was, unseen.
+            isolate.send("Debugger.pause")
 
     def report(self, isolate: Isolate, stopped: events.Stopped) -> None:
         """Report a stop now, or after the one that is reported already."""
