@@ -34,7 +34,7 @@ from .frames import find_return, has_entered, is_debugger
 from .frames import function_of as _function
 from .isolate import IDLE_CODE, LEFT, Isolate, IsolateHost
 from .protocol import fits
-from .scripts import INTERNAL_URL, is_library, path_of
+from .scripts import INTERNAL_URL
 from .step_out import Step, forget_exits
 from .step_to_breakpoint import RESUME, StepTargets
 
@@ -170,6 +170,12 @@ class V8Execution:
             main.send("Runtime.evaluate", expression=IDLE_CODE, silent=True)
 
     @property
+    def _program(self) -> str | None:
+        """The file that the program was started with."""
+        target = self._owner.target
+        return target.program if isinstance(target, events.Launch) else None
+
+    @property
     def has_pending_command(self) -> bool:
         """Whether the user's step or pause has not ended yet."""
         return self.program.pausing or bool(self._steps)
@@ -303,7 +309,9 @@ class V8Execution:
             return events.Stopped(StopReason.BREAKPOINT, isolate.id, breakpoints=tuple(ids))
         if stopped is None:
             await isolate.resume()
-        elif isolate.stack is not None and await self._expects_program(isolate, url, before_script):
+        elif isolate.stack is not None and await isolate.breakpoints.script_load.expect_program(
+            isolate.stack.calls[0]["location"], url, self._program, before_script=before_script
+        ):
 
             async def arrived(isolate: Isolate) -> events.Stopped | None:
                 return stopped
@@ -312,29 +320,6 @@ class V8Execution:
             await isolate.resume()
             return None
         return stopped
-
-    async def _expects_program(self, isolate: Isolate, url: str, before_script: bool) -> bool:
-        """Return whether the program's first statement is still to come; it is stopped at then."""
-        assert isolate.stack is not None
-        expected = isolate.breakpoints.script_load
-        target = self._owner.target
-        program = target.program if isinstance(target, events.Launch) else None
-        if program is not None and not is_library(program) and is_library(path_of(url)):
-            await expected.expect_file(program)  # a loader of the user's, which runs the program
-            return True
-        location = isolate.stack.calls[0]["location"]
-        id = str(location["scriptId"])
-        if before_script:
-            await expected.expect_start(id)
-            return True
-        script = isolate.scripts.get(id)
-        made = isolate.scripts.map_of(script) if script is not None else None
-        first = made.first() if made is not None else None
-        here = int(location["lineNumber"]), int(location.get("columnNumber") or 0)
-        if script is None or first is None or first <= here:
-            return False
-        await expected.expect_wrapped(id, await isolate.scripts.text_of(script), first)
-        return True
 
     async def _classify_other_pause(
         self, isolate: Isolate, url: str, hits: list[str], reasons: set[str]

@@ -8,13 +8,13 @@ are stopped at instead.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from freezeframe.backends.backend import BreakpointRequest
 from freezeframe.backends.javascript import js_scanner
 
-from .scripts import Requester, Scripts, offset_of, pattern_of, real
+from .scripts import Requester, Scripts, is_library, offset_of, path_of, pattern_of, real
 
 #: the file name of what is compiled, in the arguments of all compiling functions
 FILE_NAME = "(typeof arguments[1]==='string'?arguments[1]:arguments[2]?.filename)"
@@ -92,6 +92,26 @@ class ScriptLoadBreakpoints:
         return any(self._set[name] in ids for name in self._set if name.startswith("compile"))
 
     # --- the start of a program
+
+    async def expect_program(
+        self, location: Mapping[str, Any], url: str, program: str | None, *, before_script: bool
+    ) -> bool:
+        """Return whether the program's first statement is still to come; it is stopped at then."""
+        if program is not None and not is_library(program) and is_library(path_of(url)):
+            await self.expect_file(program)  # a loader of the user's, which runs the program
+            return True
+        id = str(location["scriptId"])
+        if before_script:
+            await self.expect_start(id)
+            return True
+        script = self._scripts.get(id)
+        made = self._scripts.map_of(script) if script is not None else None
+        first = made.first() if made is not None else None
+        here = int(location["lineNumber"]), int(location.get("columnNumber") or 0)
+        if script is None or first is None or first <= here:
+            return False
+        await self.expect_wrapped(id, await self._scripts.text_of(script), first)
+        return True
 
     async def expect_entry(self, *, first_line: bool) -> None:
         """Stop where the user's first script begins; call `guard` afterwards.
