@@ -69,7 +69,7 @@ def at_end(session: Session, output: Output) -> RunnerReport | None:
 
 
 def _again(runner: Runner, summary: RunSummary, session: Session) -> tuple[str, ...]:
-    """Return the command that runs the first failed test alone, as this run was told to."""
+    """Return the command that runs the first failed test alone, with the options of this run."""
     if not summary.failed or not runner.is_selectable:
         return ()
     target = session.root.target

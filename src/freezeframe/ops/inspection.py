@@ -441,7 +441,7 @@ async def threads(ctx: Context) -> Threads:
 async def _known_threads(backend: Backend, running: Mapping[int, Stack]) -> Sequence[Thread]:
     """Return the threads; of a running program those whose stacks are known, if there are any.
 
-    Some debuggers do not list threads while the program runs, or list one that stands for all.
+    Some debuggers do not list threads while the program runs, or list one in place of all.
     """
     if not running:
         return await backend.threads()

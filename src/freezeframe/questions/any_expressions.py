@@ -62,7 +62,7 @@ _PYTHON_KEYWORDS = frozenset(
     ("assert", "from", "with", "def", "del", "import", "class", "pass", "raise", "global")
 ) | frozenset(("except", "as", "nonlocal", "try", "finally", "async", "print", "is"))
 _KEYWORD = "ff_word_"
-#: stands for an argument that is not alike
+#: the name that replaces an argument that is not alike
 _FOREIGN = "ff_argument_"
 _BEFORE_OPERAND = frozenset("([{,=+-*/%<>!&|?:~^")
 
