@@ -88,3 +88,24 @@ def test_finish_of_an_async_generator_is_refused_and_the_program_lives_on(dbg, p
 
     dbg.data("breakpoint", "remove", "--all")
     assert dbg.data("continue")["exit"]["code"] == 6
+
+
+def test_output_is_what_the_program_and_its_children_wrote_to_its_streams(dbg, project):
+    (project / "speaks.js").write_text(
+        "const { spawn } = require('child_process');\n"
+        "console.log('node begins');\nprocess.stdout.write('written\\n');\n"
+        "console.error('Debugger attached?');\n"
+        "const kid = spawn(process.execPath, ['-e', 'console.log(\"kid\")']);\n"
+        "kid.stdout.on('data', (text) => console.log('got', String(text).trim()));\n"
+        "kid.on('exit', () => console.log(process.execArgv.join().includes('agent')));\n"
+    )
+
+    ended = dbg.data("start", "speaks.js")
+
+    assert ended["exit"]["code"] == 0
+    written = dbg.data("output", "--all")
+    # What the child wrote went to the parent, which did not print all of it.
+    stdout = printed(written, "stdout").splitlines()
+    assert stdout[:2] == ["node begins", "written"]
+    assert sorted(stdout[2:]) == ["false", "got kid"]
+    assert printed(written, "stderr") == "Debugger attached?\n"

@@ -56,6 +56,18 @@ def test_a_breakpoint_in_a_child_is_hit_and_the_tree_is_shown(dbg, spawns):
     assert dbg.data("continue")["state"] == "terminated"
 
 
+def test_the_first_child_of_a_command_stops_at_its_entry_as_a_module_too(dbg, project):
+    programs.write("job.mjs", "import os from 'node:os';\nconst n = 1;\nconsole.log(n);\n", project)
+    # not executable, and more than commands in a row
+    (project / "run.sh").write_text("for n in 1 2; do node job.mjs $n; done\n")
+
+    entered = dbg.data("start", "--stop-on-entry", "sh", "run.sh")
+
+    assert (entered["stop"]["reason"], place(entered)) == ("entry", "job.mjs:2")
+    assert place(dbg.data("next")) == "job.mjs:3"
+    assert dbg.data("continue")["exit"]["code"] == 0
+
+
 def test_children_that_nobody_is_to_follow_run_alone(dbg, spawns):
     parent, child = spawns
 

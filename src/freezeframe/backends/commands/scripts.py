@@ -52,15 +52,20 @@ async def script(line: CommandLine, tools: Tools, path: str) -> CommandLine | Pr
         return None
     name = os.path.basename(argv[0])
     if name in _SHELLS:
-        return await _shell_script(line, tools, path)
+        return await _shell_script(line, tools, path, line.then(path, *args))
     interpreter = line.which(argv[0])
     # Our node backend reads the options of the first line itself.
     options = () if name == "node" else argv[1:]
     return Program(path, args, interpreter=interpreter, interpreter_args=options)
 
 
-async def _shell_script(line: CommandLine, tools: Tools, path: str) -> CommandLine | Program | None:
-    """Read a script whose commands run one after the other: the last one is the program."""
+async def _shell_script(
+    line: CommandLine, tools: Tools, path: str, command: CommandLine
+) -> CommandLine | Program | None:
+    """Read a script whose commands run one after the other: the last one is the program.
+
+    *command* runs the script: what is in it is followed where it is more than commands in a row.
+    """
     target = _shim(path)
     if target is not None:
         return line.then("node", target, *line.argv[1:])
@@ -78,7 +83,7 @@ async def _shell_script(line: CommandLine, tools: Tools, path: str) -> CommandLi
         plain = row.replace('"$@"', "").replace('"$(dirname "$0")"', folder)
         parsed = shell.read(plain.removeprefix("exec "), env, line.cwd)
         if parsed is None:
-            program = followed(line.then(path, *line.argv[1:]), text)
+            program = followed(command, text)
             if program is not None:
                 return program
             shown = os.path.relpath(path, line.cwd)
@@ -136,7 +141,7 @@ async def shell_command(line: CommandLine, tools: Tools) -> CommandLine | Progra
         shown = f"there is no script {args[0]} in {line.cwd}" if args else "it reads commands"
         raise UsageError(f"`{line.name}` runs no program here: {shown}.", next="dbg start PROGRAM")
     script = line.then(path, *args[1:])
-    return await _shell_script(script, tools, path) or Program(path, tuple(args[1:]))
+    return await _shell_script(script, tools, path, line) or Program(path, tuple(args[1:]))
 
 
 async def _commands(

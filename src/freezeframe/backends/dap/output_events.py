@@ -25,8 +25,9 @@ class OutputClassifier:
         text = str(body.get("output") or "")
         if not text or category in self._adapter.output.ignored:
             return
-        if category == "stderr" and self._adapter.output.is_adapter_stderr(text):
-            yield from self._console(text)
+        if category == "stderr":
+            text = self._adapter.output.clean_stderr(text)
+        if not text:
             return
         if category in ("stdout", "stderr", "log") and self._adapter.output.of_program:
             yield category, text

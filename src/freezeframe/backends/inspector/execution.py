@@ -303,15 +303,22 @@ class V8Execution:
             await isolate.resume()  # the module itself begins later
             return None
         stopped = await self.entering.pop(isolate)(isolate)
-        await isolate.breakpoints.script_load.forget_entry()
+        script_load = isolate.breakpoints.script_load
+        is_before = (
+            stopped is not None
+            and not ids
+            and isolate.stack is not None
+            and await script_load.expect_program(
+                isolate.stack.calls[0]["location"], url, self._program, before_script=before_script
+            )
+        )
+        await script_load.forget_entry(keep_last=is_before)
         await isolate.breakpoints.guard()
         if ids:
             return events.Stopped(StopReason.BREAKPOINT, isolate.id, breakpoints=tuple(ids))
         if stopped is None:
             await isolate.resume()
-        elif isolate.stack is not None and await isolate.breakpoints.script_load.expect_program(
-            isolate.stack.calls[0]["location"], url, self._program, before_script=before_script
-        ):
+        elif is_before:
 
             async def arrived(isolate: Isolate) -> events.Stopped | None:
                 return stopped

@@ -34,6 +34,8 @@ class ScriptLoadBreakpoints:
         self._compilers: list[str] = []
         #: V8's breakpoints, by their purpose
         self._set: dict[str, str] = {}
+        #: V8's breakpoints where the program begins
+        self._entries: list[str] = []
         self._code: str | None = None
         #: before which scripts V8 stops
         self._instrumentation: str | None = None
@@ -124,7 +126,7 @@ class ScriptLoadBreakpoints:
             answer = await self._request(
                 "Debugger.setBreakpointByUrl", urlRegex=_USER_FILES, lineNumber=0, columnNumber=0
             )
-            self._set["entry"] = str(answer["breakpointId"])
+            self._entries.append(str(answer["breakpointId"]))
 
     async def expect_start(self, script: str) -> None:
         """Stop at the first statement of a parsed script."""
@@ -155,7 +157,7 @@ class ScriptLoadBreakpoints:
             key: found[key] for key in ("scriptId", "lineNumber", "columnNumber") if key in found
         }
         answer = await self._request("Debugger.setBreakpoint", location=location)
-        self._set["entry"] = str(answer["breakpointId"])
+        self._entries.append(str(answer["breakpointId"]))
 
     async def expect_file(self, path: str) -> None:
         """Stop at the first statement of a file that is not loaded yet."""
@@ -163,15 +165,22 @@ class ScriptLoadBreakpoints:
         answer = await self._request(
             "Debugger.setBreakpointByUrl", urlRegex=pattern, lineNumber=0, columnNumber=0
         )
-        self._set["entry"] = str(answer["breakpointId"])
+        self._entries.append(str(answer["breakpointId"]))
 
-    async def forget_entry(self) -> None:
+    async def forget_entry(self, *, keep_last: bool) -> None:
+        """Remove the breakpoints where the program begins; *keep_last*: all but the newest.
+
+        V8 does not stop at a statement it is about to run if all breakpoints of the script were
+        removed before another one was set: so the next one is set first.
+        """
         self._expected = False
-        if "entry" in self._set:
-            await self._remove("entry")
+        kept = self._entries[-1:] if keep_last else []
+        for each in self._entries[: len(self._entries) - len(kept)]:
+            await self._request("Debugger.removeBreakpoint", breakpointId=each)
+        self._entries = kept
 
     def enters(self, ids: Sequence[str]) -> bool:
-        return self._set.get("entry") in ids
+        return any(each in ids for each in self._entries)
 
     async def _remove(self, name: str) -> None:
         await self._request("Debugger.removeBreakpoint", breakpointId=self._set.pop(name))

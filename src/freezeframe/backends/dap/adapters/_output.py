@@ -15,8 +15,8 @@ class AdapterOutput:
     ignored: frozenset[str] = frozenset({"telemetry"})
     #: the program's output comes as events; otherwise such events are the debugger's
     of_program: bool = True
-    #: the debugger's messages that come as the program's stderr
-    is_adapter_stderr: Callable[[str], bool] = lambda text: False
+    #: returns what the program itself wrote of a text on standard error
+    clean_stderr: Callable[[str], str] = lambda text: text
     #: the debugger's console output that no user requested
     is_noise: Callable[[str], bool] = lambda text: False
     #: logpoint messages come on the console: the markers that enclose them, to separate them from

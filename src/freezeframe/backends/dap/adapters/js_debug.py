@@ -2,23 +2,27 @@
 
 The server only dispatches programs: `startDebugging` announces each process that it starts, and a
 separate connection attaches to it, which has the threads and the breakpoints. Measured with 1.112,
-which reports how a program ended only in its output. Node's own inspector needs none of this and is
-preferred.
+which reports no exit code where it reads the program's streams. Node's own inspector needs none of
+this and is preferred.
 """
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from freezeframe import files
 from freezeframe.backends.backend import Attach, Core, Feature, RawFrame, StepKind, Target
 from freezeframe.backends.dap.backend import DapBackend
+from freezeframe.backends.dap.debuggee import Debuggee
+from freezeframe.backends.dap.termination import Termination
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.javascript.initialization import at_position, function_at
 from freezeframe.backends.optimization import UNKNOWN_NAMES, FrameNames
@@ -30,7 +34,6 @@ from ._descriptor import (
     Adapter,
     AdapterOutput,
     ConnectUnix,
-    End,
     Exceptions,
     Expressions,
     Frames,
@@ -44,6 +47,16 @@ _VARIABLE = "FREEZEFRAME_JS_DEBUG"
 _RAISED, _ALL = "raised", "all"
 _SCRIPTS = (".js", ".mjs", ".cjs")
 _SERVERS = ("dapDebugServer.js", "vsDebugServer.cjs", "src/dapDebugServer.js")
+#: runs in the program, and writes its exit code to the file that the variable names
+_EXIT_AGENT = Path(__file__).with_name("js_debug_exit_agent.cjs")
+_EXIT_VARIABLE, _EXIT_FILE = "FREEZEFRAME_EXIT_FILE", "exit-code"
+_DEBUGGER_LINES = re.compile(
+    r"^(?:Debugger listening on ws://127\.0\.0\.1:\d+/[0-9a-f-]{36}\n"
+    r"|For help, see: https://nodejs\.org/en/docs/inspector\n"
+    r"|Debugger attached\.\n|Waiting for the debugger to disconnect\.\.\.\n"
+    r"|Could not read source map for file:.*\n?)",
+    re.MULTILINE,
+)
 _SEARCH_PATHS = (
     "~/.local/share/js-debug",
     "~/.vscode/extensions/ms-vscode.js-debug-*",
@@ -118,12 +131,21 @@ def _plan(target: Target, around: LaunchEnvironment) -> Plan:
             "args": list(target.args),
             "env": dict(target.env),
             "console": "internalConsole",
+            # By default it shows the calls of `console`: not what is written to a stream, and what
+            # a child writes to a pipe as if it were the program's.
+            "outputCapture": "std",
             "stopOnEntry": target.stop_on_entry,
         }
         if target.interpreter:
             arguments["runtimeExecutable"] = target.interpreter
         # Node's inspector still opens a port: its id is not given to anyone who connects there.
-        arguments["runtimeArgs"] = ["--inspect-publish-uid=stderr", *target.interpreter_args]
+        arguments["runtimeArgs"] = [
+            "--inspect-publish-uid=stderr",
+            "--require",
+            str(_EXIT_AGENT),
+            *target.interpreter_args,
+        ]
+        arguments["env"][_EXIT_VARIABLE] = os.path.join(around.directory, _EXIT_FILE)
         request = "launch"
     arguments |= {"request": request, "name": "program", **target.options}
     return Plan(
@@ -134,9 +156,9 @@ def _plan(target: Target, around: LaunchEnvironment) -> Plan:
     )
 
 
-def _exit(text: str) -> Exit | None:
-    match = re.match(r"Process exited with code (\d+)\s*$", text)
-    return Exit(code=int(match[1])) if match else None
+def _clean_stderr(text: str) -> str:
+    """Return a text without the lines of node and of js-debug about the debugger."""
+    return _DEBUGGER_LINES.sub("", text)
 
 
 def _is_library(path: str, target: Target) -> bool:
@@ -163,8 +185,25 @@ def _position(frame: RawFrame) -> tuple[int, int]:
     return max(0, (frame.line or 1) - 1), max(0, (frame.column or 1) - 1)
 
 
+class JsDebugTermination(Termination):
+    async def _before_exit_status(self) -> None:
+        # js-debug names no exit code where it reads the program's streams.
+        resources = self._debuggee.resources
+        if resources is None or self._debuggee.parent is not None:
+            return
+        with contextlib.suppress(OSError, ValueError):
+            text = files.read_text(os.path.join(resources.directory, _EXIT_FILE))
+            self.set_exit(Exit(code=int(text)))
+
+
+class JsDebugDebuggee(Debuggee):
+    termination_class = JsDebugTermination
+
+
 class JsDebugBackend(DapBackend):
     """A backend that sends no step that V8 cannot make."""
+
+    debuggee_class = JsDebugDebuggee
 
     async def step(self, kind: StepKind, thread: int, *, instruction: bool = False) -> None:
         if kind is StepKind.OUT:
@@ -214,7 +253,6 @@ ADAPTER = Adapter(
         Feature.JUMP: "dbg until LOC",
         Feature.MEMORY_WRITE: "dbg set EXPR VALUE",
     },
-    end=End(read_output=_exit),
     exceptions=Exceptions(offered=_offered, names={_RAISED: _ALL}, read=_exception),
     frames=Frames(
         is_library=_is_library,
@@ -223,8 +261,8 @@ ADAPTER = Adapter(
     ),
     expressions=Expressions(assignment=lambda target, value: f"{target} = {value}"),
     output=AdapterOutput(
-        is_adapter_stderr=lambda text: _exit(text) is not None,
-        # The command line that js-debug starts, and its message when that ends.
-        is_noise=lambda text: _exit(text) is not None or "node" in text.partition(" ")[0],
+        clean_stderr=_clean_stderr,
+        # the command line that js-debug starts
+        is_noise=lambda text: "node" in text.partition(" ")[0],
     ),
 )
