@@ -266,3 +266,23 @@ def test_a_module_of_operations_is_imported_when_one_of_them_is_looked_up(how, f
 
     assert ran.stdout.startswith(found)
     assert "freezeframe.ops.launch" not in ran.stdout
+
+
+_HANDLE = """\
+import sys
+import freezeframe.frontends.request_handler
+print(*sorted({".".join(name.split(".")[:2]) for name in sys.modules}))
+print(*(name for name in sys.modules if "python.tracing" in name or "backends.commands" in name))
+"""
+
+
+def test_a_daemon_starts_without_the_code_that_answers_questions():
+    """Traces, runners and command lines would be 40 % of the time of the first command."""
+    command = [sys.executable, "-c", _HANDLE]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    packages, late = ran.stdout.splitlines()
+
+    assert "freezeframe.ops" in packages
+    assert "freezeframe.questions" not in packages
+    assert "freezeframe.runners" not in packages
+    assert late == ""

@@ -7,26 +7,19 @@ in the present. It ends by itself when the program has moved.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends.backend import Feature, Launch
+from freezeframe.backends.backend import Feature
 from freezeframe.errors import Unsupported
 from freezeframe.model.answers import StopReport
-from freezeframe.model.stops import Frame, StopReason
+from freezeframe.model.stops import Frame
 from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
-from freezeframe.session.stop_wait import wait_for_stop
 
 from ._context import Context
-from ._past_backend import PastBackend
 from ._registry import Effect, Needs, OpSpec
-from ._retrace import traced_again
-from ._stop_report import stop_report
 
-#: seconds for the first look into a trace that is in memory
-_BEGIN_S = 10.0
 #: operations that resume a program and can walk through its past
 _WALKS = frozenset(("next", "step", "finish", "continue", "until", "reverse-step"))
 _WALKS |= {"back", "reverse-continue", "reverse-finish"}
@@ -48,7 +41,9 @@ async def choose_time(spec: OpSpec, ctx: Context) -> tuple[str, ...]:
     if session.past is None:
         if not _goes_back(spec, session):
             return ()
-        ctx.found, notes = await _enter(ctx, session)
+        from ._past_session import enter
+
+        ctx.found, notes = await enter(ctx, session)
         return notes
     if spec.effect is Effect.READS or spec.name in _WALKS | _LOOKS:
         ctx.found = session.past[0]
@@ -73,44 +68,10 @@ def _goes_back(spec: OpSpec, session: Session) -> bool:
     return Feature.STEP_BACK not in session.backend.features
 
 
-async def _enter(ctx: Context, session: Session) -> tuple[Session, tuple[str, ...]]:
-    stop = await session.require_stopped()
-    frame = await user_frame(stop)
-    second = await traced_again(ctx, session, stop, frame)
-    location = f"{os.path.basename(frame.path or '?')}:{frame.line}"
-    is_left = stop.event.reason is StopReason.EXCEPTION
-    backend = PastBackend(session, second.trace, second.step, location, is_left=is_left)
-    past = Session(
-        session.name,
-        breakpoints=session.breakpoints,
-        config=session.config,
-        sources=session.sources,
-        make_backend=lambda: backend,
-        reason="the past of a program was requested",
-    )
-    past.recorded = False
-    await past.start(Launch(session.name, cwd=ctx.workspace.root))
-    await wait_for_stop(past, {past: 0}, _BEGIN_S)
-    session.past = (past, stop)
-    return past, second.notes
-
-
 async def user_frame(stop: StopState) -> Frame:
     """Return the innermost frame that is the program's own."""
     frames = await stop.frames(60)
     return next((frame for frame in frames if not frame.library), frames[0])
-
-
-async def in_present(ctx: Context, live: Session, answer: Any) -> Any:
-    """Return the answer of an operation in the past; the present stop if it came back to that."""
-    backend = live.past[0].backend if live.past is not None else None
-    if not isinstance(backend, PastBackend) or not backend.is_present:
-        return answer
-    await leave(live)
-    ctx.found = live
-    stop = await live.require_stopped()
-    report = await stop_report(ctx, live, stop)
-    return replace(report, notes=("this is the present again", *report.notes))
 
 
 async def leave(session: Session) -> None:

@@ -12,7 +12,7 @@ from freezeframe.session.phase import Phase
 from freezeframe.session.stop_wait import wait_end
 
 from ._context import MARGIN_S, Context
-from ._past import choose_time, in_present, with_notes
+from ._past import choose_time, with_notes
 from ._registry import Effect, Needs, OpSpec
 
 #: how long to wait for the exit of a program whose debugger no longer answers
@@ -74,6 +74,8 @@ async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
         if ctx.found is not live:
             ctx.found.last_command = ctx.typed
             answer = await spec.func(ctx, **arguments)
+            from ._past_session import in_present
+
             return with_notes(await in_present(ctx, live, answer), notes)
         if spec.feature is not None:
             ctx.found.require(Feature(spec.feature))
