@@ -137,6 +137,24 @@ def test_a_forked_child_is_stopped_in_and_its_parent_hears_its_code(dbg, program
     assert dbg.data("await")["exit"]["code"] == 5
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
+@pytest.mark.parametrize("python", ENDS, ids=str)
+def test_a_function_called_in_a_forked_child_stops(dbg, write_program, python):
+    p = write_program(
+        "forks.py",
+        "import os\ndef twice(x):\n    return 2 * x\n"
+        "pid = os.fork()\nif pid == 0:\n    os._exit(twice(2))\n"
+        "print(os.waitpid(pid, 0)[1] >> 8, twice(3))\n",
+    )
+
+    report = dbg.data("start", p.name, "-b", "twice", "--interpreter", python.path)
+
+    assert (report["session"], texts(report)["x"]) == ("forks/1", "2")
+    parent = dbg.data("continue")
+    assert (parent["session"], texts(parent)["x"]) == ("forks", "3")
+    assert printed(dbg.data("continue")) == "4 6\n"
+
+
 def test_stop_ends_the_whole_tree(dbg, spawns):
     parent, child = spawns
     dbg.data("start", parent.name, "-b", child.at("child"))

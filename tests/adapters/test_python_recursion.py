@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from harness.interpreters import interpreters
 from harness.reports import printed
 
 _DEPTH = """\
@@ -39,6 +42,20 @@ def test_a_breakpoint_where_the_stack_has_ended_stops_and_is_gone_on_from(dbg, w
     assert "exception: RecursionError" in uncaught
     assert "more frames of endless" in uncaught
     assert "while handling" not in uncaught, "the debugger's own errors are not the program's"
+
+
+@pytest.mark.parametrize("python", interpreters(), ids=str)
+def test_a_handler_of_a_recursion_error_is_hit_once_and_ends_as_alone(dbg, write_program, python):
+    write_program(
+        "caught.py",
+        "caught = []\ndef depth(n):\n    try:\n        return depth(n + 1)\n"
+        "    except RecursionError:\n        caught.append(n)\n        return n\n"
+        "print(depth(0) == caught[0], len(caught))\n",
+    )
+
+    dbg.data("start", "caught.py", "-b", "caught.py:6", "--interpreter", python.path)
+
+    assert printed(dbg.data("continue")) == "True 1\n"
 
 
 def test_pdb_keeps_its_breakpoints_when_the_stack_has_ended(dbg, write_program, debugger):

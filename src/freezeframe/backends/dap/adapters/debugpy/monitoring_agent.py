@@ -32,6 +32,7 @@ def install(debugger: Any) -> None:
     """Wrap pydevd's callback for lines; raises if that callback is not the known one."""
     pydevd: Any = sys.modules["_pydevd_sys_monitoring._pydevd_sys_monitoring"]
     shown: Any = sys.modules["_pydevd_sys_monitoring.pydevd_sys_monitoring"]
+    _start_in_forks(shown)
     if shown.update_monitor_events is not pydevd.update_monitor_events:
         return  # the compiled callback
     _keep_tags(pydevd)
@@ -48,6 +49,25 @@ def install(debugger: Any) -> None:
         _report_jumps(pydevd, shown, monitoring)
     _known.clear()
     _wrap(debugger)
+
+
+def _start_in_forks(shown: Any) -> None:
+    """Request the events of the breakpoints in a forked process, which inherits the parent's tool.
+
+    pydevd requests them only where it registers its tool.
+    """
+    start = shown.start_monitoring
+    if hasattr(start, "freezeframe"):
+        return
+
+    def start_monitoring(all_threads: bool = False) -> None:
+        start(all_threads=all_threads)
+        if all_threads:
+            shown.update_monitor_events()
+            shown.restart_events()
+
+    start_monitoring.freezeframe = True  # type: ignore[attr-defined]
+    shown.start_monitoring = start_monitoring
 
 
 class _Tagged:
@@ -72,7 +92,10 @@ def _keep_tags(pydevd: Any) -> None:
         before = (id(exc), id(trace.tb_next)) if trace is not None else None
         tagged = known[1] if known is not None and known[0] == before else _Tagged()
         last.known = ((id(exc), id(trace)), tagged)
-        return find(tagged, depth + 1)
+        try:
+            return find(tagged, depth + 1)
+        except RecursionError:
+            return None  # raised here it would replace the program's; the last frame is not so deep
 
     _get_unhandled_exception_frame.freezeframe = True  # type: ignore[attr-defined]
     pydevd._get_unhandled_exception_frame = _get_unhandled_exception_frame
@@ -114,6 +137,8 @@ def _one_deeper(function: Any) -> Any:
 def _wrap_line_event(pydevd: Any, line_event: Any, disable: Any) -> Any:
     local, stepping = pydevd._thread_local_info, pydevd.any_thread_stepping
     frame_at = sys._getframe
+    recursion: Any = sys.modules["_freezeframe_recursion"]
+    hold, give_back = recursion.hold, recursion.give_back
 
     def _line_event(code: Any, line: int) -> Any:
         try:
@@ -133,19 +158,24 @@ def _wrap_line_event(pydevd: Any, line_event: Any, disable: Any) -> Any:
             return line_event(code, line)
         if line not in known:
             # Reported again when a thread steps or stops, or a breakpoint is set.
-            return line_event(code, line) if stepping() else disable
+            try:
+                return line_event(code, line) if stepping() else disable
+            except RecursionError:
+                return None  # the program has not called anything
         test = known[line]
-        if test is None:
-            return line_event(code, line)
         frame = frame_at(1)
-        if not test(frame.f_globals, frame.f_locals):
+        if test is not None and not test(frame.f_globals, frame.f_locals):
             return None
         ident = threading.get_ident()
-        _verdicts[ident] = (frame, line)
+        if test is not None:
+            _verdicts[ident] = (frame, line)
+        held = hold(frame)
         try:
             return line_event(code, line)
         finally:
             _verdicts.pop(ident, None)
+            if held:
+                give_back()
 
     _line_event.freezeframe = True  # type: ignore[attr-defined]
     return _line_event

@@ -19,6 +19,8 @@ _set_limit = ctypes.pythonapi.Py_SetRecursionLimit
 #: threads whose limit was raised, and the program's own limit. Without a lock: where the stack is
 #: full, the call that releases a lock may fail.
 _given: dict[int, int] = {}
+#: those whose limit is restored by the callback that raised it
+_held: set[int] = set()
 
 
 def make_room(debugger: Any) -> None:
@@ -36,7 +38,8 @@ def make_room(debugger: Any) -> None:
             return wait(thread, frame, *arguments, **named)
         finally:
             # What `tracing_agent.py` has installed needs the higher limit a little longer.
-            if _given and type(getattr(frame, "f_trace", None)).__name__ != "Once":
+            is_needed = type(getattr(frame, "f_trace", None)).__name__ == "Once"
+            if _given and not is_needed and threading.get_ident() not in _held:
                 give_back()
 
     debugger.set_suspend = set_suspend
@@ -57,8 +60,20 @@ def enlarge(frame: Any) -> None:
         _given[ident] = limit
 
 
+def hold(frame: Any) -> bool:
+    """Raise the limit like `enlarge`, until `give_back`; return whether that must be called."""
+    ident = threading.get_ident()
+    if ident in _given:
+        return False
+    enlarge(frame)
+    if ident in _given:
+        _held.add(ident)
+    return ident in _held
+
+
 def give_back() -> None:
     """Restore the program's limit; the last action for a stop."""
+    _held.discard(threading.get_ident())
     limit = _given.pop(threading.get_ident(), None)
     if limit is not None and not _given and sys.getrecursionlimit() == limit + _ROOM:
         _set_limit(limit)
