@@ -200,3 +200,43 @@ def test_a_failing_test_stops_where_it_fails_under_pdb(dbg, write_program):
     report = dbg.data("start", "--adapter", "pdb", "-m", "unittest", "test_unit")
     assert failure(report) == ("AssertionError", "2 != 3")
     assert texts(report)["got"] == "2"
+
+
+DOCTESTS = """\
+def area(w, h):
+    \'\'\'
+    >>> side = 3
+    >>> area(side, 3)  # @mismatch
+    10
+    >>> area(side, None)
+    0
+    \'\'\'
+    return w * h  # @raises
+if __name__ == "__main__":
+    import doctest
+    doctest.testmod()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "adapter"),
+    [
+        (("shapes.py",), "pdb"),
+        (("-m", "doctest", "shapes.py"), "debugpy"),
+        (("-m", "pytest", "shapes.py"), "debugpy"),
+    ],
+)
+def test_a_failing_doctest_stops_at_its_example(dbg, write_program, words, adapter):
+    p = write_program("shapes.py", DOCTESTS)
+    options = ("--", "--doctest-modules", "--doctest-continue-on-failure")
+
+    words = (*words, "--adapter", adapter, *(options if "pytest" in words else ()))
+    stop = dbg.data("start", *words, env=WITH_PYTEST)
+
+    assert place(stop) == p.at("mismatch")
+    assert "got 9, expected 10" in stop["stop"]["exception"]["message"]
+    assert dbg.data("print", "area(side, 2)")["value"]["text"] == "6"
+    stop = dbg.data("continue")
+    assert place(stop) == p.at("raises")
+    assert stop["stop"]["exception"]["type"].endswith("TypeError")
+    assert dbg.data("continue")["state"] == "terminated"

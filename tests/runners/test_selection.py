@@ -40,10 +40,23 @@ def project(
         ({"test_cart.py": CASES}, (), "unittest"),
         ({"test_cart.py": CASES}, ("test_cart.py::CartTest",), "pytest"),
         ({"manage.py": "import django\n", "shop/tests.py": CASES}, (), "django"),
+        ({"guide.rst": ">>> 1\n1\n"}, ("guide.rst",), "pytest"),
     ],
 )
 def test_the_project_or_the_selector_shows_the_runner(tmp_path, files, selectors, runner):
     assert choice.choose(project(tmp_path, files, *selectors)).runner.name == runner
+
+
+def test_a_selected_file_of_examples_is_run_for_its_doctests(tmp_path):
+    text = ">>> 1\n1\n"
+    files = {"area.py": f'"""\n{text}"""\n', "guide.md": text, "guide.rst": text}
+
+    def words(*selectors):
+        return pytest_runner.RUNNER.command(project(tmp_path, files, *selectors)).argv
+
+    assert words("area.py")[-2:] == ("--doctest-modules", "area.py")
+    assert words("guide.md::guide.md")[-2:] == ("--doctest-glob=guide.md", "guide.md::guide.md")
+    assert words("guide.rst")[-2:] == ("--color=no", "guide.rst")
 
 
 def test_the_tests_that_cmake_discovered_show_their_program(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from freezeframe.backends.backend import Feature
@@ -27,7 +29,7 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     """
     limit_s = _limit_s(spec, arguments)
     try:
-        async with asyncio.timeout(None if limit_s is None else limit_s + MARGIN_S):
+        async with _bounded(ctx, limit_s):
             return await _run(spec, ctx, arguments)
     except TimeoutError:
         if limit_s is None or ctx.found is None:
@@ -45,6 +47,30 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     except UsageError as wrong:
         wrong.next = wrong.next or f"dbg help {spec.name}"
         raise
+
+
+@asynccontextmanager
+async def _bounded(ctx: Context, limit_s: float | None) -> AsyncIterator[None]:
+    """Raise TimeoutError after the time limit, and the time to inspect a stop within it.
+
+    Where the debugger has not even answered to resume there is no such stop.
+    """
+    if limit_s is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def end_if_unanswered() -> None:
+        stop = ctx.found.current_stop if ctx.found is not None else None
+        if stop is not None and stop.resume_unanswered:
+            bound.reschedule(loop.time())
+
+    async with asyncio.timeout(limit_s + MARGIN_S) as bound:
+        check = loop.call_later(limit_s, end_if_unanswered)
+        try:
+            yield
+        finally:
+            check.cancel()
 
 
 def _limit_s(spec: OpSpec, arguments: dict[str, Any]) -> float | None:

@@ -85,6 +85,8 @@ def _recognise(project: Project) -> Evidence | None:
             for test in python_tests.tests_in(project, path)
         ):
             return Evidence(f"{path} has test functions")
+    for path in python_tests.doctests(project):
+        return Evidence(f"{path} has doctests", Strength.FILES)
     return None
 
 
@@ -102,13 +104,22 @@ def _command(project: Project) -> RunnerCommand:
     if matching:
         args += ["-k", " or ".join(f"({each})" for each in matching)]
     # `-s`: what a test prints is in the answer of its failure. The summary names what failed.
-    options = ("-s", "-q", "--tb=short", "-rfE", "--color=no", *against)
+    options = ("-s", "-q", "--tb=short", "-rfE", "--color=no", *against, *_of_doctests(project))
     limits = "--timeout=0" in against or any(
         _MARKED_LIMIT.search(project.text(path)) for path in python_tests.relevant(project)
     )
     return RunnerCommand(
         ("pytest", *options, *args), module=True, notes=(_NO_LIMITS,) if limits else ()
     )
+
+
+def _of_doctests(project: Project) -> list[str]:
+    """Return the options without which pytest does not look for examples in the selected files."""
+    names = [os.path.basename(path) for path in python_tests.doctests(project)]
+    # Named files that end in .rst and .txt need none.
+    others = [each for each in names if not each.endswith((".py", ".rst", ".txt"))]
+    modules = any(each.endswith(".py") for each in names)
+    return ["--doctest-modules"] * modules + [f"--doctest-glob={each}" for each in others]
 
 
 def _selected(project: Project, selector: str) -> tuple[list[str], str | None]:
@@ -120,7 +131,7 @@ def _selected(project: Project, selector: str) -> tuple[list[str], str | None]:
             f"there is no {file} in {project.cwd}.",
             next=f"dbg test {selector.replace(file, near[0], 1)}" if near else "dbg test",
         )
-    if ("::" in selector and file.endswith(".py")) or os.path.exists(project.path(selector)):
+    if ("::" in selector and project.is_file(file)) or os.path.exists(project.path(selector)):
         return [selector], None
     line = split_line(selector)
     if line is not None and os.path.isfile(project.path(line[0])):

@@ -14,6 +14,8 @@ from .runner import Project, split_line
 #: files that hold tests by the conventions of pytest, unittest and Django
 PATTERNS = (r"test_.*\.py", r".*_test\.py", r"tests?\.py", r"test.*\.py")
 
+_EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class PythonTest:
@@ -86,6 +88,18 @@ def relevant(project: Project) -> list[str]:
     lines = [found[0] for each in project.selectors if (found := split_line(each))]
     named = [each for each in (*selected, *lines) if each.endswith(".py") and project.is_file(each)]
     return named or list(project.files(*PATTERNS))
+
+
+def doctests(project: Project) -> list[str]:
+    """Return the selected files that have examples for doctest, and no other tests."""
+    named = [each.partition("::")[0] for each in project.selectors]
+    return [
+        path
+        for path in named
+        if project.is_file(path)
+        and _EXAMPLE.search(project.text(path))
+        and not (path.endswith(".py") and tests_in(project, path))
+    ]
 
 
 def names(project: Project) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """Stop where a test fails; runs inside the debuggee, as the module `_freezeframe_failures`.
 
-Imports nothing of this package. pytest and unittest catch what a test raises, so that no exception
-of a test is ever uncaught. This agent hooks them where they have decided that the exception is a
-failure: what the test expects or catches itself, a skip and an expected failure never get there.
-The stop is that of an uncaught exception, in the frames of its traceback, under the same filter.
-Nothing is traced.
+Imports nothing of this package. pytest, unittest and doctest catch what a test raises, so that no
+exception of a test is ever uncaught. This agent hooks them where they have decided that the
+exception is a failure: what the test expects or catches itself, a skip and an expected failure
+never get there. The stop is that of an uncaught exception, in the frames of its traceback, under
+the same filter. Nothing is traced.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def watch(is_program: Any, stop: Any, undo: list[Any]) -> None:
         def get_code(self: Any, fullname: Any) -> Any:
             if fullname.startswith(("_pytest.", "unittest.")):
                 _quietly(_watch)
-            return load(self, fullname)
+            code = _quietly(_watched_doctest, self) if fullname == "doctest" else None
+            return load(self, fullname) if code is None else code
 
         # The import system removes frames of its own files from a traceback.
         get_code.__code__ = get_code.__code__.replace(
@@ -154,7 +155,8 @@ def _watch_pytest(runner: Any) -> None:
         if failed:
             error = call.excinfo
             test = _quietly(_test_of_pytest, call, report)
-            _quietly(lambda: _stop(error.type, error.value, error.value.__traceback__, test))
+            if not _quietly(_stop_for_examples, error.value, test):
+                _quietly(lambda: _stop(error.type, error.value, error.value.__traceback__, test))
         return failed
 
     # Modules of pytest that imported the function keep their reference to it.
@@ -274,3 +276,95 @@ def _watch_suites(suite: Any) -> None:
         return add(self, result, exception, name, *arguments, **named)
 
     _replace(suite.TestSuite, "_addClassOrModuleLevelException", _addClassOrModuleLevelException)
+
+
+# --- doctest ------------------------------------------------------------------------------------
+
+#: the methods of doctest's runner that are called for a failure; pytest overrides them
+_REPORTS = ("report_failure", "report_unexpected_exception")
+#: id of an example that has failed under pytest → the example, and its names, which doctest clears
+_failed_examples: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+
+def _watched_doctest(loader: Any) -> Any:
+    """Return the code of the module `doctest` where its runner calls `example_failed`.
+
+    `python -m doctest` runs the module as `__main__`: it cannot be changed after it was loaded.
+    """
+    import ast  # doctest imports it too
+
+    tree = ast.parse(loader.get_source("doctest"))
+    runner = next(each for each in tree.body if getattr(each, "name", "") == "DocTestRunner")
+    for node in ast.walk(runner):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _REPORTS:
+            text = f"f(*__import__('sys').modules[{__name__!r}].example_failed(self))"
+            [argument] = ast.parse(text, mode="eval").body.args  # type: ignore[attr-defined]
+            argument.value.args += node.args[1:]
+            for part in ast.walk(argument):
+                ast.copy_location(part, node)
+            node.args[1:] = [argument]
+    return compile(tree, loader.path, "exec", dont_inherit=True)
+
+
+def example_failed(runner: Any, test: Any, example: Any, result: Any) -> Any:
+    """Stop for an example of a doctest; return the arguments but the first.
+
+    *result* is what it printed, or the exception that it raised, as `sys.exc_info` returns it.
+    """
+    if _debugger and type(runner).__module__.startswith("_pytest."):
+        _failed_examples[id(example)] = (example, dict(test.globs))
+    elif _debugger:
+        facts = {"id": test.name, "part": "call"}
+        _quietly(_stop_for_example, test, example, result, test.globs, facts)
+    return test, example, result
+
+
+def _stop_for_examples(value: Any, facts: Any) -> Any:
+    """Stop for the examples that pytest reports by *value*; return whether it does."""
+    doctest = sys.modules.get("doctest")
+    failures = value.failures if type(value).__name__ == "MultipleDoctestFailures" else [value]
+    names = ("DocTestFailure", "UnexpectedException")
+    if doctest is None or not all(type(each).__name__ in names for each in failures):
+        return False
+    for each in failures:
+        names = _failed_examples.pop(id(each.example), (None, each.test.globs))[1]
+        result = each.got if hasattr(each, "got") else each.exc_info
+        _quietly(_stop_for_example, each.test, each.example, result, names, facts)
+    _failed_examples.clear()
+    return True
+
+
+def _stop_for_example(test: Any, example: Any, result: Any, names: Any, facts: Any) -> None:
+    error: Any = None if isinstance(result, str) else result[1]
+    if error is None:
+        source, expected, got = (example.source.strip(), example.want.strip(), result.strip())
+        error = AssertionError(
+            f"{source}: got {got or 'nothing'}, expected {expected or 'nothing'}"
+        )
+    elif _is_in_program(error.__traceback__):
+        _stop(type(error), error, error.__traceback__, facts)
+        return
+    # The frame of the example is gone: raise from another one at its line.
+    line = (test.lineno or 0) + example.lineno + 1
+    code = compile("\n" * (line - 1) + "raise 'error'", test.filename, "exec")
+    constants = tuple(error if each == "error" else each for each in code.co_consts)
+    code = code.replace(co_consts=constants, co_name=f"<doctest {test.name}>")
+    module: Any = vars(sys.modules.get(names.get("__name__"), sys))
+    own = {name: each for name, each in names.items() if module.get(name, sys) is not each}
+    for name in ("__builtins__", "getfixture"):  # the second is pytest's
+        own.pop(name, None)
+    error.__traceback__ = None
+    try:
+        exec(code, names, own)
+    except BaseException as raised:
+        if raised is error:
+            trace: Any = raised.__traceback__
+            _stop(type(error), error, trace.tb_next, facts)
+
+
+def _is_in_program(trace: Any) -> bool:
+    while trace is not None:
+        if _debugger["is_program"](trace.tb_frame):
+            return True
+        trace = trace.tb_next
+    return False
