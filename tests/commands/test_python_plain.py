@@ -76,6 +76,26 @@ def test_a_debugger_that_stays_with_its_process_says_so_of_breakpoints_never_hit
         )
 
 
+def test_a_condition_that_never_held_is_not_called_a_line_that_was_never_reached(
+    dbg, write_program
+):
+    write_program("loop.py", "for i in range(5):\n    print(i)\n")
+    dbg("break", "loop.py:2", "--condition", "i > 9")
+    ended = dbg.data("start", "loop.py")
+    assert ended["notes"] == [
+        "breakpoint 1 at loop.py:2 never stopped the program: it was not reached, or its condition "
+        "i > 9 did not hold"
+    ]
+    dbg("break", "loop.py:2", "--condition", "i > 1", "--hit-count", "4")
+    ended = dbg.data("restart")
+    assert ended["notes"][0].endswith(
+        "or its condition i > 1 did not hold or its hit count 4 was not reached"
+    )
+    dbg("break", "loop.py:2", "--condition", "i > 1", "--hit-count", "2")
+    assert dbg.data("restart")["stop"]["reason"] == "breakpoint"
+    assert "i = 3" in dbg("print", "i").out
+
+
 def test_code_in_an_archive_is_shown_as_its_source(dbg, write_program):
     path = write_program("inside/__main__.py", "import lib\nlib.f(3)\n").path
     write_program("inside/lib.py", "def f(x):\n    y = x + 1\n    return y\n")

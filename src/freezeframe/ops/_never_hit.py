@@ -11,6 +11,7 @@ from freezeframe.backends.fork_modes import ForkMode
 from freezeframe.backends.native import binary_kind
 from freezeframe.backends.process_starts import may_start_processes
 from freezeframe.model.locations import Location
+from freezeframe.session.breakpoints import LogicalBreakpoint
 from freezeframe.session.session import Session
 
 from ._context import Context
@@ -37,13 +38,26 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
     found = [entry for entry, bound in missed if bound is None or bound.verified]
     pending = any(bound and not bound.verified and not bound.rejected for _, bound in missed)
     notes = tuple(
-        f"breakpoint {entry.id} at {_named(entry.location)} was "
-        + ("not hit after it was changed" if entry.changed else "never hit")
+        f"breakpoint {entry.id} at {_named(entry.location)} {_missed(entry)}"
         for entry in found[:_NAMED]
     )
     if len(found) > _NAMED:
         notes += (f"{len(found) - _NAMED} more breakpoints were not hit",)
     return notes + without_breakpoints(ctx, session.root) if notes or pending else ()
+
+
+def _missed(entry: LogicalBreakpoint) -> str:
+    """Say that a breakpoint did not stop the program, and no more than that.
+
+    A hit whose condition or hit count does not match is not reported by most debuggers.
+    """
+    if not (entry.condition or entry.hit_count):
+        return "was not hit after it was changed" if entry.changed else "was never hit"
+    unmet = [
+        *([f"its condition {entry.condition} did not hold"] if entry.condition else ()),
+        *([f"its hit count {entry.hit_count} was not reached"] if entry.hit_count else ()),
+    ]
+    return f"never stopped the program: it was not reached, or {' or '.join(unmet)}"
 
 
 def _named(location: Location) -> str:

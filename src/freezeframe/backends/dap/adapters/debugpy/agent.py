@@ -10,6 +10,7 @@ may be called repeatedly, also in forked children.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _lock = threading.Lock()
 _state: dict[str, Any] = {"session": None, "pid": None, "debugger": None}
-_counts: dict[str, int] = {}
+_counts: dict[str, list[Any]] = {}
 _points: dict[str, list[dict[str, Any]]] = {}
 _failures: dict[str, str] = {}
 _passed: dict[int, list[str]] = {}
@@ -46,7 +47,8 @@ def install(session: str) -> str:
     """
     forked = _state["pid"] not in (None, os.getpid())
     if forked or _state["session"] != session:
-        _counts.clear()
+        for counter in _counts.values():
+            counter[0] = itertools.count(1).__next__
         _failures.clear()
         _passed.clear()
     if forked:
@@ -201,7 +203,8 @@ def at(spec: str, frame_globals: dict[str, Any], frame_locals: Any) -> bool:
             if point.get("on_error") == "stop":
                 stops.append(key)
             continue
-        if "hits" in point and not _acts(point):
+        # Counted in this process; a breakpoint whose condition or hit count changes counts anew.
+        if "hits" in point and not point["acts"](point["hit"][0]()):
             continue
         if "log" in point:
             log(point.get("to"), point["log"], frame_globals, frame_locals)
@@ -225,15 +228,14 @@ def tester(condition: str) -> Callable[[Any, Any], Any] | None:
     spec = specs[0]
     points = _points[spec] = _prepare(spec)
     point = points[0]
-    simple = point.keys() <= {"key", "code", "when", "on_error"} and len(points) == 1
-    if not simple or _names_read(point["code"]) is None:
+    names = () if point["code"] is None else _names_read(point["code"])
+    if len(points) > 1 or names is None or point.keys() & {"only", "log"}:
         return lambda frame_globals, frame_locals: at(spec, frame_globals, frame_locals)
-    names = _names_read(point["code"]) or ()
     test: Any = None
 
     def again(frame_globals: dict[str, Any], frame_locals: Any) -> bool:
         nonlocal test
-        test = _compiled_test(point, names, frame_globals, frame_locals, again)
+        test = _compiled_test(point, names or (), frame_globals, frame_locals, again)
         return bool(test(frame_globals, frame_locals))
 
     test = again
@@ -258,7 +260,7 @@ def _compiled_test(
         return True
 
     lines = [
-        "def _ff_make(_ff_known, _ff_again, _ff_fail, _ff_hold, _ff_missing, _ff_error):",
+        "def _ff_make(_ff_known, _ff_again, _ff_fail, _ff_hold, _ff_missing, _ff_error, _ff_hit):",
         " def _ff_test(_ff_globals, _ff_locals):",
         "  if _ff_globals is not _ff_known: return _ff_again(_ff_globals, _ff_locals)",
         *(
@@ -270,14 +272,20 @@ def _compiled_test(
         "   pass",
         *(f"   {name} = _ff_locals[{name!r}]" for name in local),
         "  except _ff_missing: return _ff_again(_ff_globals, _ff_locals)",
-        f"  try: _ff_holds = True if (\n{point['when'].strip()}\n) else False",
+        f"  try: _ff_holds = True if (\n{point.get('when', 'True').strip()}\n) else False",
         "  except _ff_error as _ff_raised: return _ff_fail(_ff_raised)",
+        *(
+            [f"  count = _ff_hit[0]() if _ff_holds else 0; _ff_holds = count and {point['hits']}"]
+            if "hits" in point
+            else ()
+        ),
         "  return _ff_hold() if _ff_holds else False",
         " return _ff_test",
     ]
     made: dict[str, Any] = {}
     exec("\n".join(lines), frame_globals, made)
-    return made["_ff_make"](frame_globals, again, fail, hold, KeyError, Exception)
+    hit = point.get("hit")
+    return made["_ff_make"](frame_globals, again, fail, hold, KeyError, Exception, hit)
 
 
 def _names_read(code: Any) -> tuple[str, ...] | None:
@@ -312,7 +320,9 @@ def _prepare(spec: str) -> list[dict[str, Any]]:
         point["code"] = _compiled(point["when"]) if "when" in point else None
         if "hits" in point:
             point["acts"] = eval("lambda count: " + point["hits"])
-            point["counter"] = f"{point['key']} {point['hits']} {point.get('when')}"
+            counter = f"{point['key']} {point['hits']} {point.get('when')}"
+            # Counted in C, and so by one thread at a time.
+            point["hit"] = _counts.setdefault(counter, [itertools.count(1).__next__])
         for part in point.get("log", ()):
             if isinstance(part, dict):
                 part["code"] = _compiled(part["value"])
@@ -340,17 +350,6 @@ def _value(code: Any, frame_globals: dict[str, Any], frame_locals: Any) -> Any:
 
 def _has_scopes(code: Any) -> bool:
     return any(hasattr(constant, "co_code") for constant in code.co_consts)
-
-
-def _acts(point: dict[str, Any]) -> bool:
-    """Count a hit in this process; return whether the breakpoint acts on it.
-
-    A breakpoint whose condition or hit count changes has a new count.
-    """
-    counter = point["counter"]
-    with _lock:
-        count = _counts[counter] = _counts.get(counter, 0) + 1
-    return bool(point["acts"](count))
 
 
 def failure(key: str) -> str:
