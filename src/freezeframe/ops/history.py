@@ -1,4 +1,4 @@
-"""History: query and compare recorded runs."""
+"""History: query recorded runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.model.history import EventList, HitDiff, HitGroups, HitTable, HitTrend, RunDiff
+from freezeframe.model.history import EventList, HitDiff, HitGroups, HitTable, HitTrend
 from freezeframe.model.locations import Location
 
 from ._context import Context
@@ -31,8 +31,6 @@ _Where = Annotated[
 ]
 #: Default limit of rows in a table.
 _ROWS = 200
-#: Divergences listed by --all.
-_DIVERGENCES = 200
 
 EventKind = Literal["start", "stop", "resume", "output", "breakpoint", "child", "exit"]
 
@@ -289,53 +287,6 @@ async def hit_trend(
     points, numbers, skipped, instead = await asyncio.to_thread(work)
     return HitTrend(
         _named(where, rows), found.run, expression, tuple(points), tuple(numbers), skipped, instead
-    )
-
-
-@op(
-    "diff",
-    aliases=("compare",),
-    group="history",
-    control=True,
-    example="diff good bad",
-    examples=("diff 3 4 --all",),
-)
-async def diff(
-    ctx: Context,
-    a: Annotated[str, Arg("a recorded run: a label, number or session", meta="A")],
-    b: Annotated[str, Arg("another one", meta="B")],
-    *,
-    all: Annotated[bool, Arg("every divergence, not only the first")] = False,
-) -> RunDiff:
-    """Compare two recorded runs, and show where they first diverge.
-
-    Stops are matched by location and hit number; lines are matched across edits of the source.
-    """
-    from freezeframe.history import divergence
-
-    one, other = await find(ctx, a), await find(ctx, b)
-    if one.id == other.id:
-        raise UsageError(f"{a} and {b} are the same run.", next="dbg sessions --all")
-    for name, each in ((a, one), (b, other)):
-        if not each.run.stops:
-            raise NotFound(
-                f"run {name} has no stops to compare.",
-                next="dbg start PROGRAM -b FILE:LINE",
-            )
-    sides = await ctx.history.compared_run(one), await ctx.history.compared_run(other)
-    found = await asyncio.to_thread(divergence.compare, *sides)
-    listed = found.divergences[: _DIVERGENCES if all else 1]
-    return RunDiff(
-        one.run,
-        other.run,
-        tuple(listed),
-        found.equal_stops,
-        found.last_equal,
-        more=len(found.divergences) - len(listed),
-        edited=found.edited,
-        only_a=found.only_a,
-        only_b=found.only_b,
-        next=() if all or len(found.divergences) <= 1 else (f"diff {a} {b} --all",),
     )
 
 

@@ -85,7 +85,7 @@ async def run_tests(
     if cwd is not None:
         ctx = replace(ctx, caller=replace(ctx.caller, cwd=_directory(ctx, cwd)))
     project = Project(ctx.caller.cwd, ctx.caller.env, selectors, matching)
-    chosen, interpreter, ctx = await _available(
+    chosen, interpreter, ctx = await available_runner(
         ctx, project, choice.choose(project, runner), interpreter, adapter
     )
     command = chosen.runner.command(project)
@@ -144,12 +144,12 @@ def _remarks(chosen: RunnerChoice, project: Project, report: StopReport) -> Iter
     yield from (note for note in report.notes if not note.startswith(_ROUTINE))
 
 
-async def _available(
+async def available_runner(
     ctx: Context,
     project: Project,
     chosen: RunnerChoice,
-    interpreter: str | None,
-    adapter: str | None,
+    interpreter: str | None = None,
+    adapter: str | None = None,
 ) -> tuple[RunnerChoice, str | None, Context]:
     """Return the runner, or one that is installed, with its interpreter and environment.
 

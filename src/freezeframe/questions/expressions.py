@@ -150,6 +150,20 @@ class Statement:
     body_end: int = 0
 
 
+def evaluated(statement: Statement | None) -> list[Expression]:
+    """Return what a statement evaluates: its value, and the keys of what it writes."""
+    if statement is None or statement.kind is StatementKind.DEFINITION:
+        return []
+    targets = [
+        key
+        for each in statement.writes
+        if each.target.form is Form.PART
+        for key in each.target.operands[1:]
+    ]
+    found = [] if statement.value is None else [statement.value]
+    return [*found, *targets]
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
     """A compound statement around a statement, and in which of its arms it is."""

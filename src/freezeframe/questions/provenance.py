@@ -19,7 +19,7 @@ from .decisions import (
     untaken_writes,
 )
 from .definitions import Definitions
-from .expressions import Expression, Form, Statement, StatementKind
+from .expressions import Expression, Form, Statement, StatementKind, evaluated
 from .operands import NEUTRAL, OBJECT, VALUE
 from .queries import Computed, EvaluatedAt, Query
 from .text_spans import first_offset
@@ -129,12 +129,12 @@ class _Chain:
         block = execution.statement
         if block is None or block.kind is not StatementKind.WITH or node.form is not Form.CALL:
             return None
-        if any(inner.text == node.text for root in _expressions(block) for inner in root.walk()):
+        if any(inner.text == node.text for root in evaluated(block) for inner in root.walk()):
             return None
         for step in reversed(self._index.steps_of(execution.frame)):
             if step.number < execution.first or block.last < step.line <= block.end:
                 made = self._values.execution(step)
-                for root in _expressions(made.statement):
+                for root in evaluated(made.statement):
                     inside = [each for each in root.walk() if each.text == node.text]
                     if inside:
                         return made, inside[0]
@@ -224,7 +224,7 @@ class _Chain:
         node = source.expression(expression) if source is not None else None
         if node is None:
             return None
-        for root in _expressions(execution.statement):
+        for root in evaluated(execution.statement):
             for inner in root.walk():
                 if inner.text == node.text:
                     return inner
@@ -232,7 +232,7 @@ class _Chain:
 
     def _compared(self, node: Expression, execution: Execution) -> str | None:
         """Return the text of the value that the statement compares *node* with for equality."""
-        for root in _expressions(execution.statement):
+        for root in evaluated(execution.statement):
             for each in root.walk():
                 sides = each.operands
                 if each.form is Form.CALL and _EQUALITY.fullmatch(called_name(each)):
@@ -366,7 +366,7 @@ class _Chain:
         line = _line_inside(query, statement)
         if not text or line != execution.line:
             text = self._files.line(frame.path, line)
-        nodes = _expressions(statement) if statement is not None else []
+        nodes = evaluated(statement) if statement is not None else []
         new = at.new.text if at.new is not None else None
         if line != execution.line and query.node.form is Form.CONSTANT:
             new = query.node.text
@@ -466,16 +466,3 @@ def _is_update(at: EvaluatedAt, nodes: list[Expression]) -> bool:
     if not at.target.isidentifier():
         return True
     return any(each.text == at.target for node in nodes for each in node.paths())
-
-
-def _expressions(statement: Statement | None) -> list[Expression]:
-    if statement is None or statement.kind is StatementKind.DEFINITION:
-        return []
-    targets = [
-        key
-        for each in statement.writes
-        if each.target.form is Form.PART
-        for key in each.target.operands[1:]
-    ]
-    found = [] if statement.value is None else [statement.value]
-    return [*found, *targets]

@@ -1,0 +1,249 @@
+"""Run two commands, traced inside, and find where they diverge."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from freezeframe.backends.backend import Launch
+from freezeframe.backends.python.tracing.traced_run import run_traced
+from freezeframe.errors import NotFound, Unsupported, UsageError
+from freezeframe.model.divergence import ProgramDiff, RunEnd
+from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.trace import Trace, TraceLimits, TraceRequest, TraceUntil
+from freezeframe.questions.run_comparison import (
+    ComparedTrace,
+    CompareOptions,
+    calls_of,
+    compare_runs,
+)
+
+from ._context import Context
+from ._launch_program import LaunchRequest, PreparedLaunch, prepare_launch
+from ._stored_traces import store_trace
+from ._suggestions import quoted
+from ._worktrees import Worktree, worktree_of
+
+#: seconds for each of the two runs
+RUN_S = 60.0
+_PYTHON = "Python"
+_TEST_FILE = re.compile(r"(?:test_.*|.*_tests?|conftest)\.py|tests?\.py")
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCommand:
+    """One of two commands that are compared."""
+
+    label: str
+    request: LaunchRequest
+    #: the directory to run it in, and the top directory of that version of the source
+    cwd: str
+    root: str
+    env: Mapping[str, str]
+
+
+async def compare_commands(
+    ctx: Context, a: ComparedCommand, b: ComparedCommand, seconds: float, options: CompareOptions
+) -> ProgramDiff:
+    """Run both, and return where the one that failed diverges from the other."""
+    one, other = await traced(ctx, a, seconds), await traced(ctx, b, seconds)
+    return await compared(ctx, one, other, options)
+
+
+async def compare_with_revision(
+    ctx: Context, revision: str, request: LaunchRequest, seconds: float
+) -> ProgramDiff:
+    """Run a command in a worktree of *revision* and in the project as it is; compare them."""
+    cwd = ctx.caller.cwd
+    tests = _named_tests((request.program or "", *request.args), cwd)
+    async with worktree_of(ctx, revision, tests) as tree:
+        now = ComparedCommand("now", request, cwd, tree.project, ctx.caller.env)
+        ready = await prepare_launch(ctx, request)
+        # The interpreter of a virtual environment that git does not have.
+        then = replace(request, interpreter=ready.target.interpreter or request.interpreter)
+        there = ComparedCommand(
+            revision, then, tree.inside(cwd), tree.top, _paths_inside(tree, ctx.caller.env)
+        )
+        before = await traced(ctx, there, seconds)
+        after = await traced(ctx, now, seconds)
+        found = await compared(ctx, before, after, CompareOptions())
+        return replace(found, notes=(*tree.notes, *found.notes))
+
+
+def _named_tests(args: Sequence[str], cwd: str) -> tuple[str, ...]:
+    """Return the test files that a command names, relative to the project."""
+    found = []
+    for word in args:
+        path = os.path.join(cwd, word.partition("::")[0])
+        if os.path.isfile(path) and _TEST_FILE.fullmatch(os.path.basename(path)):
+            found.append(os.path.normpath(path))
+    top = cwd
+    while top != os.path.dirname(top) and not os.path.exists(os.path.join(top, ".git")):
+        top = os.path.dirname(top)
+    return tuple(os.path.relpath(each, top) for each in found)
+
+
+def _paths_inside(tree: Worktree, env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which modules of the worktree are found before installed ones.
+
+    A project that is installed in place (`pip install -e`) would run as it is now.
+    """
+    found = [each for each in (os.path.join(tree.top, "src"), tree.top) if os.path.isdir(each)]
+    before = env.get("PYTHONPATH", "")
+    own = [tree.inside(each) for each in before.split(os.pathsep) if each]
+    return {**env, "PYTHONPATH": os.pathsep.join([*own, *found]), "PWD": tree.top}
+
+
+async def traced(ctx: Context, command: ComparedCommand, seconds: float) -> ComparedTrace:
+    """Run a command and return its trace. Raises Unsupported if it cannot be traced inside."""
+    there = replace(ctx, caller=replace(ctx.caller, cwd=command.cwd, env=command.env))
+    ready = await prepare_launch(there, command.request)
+    target = _required(ready)
+    if ctx.progress is not None:
+        await ctx.progress(f"running {command.label}, traced")
+    roots = {command.root, target.cwd}
+    if not target.module:
+        roots.add(os.path.dirname(target.program))
+    request = TraceRequest(
+        tuple(sorted(roots)), TraceUntil(failure=True), limits=TraceLimits(seconds=seconds)
+    )
+    trace = await run_traced(target, request)
+    store_trace(ctx, f"{ready.name}-{_name(command.label)}", target, trace)
+    end = _end_of(trace, command.label, seconds)
+    return ComparedTrace(trace, ctx.hub.sources, command.root, end)
+
+
+def _name(label: str) -> str:
+    return re.sub(r"\W+", "-", label).strip("-")[:20] or "run"
+
+
+def _required(ready: PreparedLaunch) -> Launch:
+    if _PYTHON in ready.choice.debugger.languages:
+        return ready.target
+    name = shlex.quote(os.path.basename(ready.target.program))
+    raise Unsupported(
+        f"{ready.choice.debugger.languages[0]} programs are compared by their recorded stops.",
+        next=f"dbg start {name} -b FILE:LINE",
+    )
+
+
+async def compared(
+    ctx: Context, one: ComparedTrace, other: ComparedTrace, options: CompareOptions
+) -> ProgramDiff:
+    if one.end.failed and not other.end.failed:
+        one, other = other, one
+        if options.tests is not None:
+            options = replace(options, tests=(options.tests[1], options.tests[0]))
+    for each in (one, other):
+        if not each.trace.steps:
+            why = each.trace.remarks[0] if each.trace.remarks else "nothing was executed"
+            last = each.trace.output.strip().rpartition("\n")[2]
+            raise NotFound(
+                f"the run {each.end.label} executed no code of the project: {why}"
+                + (f" ({last})." if last else "."),
+                next="dbg help diff",
+            )
+    # A trace may have hundreds of thousands of steps: the daemon answers others meanwhile.
+    found = await asyncio.to_thread(compare_runs, one, other, options)
+    return ProgramDiff(
+        one.end,
+        other.end,
+        found.first,
+        found.then,
+        found.equal_steps,
+        found.equal_functions,
+        found.unrelated,
+        found.unrelated_example,
+        found.edited,
+        (*found.notes, *_bounds(one), *_bounds(other)),
+    )
+
+
+async def compare_calls(
+    ctx: Context, function: str, numbers: tuple[int, int], target: Launch, seconds: float
+) -> ProgramDiff:
+    """Run a program once and compare two calls of a function in it."""
+    roots = {ctx.workspace.root, target.cwd}
+    if not target.module:
+        roots.add(os.path.dirname(target.program))
+    limits = TraceLimits(seconds=seconds)
+    request = TraceRequest(tuple(sorted(roots)), TraceUntil(failure=True), limits=limits)
+    trace = await run_traced(target, request)
+    calls = calls_of(trace, function)
+    if len(calls) < max(numbers):
+        made = {0: "no call", 1: "only 1 call"}.get(len(calls), f"only {len(calls)} calls")
+        raise NotFound(
+            f"the program made {made} of {function} in the workspace's code.",
+            next=f"dbg trace {quoted(function)} --calls" if calls else "dbg help diff",
+        )
+    whole = _end_of(trace, "", seconds)
+    side = ComparedTrace(trace, ctx.hub.sources, ctx.workspace.root, whole)
+    options = CompareOptions(same_input=False, calls=(function, *numbers))
+    found = await asyncio.to_thread(compare_runs, side, side, options)
+    ends = []
+    for number in numbers:
+        frame = calls[number - 1]
+        how = "returned" if frame.returned is not None else "did not return"
+        message = frame.returned.text if frame.returned is not None else None
+        if frame.raised is not None:
+            how, message = "raised", frame.raised
+        arguments = ", ".join(f"{name}={value.text}" for name, value in frame.arguments[:4])
+        ends.append(
+            RunEnd(
+                f"call {number}",
+                how,
+                frame.raised is not None,
+                message,
+                frame.path,
+                frame.first_line,
+                f"{frame.function}({arguments})",
+            )
+        )
+    return ProgramDiff(
+        ends[0], ends[1], found.first, found.then, edited=found.edited, notes=tuple(_bounds(side))
+    )
+
+
+def _bounds(side: ComparedTrace) -> list[str]:
+    """Return what was left out of a run, in sentences."""
+    label = f"{side.end.label}: " if side.end.label else ""
+    notes = [f"{label}{each}" for each in side.trace.remarks]
+    if side.trace.dropped.steps:
+        notes.append(f"{label}{side.trace.dropped.steps:,} steps in the middle were not kept")
+    return notes
+
+
+def _end_of(trace: Trace, label: str, seconds: float) -> RunEnd:
+    outcome = trace.outcome
+    failed = outcome.how in ("raised", "killed", "timeout") or bool(outcome.exit_code)
+    how = {
+        "raised": "failed",
+        "timeout": f"did not end within {seconds:g} s",
+        "killed": f"was killed by signal {-(outcome.exit_code or 0)}",
+    }.get(outcome.how, "passed")
+    if outcome.how == "exited" and outcome.exit_code:
+        how = f"exited with code {outcome.exit_code}"
+    function = ""
+    step = trace.step(outcome.step) if outcome.step is not None else None
+    if step is not None:
+        function = trace.frames[step.frame].function
+    return RunEnd(
+        label,
+        how,
+        failed,
+        outcome.exception,
+        outcome.path,
+        outcome.line,
+        function,
+        len(trace.steps),
+    )
+
+
+def command_request(args: Sequence[str]) -> LaunchRequest:
+    if not args:
+        raise UsageError("which command?", next="dbg diff --against HEAD~1 -- pytest tests")
+    return LaunchRequest(args[0], tuple(args[1:]))

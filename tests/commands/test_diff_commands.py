@@ -1,0 +1,135 @@
+"""`diff` of two commands, two revisions, two tests, two calls: the divergence that matters."""
+
+from __future__ import annotations
+
+import subprocess
+
+_SHOP = """\
+import time
+
+LIMIT = 10
+RATES = {"eu": 0.2}
+
+
+def discount(p, qty):
+    stamp = time.time()
+    if qty > LIMIT:
+        return p * 0.5
+    return p
+
+
+class Cart:
+    def __init__(self):
+        self.items = []
+
+    def add(self, p, qty):
+        self.items.append((discount(p, qty), qty))
+
+    def total(self, region="eu"):
+        t = 0
+        for p, q in self.items:
+            t += p * q
+        return t + t * RATES[region]
+"""
+_TESTS = """\
+import unittest
+
+from shop import Cart
+
+
+class Totals(unittest.TestCase):
+    def test_total(self):
+        cart = Cart()
+        cart.add(10, 2)
+        cart.add(4, 20)
+        self.assertEqual(cart.total(), 72.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+_READER = """\
+import sys
+
+
+def parse(line):
+    key, value = line.split("=")
+    return key, int(value)
+
+
+found = {}
+for line in open(sys.argv[1]):
+    if line.strip():
+        key, value = parse(line)
+        found[key] = value
+"""
+
+
+def _git(folder, *arguments):
+    command = ("git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(folder), *arguments)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_the_edit_that_broke_a_test_is_found_and_nothing_of_the_worktree_remains(
+    dbg, project, write_program
+):
+    folder = project
+    write_program("shop.py", _SHOP)
+    write_program("test_cart.py", _TESTS)
+    _git(folder, "init", "-q")
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-q", "-m", "one")
+    # The revision's line 3 is line 6 of a working tree that is not committed.
+    write_program("shop.py", _SHOP.replace("LIMIT = 10", "# how many\n# of one\n\nLIMIT = 100"))
+    before = _git(folder, "status", "--porcelain", "-uno")
+
+    answer = dbg.data("diff", "--against", "HEAD", "--", "python", "test_cart.py")
+
+    first = answer["first"]
+    assert (first["kind"], first["line"], first["a_line"]) == ("edit", 6, 3)
+    assert (first["a_statement"], first["statement"]) == ("LIMIT = 10", "LIMIT = 100")
+    branch = next(each for each in answer["then"] if each["kind"] == "branch")
+    assert (branch["function"], branch["statement"], branch["hit"]) == (
+        "discount", "if qty > LIMIT", 2,
+    )  # fmt: skip
+    [difference] = branch["differences"]
+    assert (difference["path"], difference["a"], difference["b"]) == ("LIMIT", "10", "100")
+    assert (answer["a"]["label"], answer["a"]["how"]) == ("HEAD", "passed")
+    assert (answer["b"]["label"], answer["b"]["failed"]) == ("now", True)
+    assert "120.0 != 72.0" in answer["b"]["message"]
+    assert answer["edited"] == ["shop.py"]
+    assert len(_git(folder, "worktree", "list").splitlines()) == 1
+    assert _git(folder, "status", "--porcelain", "-uno") == before
+
+    missing = dbg.error("diff", "--against", "nothing", "--", "python", "test_cart.py")
+    assert "git knows no revision 'nothing'" in missing["message"]
+
+
+def test_two_inputs_part_where_one_of_them_raises(dbg, write_program):
+    write_program("reader.py", _READER)
+    write_program("good.txt", "a=1\n\nb=2\nc=3\n")
+    write_program("bad.txt", "x=7\n\nb=2\nc=x\n")
+
+    answer = dbg.data("diff", "python reader.py good.txt", "python reader.py bad.txt")
+
+    first = answer["first"]
+    assert (first["kind"], first["line"], first["hit"]) == ("raised", 6, 3)
+    [difference] = first["differences"]
+    assert (difference["path"], difference["a"], difference["b"]) == ("value", r"'3\n'", r"'x\n'")
+    assert first["b_raised"].startswith("ValueError: invalid literal")
+    assert not answer["a"]["failed"]
+    same = dbg("diff", "python reader.py good.txt", "python reader.py  good.txt")
+    assert "no divergence seen" in str(same)
+
+
+def test_two_calls_of_a_function_part_at_a_branch(dbg, write_program):
+    write_program("shop.py", _SHOP + "\nprint(discount(4, 2), discount(4, 20))\n")
+
+    answer = dbg.data("diff", "--calls", "discount", 1, 2, "--", "python", "shop.py")
+
+    first = answer["first"]
+    assert (first["kind"], first["statement"]) == ("branch", "if qty > LIMIT")
+    assert (first["a_next"]["line"], first["b_next"]["line"]) == (11, 10)
+    assert [each["message"] for each in (answer["a"], answer["b"])] == ["4", "2.0"]
+    few = dbg.error("diff", "--calls", "discount", 1, 9, "--", "python", "shop.py")
+    assert "only 2 calls of discount" in few["message"]
