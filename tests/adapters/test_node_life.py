@@ -477,6 +477,38 @@ def test_an_error_that_a_test_s_runner_catches_stops_where_it_is_thrown(dbg, scr
     assert dbg.data("continue")["exit"]["code"] == 1
 
 
+def test_steps_of_a_test_stop_at_failures_and_pass_what_is_caught(dbg, script):
+    p = script(
+        "const test = require('node:test');\n"
+        "const assert = require('assert');\n"
+        "function odd(n) { if (n % 2) throw new Error('odd'); return n; }\n"
+        "async function later(n) { if (n) throw new Error('late'); }\n"
+        "test('caught', async () => {\n"
+        "  let n = 0; // @first\n"
+        "  try {\n"
+        "    n = odd(1); // @throws\n"
+        "  } catch {\n"
+        "    n = 2; // @handler\n"
+        "  }\n"
+        "  try { await later(n); } catch { n = 3; } // @awaits\n"
+        "  assert.equal(n, 4); // @failing\n"
+        "});\n"
+        "test('fails too', () => {\n"
+        "  assert.equal(5, 6);\n"
+        "});\n",
+        "odd.test.js",
+    )
+    dbg.data("start", p.name, "-b", p.at("first"))
+
+    for marker in ("throws", "handler", "awaits"):
+        assert place(dbg.data("next")) == p.at(marker)
+    dbg.data("next")
+    assert place(dbg.data("context")) == p.at("failing")
+    assert "3 == 4" in dbg.data("next")["stop"]["exception"]["message"]
+    # The test is over: the next stop is the next failure.
+    assert "5 == 6" in dbg.data("next")["stop"]["exception"]["message"]
+
+
 #: a runner that transforms a file of tests, maps its stacks and rejects with them, as jest does
 RUNNER = """\
 const vm = require("vm"), fs = require("fs");

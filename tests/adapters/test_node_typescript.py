@@ -315,3 +315,33 @@ def test_variables_of_a_minified_bundle_have_the_names_of_the_source(dbg, projec
     refused = dbg.data("break", "src.js:5", "--condition", "n > 1")["breakpoint"]
     assert refused["state"] == "rejected"
     assert "minified name of `price`" in refused["message"]
+
+
+def test_an_imported_name_means_what_the_source_imports_in_compiled_code_too(dbg, project):
+    programs.write("src/lib.ts", "export const twice = (n: number) => n * 2;\n", project)
+    programs.write(
+        "src/main.ts",
+        "import { twice as double } from './lib';\n"
+        "function run(n: number): number {\n  return double(n);\n}\nconsole.log(run(4));\n",
+        project,
+    )
+    compile_with(project, "--sourceMap", module="commonjs")
+
+    dbg.data("start", "dist/main.js", "-b", "src/main.ts:3")
+
+    assert dbg.data("print", "double(n) + double(1)")["value"]["text"] == "10"
+    assert "twice is not defined" in dbg.error("print", "twice(1)")["message"]
+
+
+def test_functions_of_a_minified_bundle_have_the_names_of_the_source(dbg, project):
+    (project / "src.js").write_text("function run(n) {\n  return n + 1;\n}\nconsole.log(run(1));\n")
+    (project / "out.js").write_text(
+        "function o(n){return n+1}console.log(o(1));\n//# sourceMappingURL=out.js.map\n"
+    )
+    mappings = "AAAA,SAASA,EAAI,EAAG,CACd,OAAO,EAAI,CACb,CACA,QAAQ,IAAIA,EAAI,CAAC,CAAC"
+    described = {"version": 3, "sources": ["src.js"], "names": ["run"], "mappings": mappings}
+    (project / "out.js.map").write_text(json.dumps(described))
+
+    report = dbg.data("start", "out.js", "-b", "src.js:2")
+
+    assert frame_of(report)["function"] == "run"

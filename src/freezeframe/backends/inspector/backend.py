@@ -38,7 +38,7 @@ from freezeframe.errors import (
 )
 from freezeframe.model.stops import DEFAULT_FILTERS, ExceptionFilter, ExceptionInfo, Thread
 
-from . import breakpoint_conditions, frames, initialization, minified_names
+from . import breakpoint_conditions, frames, import_names, initialization, minified_names
 from .agent_sessions import WaitingProcess
 from .brief_pause import pause_briefly
 from .channel import InspectorRefused
@@ -287,6 +287,8 @@ class InspectorBackend(NodeProgram):
         if call is not None:
             unset = await initialization.of_frame(call, isolate.scripts)
             code = guarded(code, unset)
+        if call is not None and "callFrameId" in call:
+            code = await import_names.rewritten(isolate, call, code)
         limit_s = self.config.timeouts.request_s if statement else None
         options: dict[str, Any] = {
             "expression": code,

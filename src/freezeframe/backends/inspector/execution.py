@@ -118,7 +118,7 @@ class V8Execution:
         method = await step_out.begin(isolate, stack, step)
         if step.kind is StepKind.OUT:
             await isolate.watch_throws(return_values.MAX_THROWS)
-        elif isolate.scan_limit:
+        elif isolate.scan_limit and not isolate.testing:
             # A pause at an exception would end the step: V8's own prediction must be enough.
             self._scans_off[isolate] = isolate.scan_limit
             await isolate.set_exception_scan(0)
@@ -278,7 +278,7 @@ class V8Execution:
             return None
         if reasons & {"exception", "promiseRejection"}:
             stopped = await self.exception_stops.classify(isolate, params, reasons)
-            if stopped is None and await self._follows_exception(isolate):
+            if stopped is None and await self._follows_exception(isolate, reasons):
                 return None
             return await self._stop_or_resume(isolate, stopped)
         ids += await self._step_targets.arrived(isolate)
@@ -480,21 +480,9 @@ class V8Execution:
         isolate.stack.idle = True
         return events.Stopped(StopReason.STEP, isolate.id)
 
-    async def _follows_exception(self, isolate: Isolate) -> bool:
-        """Step to the handler of an exception; return False unless a step out is in progress.
-
-        V8's own step out skips a handler in the function that it should arrive in.
-        """
+    async def _follows_exception(self, isolate: Isolate, reasons: set[str]) -> bool:
+        """Step to the handler of an exception; return False unless a step is in progress."""
         step, stack = self._steps.get(isolate), isolate.stack
-        if step is None or stack is None or step.kind is not StepKind.OUT or not isolate.throws:
+        if step is None or stack is None or self._step_targets.resume_method(isolate) != RESUME:
             return False
-        if self._step_targets.resume_method(isolate) != RESUME:
-            return False
-        await isolate.watch_throws(isolate.throws - 1)
-        if step.async_call is not None and not step.holds(stack):
-            await isolate.resume()  # something else throws while the function awaits
-            return True
-        step.unwinding = True
-        # A step into also stops in the function that awaits an asynchronous one.
-        await isolate.resume("Debugger.stepInto")
-        return True
+        return await step_out.follow_exception(isolate, stack, step, reasons)

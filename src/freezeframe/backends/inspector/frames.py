@@ -12,6 +12,7 @@ from freezeframe.backends.javascript import js_scanner
 from freezeframe.model.values import ScopeKind
 
 from .scripts import Scripts, offset_of, return_before
+from .sourcemaps import SourceMap
 from .variables import RETURNED, Held, V8Variables
 
 #: receivers that say nothing about a function
@@ -118,6 +119,9 @@ def _frame(id: int, call: dict[str, Any], location: dict[str, Any], scripts: Scr
     name = function_name(call)
     if script is None:
         return RawFrame(id, name, library=True)
+    written = _source_name(call, scripts.map_of(script))
+    if written is not None:
+        name = name.removesuffix(str(call["functionName"])) + written
     path = position.path
     reference = scripts.reference(script, position)
     if path is None and script.url:
@@ -131,6 +135,20 @@ def _frame(id: int, call: dict[str, Any], location: dict[str, Any], scripts: Scr
         library=script.library,
         source_reference=reference,
     )
+
+
+def _source_name(call: dict[str, Any], source_map: SourceMap | None) -> str | None:
+    """Return the name that the source has for a minified function; None if it is not known."""
+    start, name = call.get("functionLocation"), str(call.get("functionName") or "")
+    if source_map is None or not start or not name:
+        return None
+    line, column = int(start["lineNumber"]), int(start.get("columnNumber") or 0)
+    # V8 names where the parameters begin: behind the name, or behind `name=`.
+    for gap in (0, 1):
+        found = source_map.names.get((line, column - len(name) - gap))
+        if found is not None:
+            return found
+    return None
 
 
 def function_name(call: dict[str, Any]) -> str:

@@ -48,8 +48,10 @@ async def of_frame(call: Mapping[str, Any], scripts: Scripts) -> dict[str, str]:
         for position, name in found.names_between(begin, end, _MAX_NAMES):
             offset = _offset(starts, position, text)
             match = _IDENTIFIER.match(text, offset)
-            # Functions in this scope have variables of their own, which may be called the same.
-            if match is not None and not _is_within(nested, offset):
+            # A member of an imported module is no variable. Functions in this scope have variables
+            # of their own, which may be called the same.
+            is_member = text[offset - 1 : offset] == "."
+            if match is not None and not is_member and not _is_within(nested, offset):
                 source_names.setdefault(match[0], set()).add(name)
         for minified, names in source_names.items():
             # The same name in an outer scope is hidden by this one.

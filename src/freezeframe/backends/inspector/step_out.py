@@ -248,3 +248,26 @@ def _has_user_caller(isolate: Isolate, stack: V8Stack) -> bool:
 def _is_internal(isolate: Isolate, call: dict[str, Any]) -> bool:
     script = isolate.scripts.get(str(call["location"]["scriptId"]))
     return script is not None and script.internal
+
+
+async def follow_exception(isolate: Isolate, stack: V8Stack, step: Step, reasons: set[str]) -> bool:
+    """Step to the handler of an exception; return False where there is nothing to follow.
+
+    V8's own step out skips a handler in the function that it should arrive in.
+    """
+    if step.kind is not StepKind.OUT:
+        at = stack.calls[0]["location"]
+        if "promiseRejection" in reasons and await isolate.scripts.has_on_line("rej", at):
+            return False  # `Promise.reject(…)`: nothing unwinds
+        step.stepping_back = stack.depth > step.depth
+    elif not isolate.throws:
+        return False
+    else:
+        await isolate.watch_throws(isolate.throws - 1)
+        if step.async_call is not None and not step.holds(stack):
+            await isolate.resume()  # something else throws while the function awaits
+            return True
+        step.unwinding = True
+    # A step into also stops in the function that awaits an asynchronous one.
+    await isolate.resume("Debugger.stepInto")
+    return True
