@@ -134,3 +134,17 @@ def test_what_pydevd_adds_to_a_type_is_not_shown(note):
     body = {"exceptionId": "KeyError" + note, "description": "'k'", "breakMode": "userUnhandled"}
 
     assert exceptions.read(body).type == "KeyError"
+
+
+def test_a_frame_that_raised_what_it_had_caught_is_shown_at_both_lines(dbg, write_program):
+    write_program(
+        "retry.py",
+        "def flaky():\n    return {}['k']\n"
+        "def retry():\n    for n in range(2):\n        try:\n            return flaky()\n"
+        "        except KeyError as error:\n            last = error\n    raise last\nretry()\n",
+    )
+
+    told = dbg("start", "retry.py").out
+
+    assert "retry.py:9 in retry: raise last\n  retry.py:6 in retry: return flaky()\n" in told
+    assert [dbg.data("frame", at)["frame"]["line"] for at in ("1", "2")] == [6, 9]

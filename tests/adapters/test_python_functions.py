@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.interpreters import interpreters
 from harness.reports import frame_of, place
 
 KINDS = """\
@@ -141,3 +142,16 @@ def test_a_generator_breakpoint_has_a_condition_and_a_message_and_can_be_stepped
     first = int(kinds.at("fetch").partition(":")[2])
     assert place(dbg.data("next")) == f"kinds.py:{first + 1}"
     assert dbg.data("continue")["exit"]["code"] == 0
+
+
+@pytest.mark.parametrize("python", interpreters(), ids=str)
+def test_a_second_call_is_not_compared_with_the_first(dbg, write_program, python):
+    write_program("calls.py", "def f(a):\n    b = a\n    return b\nprint(f(1))\nprint(f(2))\n")
+    dbg("start", "calls.py", "-b", "f", "--interpreter", python.path)
+
+    dbg("next", "--count", "2")
+    assert "returned 1" in dbg("finish").out
+    told = dbg("continue").out
+
+    assert "\n  a = 2\n" in told, "a new frame, though it may be at the address of the other"
+    assert "is gone" not in told

@@ -214,7 +214,7 @@ class _Part:
             return
         # pytest runs such tests too, and decides by itself.
         if not type(self._outcome.result).__module__.startswith("_pytest."):
-            test = _quietly(_test_of_unittest, self._case, self._outcome.result, trace)
+            test = _quietly(_test_of_unittest, self._case, self._outcome.result, kind, trace)
             _stop(kind, value, trace, test)
 
 
@@ -222,7 +222,7 @@ class _Part:
 _PARTS = {"setUp": "setup", "tearDown": "teardown", "doCleanups": "teardown"}
 
 
-def _test_of_unittest(case: Any, result: Any, trace: Any) -> Any:
+def _test_of_unittest(case: Any, result: Any, error: Any, trace: Any) -> Any:
     owner = vars(case).get("test_case", case)
     params = _parameters(case.params) if owner is not case else ""
     names = []
@@ -234,14 +234,15 @@ def _test_of_unittest(case: Any, result: Any, trace: Any) -> Any:
     ended = [each for each, _ in ended] + result.unexpectedSuccesses
     ended = {id(vars(each).get("test_case", each)) for each in ended} - {id(owner)}
     kind = type(owner)
+    is_failure = issubclass(error, kind.failureException)
     return {
         "id": f"{kind.__module__}.{kind.__qualname__}.{owner._testMethodName}{params}",
         "part": next((_PARTS[name] for name in names if name in _PARTS), "call"),
         "position": result.testsRun,
         "total": None if suite is None else suite.countTestCases(),
         "passed": result.testsRun - 1 - len(ended),
-        "failed": len(result.failures) + 1,
-        "error": len(result.errors),
+        "failed": len(result.failures) + is_failure,
+        "error": len(result.errors) + (not is_failure),
         "skipped": len(result.skipped),
         "xfailed": len(result.expectedFailures),
         "xpassed": len(result.unexpectedSuccesses),

@@ -23,6 +23,7 @@ def install() -> None:
     if hasattr(comm, "freezeframe_raised"):
         return
     comm.freezeframe_raised = True
+    _repeat_frames(sys.modules["_pydevd_bundle.pydevd_frame_utils"])
     original = comm.build_exception_info_response
 
     def build_exception_info_response(
@@ -54,16 +55,16 @@ def _details(debugger: Any, frames: Any, is_unhandled: bool) -> dict[str, Any] |
     error: Any = frames.exc_desc if frames is not None else None
     if not issubclass(type(error), BaseException):
         return None
-    at: dict[int, tuple[int, int]] = {}
-    trace = frames.trace_obj if frames.trace_obj is not None else error.__traceback__
-    while trace is not None:
-        at[id(trace.tb_frame)] = (trace.tb_lineno, trace.tb_lasti)
-        trace = trace.tb_next
+    at = _positions(frames.trace_obj if frames.trace_obj is not None else error.__traceback__)
     lines = []
     for frame in list(frames)[:_MOST_FRAMES]:
         if debugger.get_file_type(frame) == debugger.PYDEV_FILE:
             continue
-        line, instruction = at.get(id(frame), (frame.f_lineno, frame.f_lasti))
+        known = at.get(id(getattr(frame, "_base_frame", frame)))
+        if known is None:
+            line, instruction = frame.f_lineno, frame.f_lasti
+        else:
+            line, instruction = known.pop() if len(known) > 1 else known[0]
         text = _exceptions.line_text(frame, line, instruction)
         lines.append([frame.f_code.co_filename, line, frame.f_code.co_name, text])
     return {
@@ -73,3 +74,38 @@ def _details(debugger: Any, frames: Any, is_unhandled: bool) -> dict[str, Any] |
         "failing": sys.modules["_freezeframe_failures"].is_failure(error),
         "test": sys.modules["_freezeframe_failures"].failing_test(error),
     }
+
+
+def _positions(trace: Any) -> dict[int, list[tuple[int, int]]]:
+    """Return line and instruction of each entry of a traceback, by the id of its frame.
+
+    `raise error` in the frame that has caught the error gives that frame a second entry.
+    """
+    at: dict[int, list[tuple[int, int]]] = {}
+    while trace is not None:
+        at.setdefault(id(trace.tb_frame), []).append((trace.tb_lineno, trace.tb_lasti))
+        trace = trace.tb_next
+    return at
+
+
+def _repeat_frames(utils: Any) -> None:
+    """Show each entry of a traceback with its own line: pydevd has one line for a frame."""
+    listed = utils.create_frames_list_from_traceback
+
+    def create_frames_list_from_traceback(trace: Any, *arguments: Any, **named: Any) -> Any:
+        frames = listed(trace, *arguments, **named)
+        shown, lines = frames._frames, frames.frame_id_to_lineno
+        at = {key: each for key, each in _positions(trace).items() if len(each) > 1}
+        begun: set[int] = set()
+        for index, frame in enumerate(shown if at else ()):
+            known = at.get(id(frame))
+            if known:
+                line, _ = known.pop()
+                if id(frame) in begun:
+                    shown[index] = utils._DummyFrameWrapper(frame, line, frame.f_back)
+                    shown[index].f_code = frame.f_code
+                begun.add(id(frame))
+                lines[id(shown[index])] = line
+        return frames
+
+    utils.create_frames_list_from_traceback = create_frames_list_from_traceback

@@ -65,13 +65,13 @@ def look(frame: Any, named: dict[str, Any]) -> dict[str, Any]:
     """
     seen = _seen.pop(id(frame), None)
     tag = _tag(frame)
-    if seen is None or seen.code is not frame.f_code or not _same(seen.tag, tag):
+    number = _stops.get(threading.get_ident(), 0)
+    if seen is None or seen.code is not frame.f_code or not _same(seen, tag, frame, number):
         seen = _Seen(tag, frame.f_code)
     seen.tag = tag if tag is not None else seen.tag
     _seen[id(frame)] = seen
     while len(_seen) > _KEPT_FRAMES:
         del _seen[next(iter(_seen))]
-    number = _stops.get(threading.get_ident(), 0)
     if seen.stop != number:
         seen.stop, seen.before = number, seen.now
         seen.texts_before, seen.texts = seen.texts, {}
@@ -172,8 +172,14 @@ class _Tag:
         return None
 
 
-def _same(one: Any, other: Any) -> bool:
-    return one is None or other is None or one is other
+def _same(seen: _Seen, tag: Any, frame: Any, number: int) -> bool:
+    """Return whether *frame* is the one recorded in *seen*, not a later one at its address."""
+    if seen.tag is not None and tag is not None:
+        return bool(seen.tag is tag)
+    if seen.stop == number:
+        return True
+    names: Any = sys.modules["_freezeframe_names"]
+    return seen.tag is not tag and not names.begins(frame)
 
 
 # --- comparing ----------------------------------------------------------------------------------
