@@ -201,6 +201,7 @@ _ELSEWHERE = frozenset(
     {
         "mcp",
         "test",
+        "hang",
         "watch",
         "watch_list",
         "watch_remove",

@@ -76,3 +76,16 @@ def test_a_wait_that_a_halt_would_interrupt_is_left_alone(dbg, native):
 
     assert told.startswith("running: "), told
     assert "quiet" in dbg("await").out
+
+
+def test_hang_shows_a_deadlock_as_the_cycle_of_its_mutexes(dbg, native):
+    p = native(DEADLOCK, "-pthread", name="deadlock")
+
+    answer = dbg.data("hang", p.name, "--after", 1)
+
+    assert (answer["how"], answer["is_certain"]) == ("deadlock", True)
+    assert [each["at"]["line"] for each in answer["cycle"]] == [p.line("waits")] * 2
+    first, second = answer["cycle"]
+    assert first["holders"][0]["name"] == second["name"]
+    assert second["holders"][0]["name"] == first["name"]
+    assert answer["left"] == "stopped"

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 from freezeframe.errors import FreezeframeError, NotStopped
-from freezeframe.model import answers, calls, history, probes, questions, setup_answers
+from freezeframe.model import answers, calls, history, probes, questions, setup_answers, waits
 from freezeframe.model.answers import (
     Batch,
     BatchItem,
@@ -54,6 +54,8 @@ PARTS = {
     "Divergence",
     "FileChange",
     "Hit",
+    "Hold",
+    "Holder",
     "HitGroup",
     "Instruction",
     "Iteration",
@@ -61,6 +63,8 @@ PARTS = {
     "LineOfCall",
     "Link",
     "LinkKind",
+    "LoopReport",
+    "LoopValue",
     "Output",
     "ProbeColumn",
     "ProbeRow",
@@ -76,6 +80,9 @@ PARTS = {
     "SourceText",
     "Stack",
     "StepTrail",
+    "Wait",
+    "WaitFacts",
+    "Waiter",
     "Watched",
 }
 
@@ -83,7 +90,7 @@ PARTS = {
 def test_every_kind_of_answer_has_a_renderer():
     kinds = {
         kind
-        for module in (answers, calls, setup_answers, history, probes, questions)
+        for module in (answers, calls, setup_answers, history, probes, questions, waits)
         for name, kind in inspect.getmembers(module, inspect.isclass)
         if kind.__module__ == module.__name__ and name not in PARTS
     }

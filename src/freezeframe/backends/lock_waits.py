@@ -9,6 +9,7 @@ from dataclasses import replace
 from freezeframe.backends.backend import RawFrame
 
 _LOCK = re.compile(r"_*(?:GI_+)?pthread_(mutex_(?:timed|clock)?lock|rwlock_(?:rd|wr)lock)")
+_HELD_BY = re.compile(r"held by (?:thread (\d+)|this thread itself)")
 #: innermost frames to search for the locking function
 _NEAR = 6
 
@@ -40,3 +41,11 @@ def with_lock(frames: Sequence[RawFrame], index: int, holder: str | None) -> Seq
 
 def holder_name(owner: int, thread: int) -> str:
     return "this thread itself" if owner == thread else f"thread {owner}"
+
+
+def holder_id(waits: str, thread: int) -> int | None:
+    """Return the thread that holds the lock, from the text of a frame that waits for it."""
+    match = _HELD_BY.search(waits)
+    if match is None:
+        return None
+    return int(match[1]) if match[1] else thread

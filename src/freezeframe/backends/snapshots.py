@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from freezeframe.model.answers import Stack
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.stops import Task
+from freezeframe.model.waits import WaitFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +19,18 @@ class Snapshot:
     tasks: tuple[Task, ...] = ()
     #: explanations for the user
     notes: tuple[str, ...] = ()
+    #: what threads and tasks wait for; None if the debugger does not tell
+    waits: WaitFacts | None = None
 
 
 @runtime_checkable
 class TakesSnapshots(Protocol):
     """A backend that can read the stacks of a running program."""
 
-    async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
+    async def snapshot(self, *, stacks: bool = True, waits: bool = False) -> Snapshot | None:
         """Return a snapshot; without *stacks*, only tasks. None if nothing can be read.
+
+        With *waits*: also what each thread and task waits for, and who holds it.
 
         Bounded, also if the program does not answer.
         """

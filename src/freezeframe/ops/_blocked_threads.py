@@ -39,9 +39,14 @@ async def with_stacks(session: Session, report: StopReport, *, paused: bool = Fa
     """
     if report.state != Phase.RUNNING.value or report.waited_s is None or not session.live:
         return report
-    if _waits_for_input(session):
+    if waits_for_input(session):
         report = replace(report, next=("input TEXT", *report.next[1:]))
     return await _with_stacks(session, report, paused=paused)
+
+
+async def stacks_of_running(session: Session, report: StopReport) -> StopReport:
+    """Return *report* with the stacks of a running program's threads, if they can be read."""
+    return await _with_stacks(session, report, paused=False)
 
 
 async def running_backtrace(
@@ -68,7 +73,7 @@ async def running_backtrace(
     )
 
 
-def _waits_for_input(session: Session) -> bool:
+def waits_for_input(session: Session) -> bool:
     """Whether the program is blocked reading the standard input that `input` writes to."""
     root = session.root
     if root.backend is None or not root.live or Feature.STDIN not in root.backend.features:

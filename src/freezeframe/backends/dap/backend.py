@@ -255,8 +255,9 @@ class DapBackend:
     async def _thread_bodies(self) -> Sequence[Mapping[str, Any]]:
         return (await self._request("threads")).get("threads") or ()
 
-    async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
-        return await snapshot(self._debuggee.channel, self._debuggee.pid, stacks=stacks)
+    async def snapshot(self, *, stacks: bool = True, waits: bool = False) -> Snapshot | None:
+        channel, pid = self._debuggee.channel, self._debuggee.pid
+        return await snapshot(channel, pid, stacks=stacks, waits=waits)
 
     def halt_briefly(self) -> AbstractAsyncContextManager[bool | None]:
         return self._debuggee.brief_halt.hold()

@@ -12,12 +12,14 @@ from .messages import ErrorResponse
 _SNAPSHOT_S = 2.5
 
 
-async def snapshot(channel: AdapterChannel, pid: int | None, *, stacks: bool) -> Snapshot | None:
+async def snapshot(
+    channel: AdapterChannel, pid: int | None, *, stacks: bool, waits: bool
+) -> Snapshot | None:
     """Return threads and tasks; an empty snapshot if the process is silent; None if unsupported."""
     frames = channel.adapter.frames
     if frames.snapshot_query is None:
         return None
-    arguments = {"expression": frames.snapshot_query(stacks), "context": "watch"}
+    arguments = {"expression": frames.snapshot_query(stacks, waits), "context": "watch"}
     try:
         body = await channel.request("evaluate", arguments, timeout_s=_SNAPSHOT_S)
     except ErrorResponse:

@@ -15,6 +15,8 @@ failures_agent         makes pytest and unittest report a failing test
 signals_agent          holds signal handlers back at a stop
 stacks_agent           stacks of running threads
 tasks_agent            tasks of asyncio, and what each awaits
+locks_agent            locks that the statements of frames take and hold
+waits_agent            what threads and tasks wait for, and the locks they hold
 trace_sharing_agent    trace functions of the program beside the debugger's
 watch_agent            watched expressions, compared after each line
 """
@@ -54,6 +56,10 @@ SIGNALS_AGENT = Path(__file__).with_name("signals_agent.py")
 STACKS_AGENT = Path(__file__).with_name("stacks_agent.py")
 #: the module that lists tasks
 TASKS_AGENT = Path(__file__).with_name("tasks_agent.py")
+#: the module that finds the locks that frames hold
+LOCKS_AGENT = Path(__file__).with_name("locks_agent.py")
+#: the module that finds what threads and tasks wait for
+WAITS_AGENT = Path(__file__).with_name("waits_agent.py")
 #: the module that shares `sys.settrace` with the program
 TRACE_SHARING_AGENT = Path(__file__).with_name("trace_sharing_agent.py")
 #: watched expressions: read, compared, and who wrote them

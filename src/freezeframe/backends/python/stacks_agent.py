@@ -7,14 +7,16 @@ in every Python from 3.8 on, imports nothing of this package, and runs no code o
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import os
+import re
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _text: Any = sys.modules["_freezeframe_text"]
 _MOST_THREADS = 20
@@ -25,12 +27,9 @@ _MOST_VALUES = 12
 _LONGEST = 200
 
 
-def listing(
-    is_library: Callable[[str], bool], is_hidden: Callable[[Any], bool]
-) -> list[dict[str, Any]]:
-    """Return each thread of the program with its frames, innermost first."""
+def of_threads(is_hidden: Callable[[Any], bool]) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield each thread of the program with its frames, innermost first."""
     threads = {each.ident: each for each in list(threading._active.values())}  # type: ignore[attr-defined]
-    found: list[dict[str, Any]] = []
     frame: Any
     for ident, frame in sys._current_frames().items():
         thread = threads.get(ident)
@@ -41,8 +40,18 @@ def listing(
             if not is_hidden(frame):
                 frames.append(frame)
             frame = frame.f_back
-        if frames and len(found) < _MOST_THREADS:
-            found.append(_thread(thread, frames, is_library))
+        if frames:
+            yield thread, frames
+
+
+def listing(
+    is_library: Callable[[str], bool], is_hidden: Callable[[Any], bool]
+) -> list[dict[str, Any]]:
+    """Return each thread of the program with its frames, innermost first."""
+    found = [
+        _thread(thread, frames, is_library)
+        for thread, frames in itertools.islice(of_threads(is_hidden), _MOST_THREADS)
+    ]
     found.sort(key=lambda each: each["name"] != "MainThread")
     return found
 
@@ -131,7 +140,7 @@ def _called(frame: Any) -> str | None:
     text = linecache.getline(frame.f_code.co_filename, line)
     if line != last:
         # To enter the context is a call of the whole statement up to 3.11.
-        head = text.strip()
+        head = re.sub(r"\s+#.*", "", text.strip())
         return head[:-1] if head.startswith("with ") and head.endswith(":") else None
     call = text.encode("utf-8", "replace")[start:end].decode("utf-8", "replace")
     if call.startswith("with "):

@@ -28,7 +28,7 @@ _TEXT, _VALUE = 44, 60
 _FEW = 5
 
 
-def _limit(view: View) -> int:
+def answer_limit(view: View) -> int:
     return _SHARE if view.limit == DEFAULT_TOKENS * BYTES_PER_TOKEN else view.limit
 
 
@@ -39,8 +39,8 @@ def _report(report: CallReport, view: View) -> list[Section]:
         headline(f"{_which(report)} {file_line(report.path, report.line, view.cwd)}"),
         wrapped_in(_RESULT, called),
     ]
-    room = _limit(view)
-    sections.append(Capped(_Lines(_LINES, report.lines), room - room // 4))
+    room = answer_limit(view)
+    sections.append(Capped(Lines(_LINES, report.lines), room - room // 4))
     sections.append(wrapped_in(_RESULT, _end(report), Tone.BAD if report.raised else Tone.CHANGED))
     if report.called_from is not None:
         site = report.called_from
@@ -99,7 +99,7 @@ def _rest(
     return sections
 
 
-class _Lines:
+class Lines:
     """The lines of a call; where they do not fit, those that changed nothing go first, and then
     those in the middle."""
 
@@ -199,7 +199,7 @@ def _table(table: CallTable, view: View) -> list[Section]:
     limit = f"; its limit of {table.limit} was reached" if table.limit else ""
     sections: list[Section] = [
         headline(f"{count}{more} of {clip(table.function, 60)} {where}{limit}"),
-        Capped(listing, _limit(view) * 3 // 4),
+        Capped(listing, answer_limit(view) * 3 // 4),
     ]
     sections += _rest(table, (), view)
     return [*sections, *next_step(table.next)]

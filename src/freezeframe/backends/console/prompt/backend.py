@@ -210,7 +210,7 @@ class PromptBackend(PromptLifecycle):
             return [Thread(self._execution.thread, "main")]
         return await self._queries.run(query)
 
-    async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
+    async def snapshot(self, *, stacks: bool = True, waits: bool = False) -> Snapshot | None:
         """Return the tasks at a prompt; see `TakesSnapshots.snapshot`."""
         query = None if stacks else self._command_set.tasks()
         return None if query is None else Snapshot(tasks=tuple(await self._queries.run(query)))

@@ -225,8 +225,8 @@ class Frames:
     #: the debugger's frame count is a guess unless it sends fewer frames than requested
     guesses_depth: bool = False
     #: an expression without a frame that returns the threads and tasks of a running or stopped
-    #: program (True: with the stacks of threads), and the parser of its answer
-    snapshot_query: Callable[[bool], str] | None = None
+    #: program (with the stacks of threads; with what they wait for), and the parser of its answer
+    snapshot_query: Callable[[bool, bool], str] | None = None
     read_snapshot: Callable[[str], Snapshot] = lambda text: Snapshot()
     silent: str = ""  # the likely reason when no answer comes in time
     #: names of a function's arguments, from its source; (path, line, function)

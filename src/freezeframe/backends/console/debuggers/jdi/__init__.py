@@ -348,7 +348,7 @@ class JdbBackend(PromptBackend):
         self._java.classes = await agent_build.compiled(javac, env=target.env, timeout_s=limit_s)
         return await super().start(target, configuration, sink)
 
-    async def snapshot(self, *, stacks: bool = True) -> Snapshot | None:
+    async def snapshot(self, *, stacks: bool = True, waits: bool = False) -> Snapshot | None:
         if not stacks or not self._execution.running:
             return None
         return await self._queries.run(

@@ -45,11 +45,14 @@ def is_library(path: str) -> bool:
     return path.startswith("<frozen") or _LIBRARY.search(path) is not None
 
 
-def snapshot(stacks: bool, is_hidden: Any) -> str:
-    """Return the live tasks of this process, with the *stacks* of its threads, as JSON."""
+def snapshot(stacks: bool, waits: bool, is_hidden: Any) -> str:
+    """Return the live tasks of this process, as JSON; with the *stacks* of its threads, and with
+    what threads and tasks wait for (*waits*)."""
     import json
 
-    result = {"tasks": _tasks.listing(is_library)}
+    result: dict[str, Any] = {"tasks": _tasks.listing(is_library)}
+    if waits:
+        result["waits"] = sys.modules["_freezeframe_waits"].facts(is_library, is_hidden)
     if stacks:
         result["threads"] = sys.modules["_freezeframe_stacks"].listing(is_library, is_hidden)
         for each in result["threads"]:

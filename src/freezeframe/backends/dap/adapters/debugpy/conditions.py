@@ -21,6 +21,7 @@ from freezeframe.backends.python import (
     EXCEPTIONS_AGENT,
     FAILURES_AGENT,
     LOADED_AGENT,
+    LOCKS_AGENT,
     NAMES_AGENT,
     NATIVE_AGENT,
     OBJECTS_AGENT,
@@ -31,6 +32,7 @@ from freezeframe.backends.python import (
     TASKS_AGENT,
     TEXT_AGENT,
     TRACE_SHARING_AGENT,
+    WAITS_AGENT,
     WATCH_AGENT,
 )
 
@@ -63,6 +65,8 @@ _LATER = (
     ("_freezeframe_values", "values_agent.py"),
     ("_freezeframe_tasks", str(TASKS_AGENT)),
     ("_freezeframe_stacks", str(STACKS_AGENT)),
+    ("_freezeframe_locks", str(LOCKS_AGENT)),
+    ("_freezeframe_waits", str(WAITS_AGENT)),
     ("_freezeframe_async", "async_agent.py"),
     ("_freezeframe_exceptions", str(EXCEPTIONS_AGENT)),
     ("_freezeframe_raised", "exception_info_agent.py"),
@@ -269,9 +273,10 @@ def failure(key: str) -> str:
     return f"{_AGENT}.failure({key!r})"
 
 
-def snapshot(stacks: bool) -> str:
-    """Return the expression for the live tasks, with the stacks of threads, as JSON."""
-    return f"{_PATCHES}.snapshot({stacks})"
+def snapshot(stacks: bool, waits: bool) -> str:
+    """Return the expression for the live tasks, with the stacks of threads, and what threads and
+    tasks wait for, as JSON."""
+    return f"{_PATCHES}.snapshot({stacks}, {waits})"
 
 
 def is_edited(path: str) -> str:

@@ -112,12 +112,12 @@ def values(debugger: Any) -> None:
     debugger.do_wait_suspend = do_wait_suspend
 
 
-def snapshot(stacks: bool) -> str:
-    """Return the live tasks, with the *stacks* of threads, as JSON; the program may run."""
+def snapshot(stacks: bool, waits: bool) -> str:
+    """Return tasks, *stacks* of threads and what they wait for, as JSON; the program may run."""
     _load()
     agents: Any = sys.modules
     agents["_freezeframe_values"].install(current())
-    return str(agents["_freezeframe_async"].snapshot(stacks, _is_debugger_s))
+    return str(agents["_freezeframe_async"].snapshot(stacks, waits, _is_debugger_s))
 
 
 def _load() -> None:

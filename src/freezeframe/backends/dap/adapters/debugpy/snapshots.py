@@ -10,8 +10,10 @@ from typing import Any
 from freezeframe.backends.python import read_task
 from freezeframe.backends.snapshots import Snapshot
 from freezeframe.model.answers import Stack
+from freezeframe.model.calls import CallSite
 from freezeframe.model.stops import Frame, Task, Thread
 from freezeframe.model.values import Value
+from freezeframe.model.waits import Hold, Wait, WaitFacts
 
 from .exceptions import is_foreign
 
@@ -23,9 +25,39 @@ def read(text: str) -> Snapshot:
         return Snapshot(
             tuple(map(_stack, _numbered(answer.get("threads", ())))),
             tuple(_task(each) for each in answer.get("tasks", ())),
+            waits=_facts(answer["waits"]) if "waits" in answer else None,
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return Snapshot()
+
+
+def _facts(answer: Mapping[str, Any]) -> WaitFacts:
+    waits = (
+        Wait(
+            str(each["waiter"]),
+            str(each["name"]),
+            str(each["kind"]),
+            str(each["what"] or ""),
+            each["resource"],
+            tuple(map(str, each["targets"])),
+            is_any=bool(each["any"]),
+            at=_site(each["at"]),
+            detail=str(each["detail"]),
+        )
+        for each in answer["waits"]
+    )
+    holds = (
+        Hold(str(each["holder"]), str(each["resource"]), _site(each["at"]), bool(each["certain"]))
+        for each in answer["holds"]
+    )
+    return WaitFacts(tuple(waits), tuple(holds))
+
+
+def _site(entry: Mapping[str, Any] | None) -> CallSite | None:
+    if entry is None:
+        return None
+    where = str(entry["path"]), int(entry["line"] or 0), str(entry["function"])
+    return CallSite(*where, str(entry["text"]))
 
 
 def _task(entry: Mapping[str, Any]) -> Task:

@@ -228,7 +228,7 @@ ADAPTER = Adapter(
     ),
     frames=Frames(
         is_library=is_library,
-        snapshot_query=lambda stacks: f"{AGENT}.snapshot",
+        snapshot_query=lambda stacks, _waits: f"{AGENT}.snapshot",
         read_snapshot=snapshots.read,
     ),
     values=Values(is_opaque=_is_opaque, returned_prefixes=("(return) ",)),
