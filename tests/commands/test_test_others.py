@@ -45,7 +45,7 @@ func TestNegative(t *testing.T) {
 	t.Run("a dozen", func(t *testing.T) {
 		got := price(12)
 		if got < 0 {
-			t.Errorf("price is %d", got)
+			t.Errorf("price is %v", []int{got})
 		}
 	})
 }
@@ -121,7 +121,7 @@ PROJECTS = {
         {"go.mod": "module shop\ngo 1.19\n", "cart/cart_test.go": GO},
         ("go", "apt install golang-go"),
         "failed: TestNegative/a_dozen",
-        "price is -5\n",
+        "price is [-5]\n",
         "TestSmall",
     ),
     "cargo": (
@@ -220,3 +220,22 @@ def test_a_program_of_google_test_is_a_selector(dbg):
     assert dbg("continue").out.startswith("done: 1 passed, 1 failed")
     assert dbg("test", "./price_test", "Price.Small").out.startswith("passed: 1 test")
     assert "found no test for" in dbg("test", "./price_test", "Price.Nothing").err
+
+
+def test_every_failure_of_a_run_has_its_chain_after_continue(dbg):
+    need("node", "apt install nodejs")
+    (dbg.project / "package.json").write_text('{"scripts": {"test": "node --test"}}')
+    (dbg.project / "sums.test.js").write_text(
+        "const test = require('node:test');\nconst assert = require('node:assert');\n"
+        "function half(n) {\n  const found = n / 2;\n  return found;\n}\n"
+        "test('one', () => {\n  const got = half(2);\n  assert.strictEqual(got, 5);\n});\n"
+        "test('two', () => {\n  const got = half(8);\n  assert.strictEqual(got, 5);\n});\n"
+    )
+
+    first = dbg("test")
+    second = dbg("continue")
+
+    assert "got = 1 came from" in first.out
+    assert "failed: two" in second.out
+    assert "got = 4 came from" in second.out
+    assert "n = 8" in second.out

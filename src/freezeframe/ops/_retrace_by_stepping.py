@@ -365,17 +365,28 @@ class _SecondRun:
             seen[member] = stop.number
             if self._entry is None:
                 return member
-            if self._entry.id not in stop.event.breakpoints:
-                return None
-            self._calls += 1
-            if self._round:
-                values = await self._values_of(stop, 0)
-                if values == self._round:
+            if self._entry.id in stop.event.breakpoints:
+                self._calls += 1
+                if self._round:
+                    values = await self._values_of(stop, 0)
+                    if values == self._round:
+                        return member
+                elif self._calls == number:
                     return member
-            elif self._calls == number:
-                return member
+            elif not await self._is_earlier_failure(stop):
+                return None
             async with member.exclusive():
                 await member.resume()
+
+    async def _is_earlier_failure(self, stop: StopState) -> bool:
+        """Whether a test fails before the one of the goal: the first run was continued there."""
+        if not self._goal.is_failure or stop.event.reason not in _FAILURES:
+            return False
+        first = self._goal.frames[0]
+        return not any(
+            (each.path, each.line, each.function) == (first.path, first.line, first.function)
+            for each in await stop.frames(_FRAMES)
+        )
 
     async def _values_of(self, stop: StopState, index: int) -> dict[str, str]:
         """Return the variables of a frame that tell the rounds apart; {} if one is unknown."""

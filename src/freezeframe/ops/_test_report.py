@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from dataclasses import replace
 
 from freezeframe.backends.backend import Launch
 from freezeframe.model.answers import Chunk, Output, RunnerReport
@@ -34,7 +36,12 @@ async def at_stop(session: Session, stop: StopState, output: Output) -> RunnerRe
     runner = runner_of(session)
     if runner is None or not is_failure(stop):
         return None
-    failure = await describe(session, stop, runner, runner.current(printed(session)))
+    output_so_far = printed(session)
+    failure = await describe(session, stop, runner, runner.current(output_so_far))
+    lines = [(os.path.basename(each.path or ""), each.line or 0) for each in failure.frames]
+    logged = runner.logged(output_so_far, lines)
+    if logged is not None:
+        failure = replace(failure, message=logged)
     return RunnerReport(
         session.name,
         runner.name,

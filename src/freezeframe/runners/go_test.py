@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 
 from freezeframe.errors import NotFound
 from freezeframe.model.testing import FailingTest, ResultCounts
@@ -25,6 +27,8 @@ _FUNCTION = re.compile(r"^func (?P<name>(?:Test|Fuzz|Example|Benchmark)\w*)\(", 
 _METHOD = re.compile(r"^func \([^)]*\) (?P<name>Test\w*)\(", re.M)
 _FAILED = re.compile(r"^\s*--- FAIL: (\S+) \(", re.M)
 _RUNNING = re.compile(r"^=== (?:RUN|CONT|NAME) +(?P<name>\S+)", re.M)
+#: an entry of a test's log: the line that wrote it, and its text
+_ENTRY = re.compile(r"^(?P<indent> +)(?P<file>[^\s:/]+\.go):(?P<line>\d+): ", re.M)
 _ENDED = re.compile(r"^(?:PASS|FAIL|ok .*|panic: .*|fatal error: .*)$", re.M)
 _FILES = (r".*_test\.go",)
 
@@ -118,6 +122,17 @@ def _name_at(function: str, text: str, line: int) -> str | None:
     return found[0] if found else None
 
 
+def _logged(output: str, lines: Sequence[tuple[str, int]]) -> str | None:
+    """Return the last entry of the log, without its location, if one of *lines* wrote it."""
+    entry = last_match(_ENTRY, output)
+    if entry is None or (entry["file"], int(entry["line"])) not in lines:
+        return None
+    first, *rest = output[entry.end() :].split("\n")
+    deeper = " " * (len(entry["indent"]) + 1)
+    more = list(itertools.takewhile(lambda each: each.startswith(deeper), rest))
+    return "\n".join([first, textwrap.dedent("\n".join(more))] if more else [first]).strip("\n")
+
+
 def _names(project: Project) -> Iterator[str]:
     for path in project.files(*_FILES):
         yield from (each[1] for each in _defined(project.text(path)))
@@ -133,5 +148,6 @@ RUNNER = Runner(
     framework=re.compile(r"\b(?:testing|runtime)\.|/testify/|/testing/"),
     noise=re.compile(r"===.*|\s*--- (?:PASS|FAIL|SKIP).*|\S+_test\.go:\d+: .*|"),
     name_at=_name_at,
+    logged=_logged,
     names=_names,
 )

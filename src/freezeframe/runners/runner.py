@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from freezeframe import files
 from freezeframe.model.fast_dataclass import dataclass
@@ -155,6 +155,8 @@ class Runner:
     #: the test whose code a frame runs, by the frame's function, source text and line; None if
     #: the frame is in no test
     name_at: Callable[[str, str, int], str | None] = lambda function, text, line: None
+    #: the message of a failure as it was printed for one of these files (base names) and lines
+    logged: Callable[[str, Sequence[tuple[str, int]]], str | None] = lambda output, lines: None
     #: whether the names of tests are selectors
     is_selectable: bool = True
     #: names of tests, to suggest one for a selector that matched none

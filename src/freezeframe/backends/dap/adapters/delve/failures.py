@@ -88,21 +88,22 @@ def _arguments(
     for index in range(min(count, _ARGUMENTS)):
         text = (yield AdapterQuery(f"args[{index}]", frame=frame)) or "?"
         values.append(_printed(plain(text)))
+    is_known = not any(map(_COMPOSED.search, values))
     if not formats:
         return " ".join(values)
     pattern = _unquoted((yield AdapterQuery("format", frame=frame)) or "")
-    return ", ".join(values) if pattern is None else _formatted(pattern, values)
+    return ", ".join(values) if pattern is None else _formatted(pattern, values, is_known)
 
 
 _VERB = re.compile(r"%(?P<flags>[-+# 0]*\d*(?:\.\d+)?)(?P<verb>[a-zA-Z%])")
 
 
-def _formatted(pattern: str, values: Sequence[str]) -> str:
+def _formatted(pattern: str, values: Sequence[str], is_known: bool) -> str:
     """Return a text with values for its verbs, or with the values appended where they do not
-    fit."""
+    fit; *is_known*: each value is as the program prints it."""
     verbs = [each for each in _VERB.finditer(pattern) if each["verb"] != "%"]
     simple = all(not each["flags"].strip("+#") and each["verb"] in "dsvqtw" for each in verbs)
-    if not simple or len(verbs) != len(values):
+    if not simple or not is_known or len(verbs) != len(values):
         return " ".join([pattern, f"({', '.join(values)})"] if values else [pattern])
     remaining = iter(values)
 
@@ -115,6 +116,10 @@ def _formatted(pattern: str, values: Sequence[str]) -> str:
     return _VERB.sub(fill, pattern)
 
 
+#: a value with parts, which Go prints in its own way, or by a method of the value
+_COMPOSED = re.compile(
+    r"^(?:\*|\[|map\[|interface |struct |error\(|[\w./*]+ [\[{*(])|^[\w/]+\.\w+ "
+)
 _NUMBER = re.compile(r"(?:u?int\d*|uintptr|float\d+|bool|byte|rune) (?P<value>\S+)")
 
 
