@@ -230,3 +230,36 @@ def test_a_condition_is_read_whole_and_in_the_sense_in_which_its_body_is_execute
     written = case.statement(6)
     assert written is not None
     assert case.branches(written) == ()
+
+
+def test_parameters_whose_types_have_braces_are_read():
+    go = _source("package p\n\nfunc (s *S) f(t *T, a interface{}, b any) {\n\tx()\n}\n", "/p/a.go")
+    assert [each.name for each in go.parameters(4)] == ["t", "a", "b"]
+    js = _source("// f\nfunction f({a, b}, options = {}) {\n  g();\n}", "/p/a.js")
+    assert [each.name for each in js.parameters(3)] == ["_", "options"]
+
+
+def test_the_arm_of_a_switch_is_a_branch_on_its_subject():
+    def chosen(text: str, line: int, path: str) -> list[tuple[str, str | None]]:
+        source = _source(text, path)
+        statement = source.statement(line)
+        assert statement is not None
+        return [
+            (each.header.text, each.header.value and each.header.value.text)
+            for each in source.branches(statement)
+        ]
+
+    go = "func f() {\n\tswitch v := t.Kind.(type) {\n\tdefault:\n\t\tn = 2\n\t}\n}"
+    assert chosen(go, 4, "/p/a.go") == [("t.Kind is default", "t.Kind")]
+    bare = "func f() {\n\tswitch {\n\tcase a > limit(b):\n\t\tn = 1\n\t}\n}"
+    assert chosen(bare, 4, "/p/a.go") == [("a > limit(b)", "a > limit(b)")]
+    rust = "fn f() {\n  let n = match kind(y) {\n    A | B => {\n      g()\n    }\n  };\n}"
+    assert chosen(rust, 4, "/p/a.rs") == [("kind(y) is A | B", "kind(y)")]
+    js = "function f() {\n  switch (x.kind) {\n    case 'a':\n    case 'b':\n      n = 1;\n  }\n}"
+    assert chosen(js, 5, "/p/a.js") == [("x.kind is 'b'", "x.kind")]
+
+
+def test_texts_in_backticks_keep_what_they_say():
+    node = any_expression("Get(json, `fav.[0]`)")
+    assert node.form is Form.CALL
+    assert node.operands[2].text == "'fav.[0]'"

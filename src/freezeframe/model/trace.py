@@ -218,6 +218,8 @@ class Trace:
     output: str = ""
     #: None: only the steps tell. It may tell of steps that the trace does not have
     changes: TraceChanges | None = None
+    #: the expression whose chain decided which calls were entered; None: every call was
+    entered_for: str | None = None
 
     def step(self, number: int) -> TracedStep | None:
         """Return the step of that number; None if it was dropped or never was."""

@@ -11,12 +11,14 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from freezeframe.backends.backend import Core, Launch
 from freezeframe.backends.python.tracing.traced_run import run_traced
 from freezeframe.backends.selection import DebuggerChoice
 from freezeframe.errors import NotFound, Unsupported
 from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.questions import Explanation
 from freezeframe.model.stops import Frame, StopReason
 from freezeframe.model.trace import (
     Trace,
@@ -28,6 +30,7 @@ from freezeframe.model.trace import (
     TraceUntil,
 )
 from freezeframe.model.values import is_cut
+from freezeframe.questions.provenance import explain
 from freezeframe.questions.trace_index import TraceIndex
 from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
@@ -72,10 +75,12 @@ async def traced_again(
     frame: Frame,
     target: Launch | None = None,
     expression: str = "",
+    expected: str | None = None,
 ) -> SecondRun:
     """Return a trace of a second run up to *stop*, and the location of *frame* in it.
 
-    *target* is what to run, if it is not all that the session's program ran: one test of many.
+    *target* is what to run, if it is not all that the session's program ran: one test of many;
+    *expression* and *expected* are the value in question and the one that it was compared with.
     The program is run again unless a question about this stop has done so before. Raises
     Unsupported if it cannot be run again, and NotFound if the second run never came to the stop.
     """
@@ -85,11 +90,27 @@ async def traced_again(
     whole, choice = require_traceable(ctx, session)
     target = target or whole
     frames = await stop.frames(_COMPARED_FRAMES)
+    if stop.second_run is not None and stop.second_run.entered_for not in (None, expression):
+        stop.second_run = None  # another value went through other calls
     is_known = stop.second_run is not None
     if stop.second_run is None and _LANGUAGE not in choice.debugger.languages:
         if ctx.progress is not None:
             await ctx.progress("running the program a second time, step by step")
-        stop.second_run = await retrace_by_stepping(ctx, session, stop, target, choice, expression)
+
+        async def chain(trace: Trace) -> tuple[int, Explanation] | None:
+            try:
+                at = await _located(session, stop, frame, frames, trace)
+            except NotFound:
+                return None
+            found = await asyncio.to_thread(
+                partial(explain, expected=expected),
+                *(at.trace, at.frame, at.step, expression, session.sources),
+            )
+            return at.step, found
+
+        stop.second_run = await retrace_by_stepping(
+            ctx, session, stop, target, choice, chain, expression
+        )
     if stop.second_run is None:
         until = _until(session, stop, frames, target)
         roots = {ctx.workspace.root, target.cwd}

@@ -115,7 +115,7 @@ async def explained(
     *expected* is the text of the value that it was compared with, if it was; *target* what to run
     again, if not the whole program. Raises Unsupported if the program cannot be run again.
     """
-    second = await traced_again(ctx, session, stop, frame, target, expression)
+    second = await traced_again(ctx, session, stop, frame, target, expression, expected)
     # A trace may have hundreds of thousands of steps: the daemon answers others meanwhile.
     found = await asyncio.to_thread(
         explain,

@@ -208,7 +208,9 @@ def _name(token: str) -> str:
 def _text(token: str) -> str:
     if token[0] == "`" or "#{" in token:
         holes = [respelled(hole) for hole in _HOLE.findall(token)]
-        return 'f"' + " ".join(f"{{{hole}}}" for hole in holes) + '"' if holes else '""'
+        return (
+            'f"' + " ".join(f"{{{hole}}}" for hole in holes) + '"' if holes else repr(token[1:-1])
+        )
     return token
 
 

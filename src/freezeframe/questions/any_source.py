@@ -48,6 +48,8 @@ _ARM = late_regex.compile(r"[^=]+?\s=>\s*(?P<value>[^{\s].*)", re.DOTALL)
 #: a call: `assert.equal(a, b)`, `assert_eq!(a, b)`; not Java's `assert a == b`
 _ASSERTING = late_regex.compile(r"assert\w*!?[.(]")
 _FUNCTION = late_regex.compile(r"\((?P<inside>[^()]*(?:\([^()]*\)[^()]*)*)\)")
+#: `interface{}`, `{a, b}`: no block of statements
+_BRACES = late_regex.compile(r"\{[^{};]*\}")
 _IDENTIFIER = late_regex.compile(r"[@$]?[^\W\d]\w*")
 #: how far a statement may go on over the next lines
 _MOST_LINES = 30
@@ -68,6 +70,12 @@ _ARM_HEAD = late_regex.compile(
     r"[}\s]*(?:else|elsif|elif|catch|rescue|except|ensure|finally|case|when|default)\b"
 )
 _LABEL = late_regex.compile(r"(?:case|when|default)\b|\w+:$")
+_SWITCH = late_regex.compile(
+    r"[}\s]*(?:.*[=(]\s*|return\s+)?(?:switch|match|case)\b(?!.*[:=]>?$)\s*(?P<subject>.*)"
+)
+_CASE = late_regex.compile(r"^(?:case|when)\s+")
+#: Go: `switch v := x.(type)`
+_TYPE_SWITCH = late_regex.compile(r"^\w+\s*:=\s*|\.\(type\)$")
 _ELSE = late_regex.compile(r"[}\s]*else\s*\{?")
 _LEAVING = late_regex.compile(r"(?:return|throw|break|continue|panic!?)\b(?!\s*[=.])")
 _RUBY_LEAVING = late_regex.compile(r"(?:return|raise|throw|break|next)\b(?!\s*[=.])")
@@ -106,7 +114,10 @@ class AnySource:
             if text and text != "{" and self._indent(at) < depth:
                 depth = self._indent(at)
                 head = _HEAD.match(text)
-                branch = self._branch(at, head["word"]) if head is not None else None
+                if self._is_arm(text):
+                    branch = self._arm_of(at)
+                else:
+                    branch = self._branch(at, head["word"]) if head is not None else None
                 if branch is not None:
                     found.append(branch)
             at -= 1
@@ -153,7 +164,7 @@ class AnySource:
         if (first, last) == (1, len(self._lines)):
             return ()
         text = " ".join(self._code(line) for line in range(first, min(first + 12, last + 1)))
-        groups = list(_FUNCTION.finditer(text.partition("{")[0]))
+        groups = list(_FUNCTION.finditer(_BRACES.sub("_", text).partition("{")[0]))
         if self._go and len(groups) > 1 and text.startswith("func ("):
             groups = groups[1:]
         if not groups:
@@ -373,6 +384,41 @@ class AnySource:
         if statement is None or statement.kind is StatementKind.PLAIN:
             return None
         return Branch(statement, True)
+
+    def _is_arm(self, text: str) -> bool:
+        return _LABEL.match(text) is not None or (self._has_arms and " => " in text)
+
+    def _arm_of(self, line: int) -> Branch | None:
+        """Return what chose the arm that begins at *line*: the subject of its `switch`."""
+        depth = self._indent(line)
+        for above in range(line - 1, 0, -1):
+            text = self._code(above)
+            if not text or self._indent(above) > depth:
+                continue
+            head = _SWITCH.match(text)
+            if head is not None:
+                return self._chosen(above, line, head["subject"])
+            is_other = self._is_arm(text) or not text.strip("{}()[];, ")
+            if self._indent(above) < depth or not is_other:
+                return None
+        return None
+
+    def _chosen(self, line: int, arm: int, subject: str) -> Branch | None:
+        label = self._code(arm).partition(" => ")[0].rstrip(" {:")
+        subject = _TYPE_SWITCH.sub("", condition_text(subject))
+        if not subject:  # Go: `switch { case a > b:`
+            condition = label.removeprefix("case ")
+            if condition == label:
+                return None
+            line, value, text = arm, any_expression(condition), condition
+            kind, last = StatementKind.IF, self._last_line(arm)
+        else:
+            kind, last = StatementKind.CASE, self._last_line(line)
+            value, text = any_expression(subject), f"{subject} is {_CASE.sub('', label)}"
+        end = self._body_end(arm, self._last_line(arm))
+        return Branch(
+            Statement(kind, line, last, text, (), value, self._indent(line), end, end), True
+        )
 
     def _head_above(self, line: int) -> Statement | None:
         """Return the `if` that an `else` belongs to."""

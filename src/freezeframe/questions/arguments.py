@@ -94,8 +94,9 @@ class Arguments:
     def _checked(self, moved: Query, found: tuple[Expression, tuple[str, ...]]) -> Query | Computed:
         node, focus = found
         value = self._values.value(node, moved.at.execution) if not focus else None
-        is_literal = node.form is Form.CONSTANT  # its quotes may be others than the debugger's
-        if value is not None and moved.value is not None and not focus and not is_literal:
+        is_recorded = node.form is not Form.OPERATION and node.form is not Form.CONSTANT
+        # Others are spelled otherwise than the debugger does: `False` and quotes.
+        if value is not None and moved.value is not None and not focus and is_recorded:
             same = (
                 value.object == moved.value.object
                 if value.object is not None and moved.value.object is not None

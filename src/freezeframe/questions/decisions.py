@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 
 from freezeframe.model.questions import Condition, Iteration
 from freezeframe.model.trace import TracedFrame, TracedStep
@@ -35,8 +36,10 @@ def conditions(
 def innermost(values: TracedValues, execution: Execution) -> Execution | None:
     """Return the execution of the innermost condition that led to a statement."""
     for branch in _branches(values, execution):
-        if branch.header.kind in (StatementKind.IF, StatementKind.WHILE):
-            return _last_execution(values, execution, branch.header)
+        if branch.header.kind in (StatementKind.IF, StatementKind.WHILE, StatementKind.CASE):
+            found = _last_execution(values, execution, branch.header)
+            # The statement of the line is that of all arms: it does not name the chosen one.
+            return replace(found, statement=branch.header) if found is not None else None
     return None
 
 

@@ -8,6 +8,7 @@ call of it has returned: that is the same step.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from freezeframe.model.trace import TracedFrame, TracedStep, TracedValue, Write
 from freezeframe.model.values import PERHAPS_UNSET, UNSET, Value, child_path
 from freezeframe.session import value_changes
 
+from .selected_calls import Site
 from .source_patterns import HANDLER, RAISE, RETURN, STRING, code_of
 
 #: Characters of one value's text that are kept.
@@ -81,6 +83,8 @@ class _LiveFrame:
     column: int | None
     #: of a block or closure: variables of the function around it
     shared: frozenset[str] = frozenset()
+    #: how often the frame has come to each line
+    visits: Counter[int] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -114,6 +118,13 @@ class SteppedTrace:
         frame = live.frame
         return SteppedFrame(
             live.depth, frame.function, frame.path, live.step.line, live.column, frame.first_line
+        )
+
+    def site(self) -> Site:
+        """Return the lines that lead to the one that is executed next, outermost frame first."""
+        return tuple(
+            (live.frame.function, live.step.line, live.visits[live.step.line])
+            for live in self._live
         )
 
     def is_rest_of_line(self, at: SteppedFrame, *, returned: bool) -> bool:
@@ -194,6 +205,7 @@ class SteppedTrace:
         if live is not None and live.depth == at.depth:
             self._settle(live, values)
             live.step, live.column = self._step(live.frame.number, at.line), at.column
+            live.visits[at.line] += 1
             return
         frame = TracedFrame(
             len(self.frames) + 1,
@@ -218,7 +230,8 @@ class SteppedTrace:
         snapshot = value_changes.snapshot(values, None)
         step = self._step(frame.number, at.line)
         shared = _shared(live, frame, values) if live is not None else frozenset()
-        self._live.append(_LiveFrame(frame, at.depth, snapshot, step, at.column, shared))
+        visits = Counter({at.line: 1})
+        self._live.append(_LiveFrame(frame, at.depth, snapshot, step, at.column, shared, visits))
 
     def leave(
         self, depth: int, at: SteppedFrame | None = None, returned: Value | None = None

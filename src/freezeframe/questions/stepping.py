@@ -34,6 +34,7 @@ from freezeframe.session.stop_state import FrameView, StopState, inlined_into
 from freezeframe.session.stop_wait import seen_stops, wait_for_stop
 
 from .own_functions import OwnFunctions
+from .selected_calls import SelectedCalls, Site
 from .source_patterns import CLOSING, CLOSURE, code_of
 from .stepped_trace import SteppedFrame, SteppedTrace
 
@@ -57,13 +58,11 @@ _FAILURES = frozenset({StopReason.EXCEPTION, StopReason.SIGNAL})
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """Where a recording ends although the call has not returned, and how deep it goes."""
+    """Where a recording ends although the call has not returned."""
 
     steps: int = 2000
     bytes: int = 4_000_000
     seconds: float = 20.0
-    #: calls further in than this, from the recorded one, are stepped over; None: as deep as they go
-    depth: int | None = None
 
 
 @dataclass(slots=True)
@@ -81,6 +80,8 @@ class RecordedCall:
     passed: Counter[int] = field(default_factory=Counter)
     #: the stop that was asked for was reached
     reached: bool = False
+    #: the line that it ended at
+    site: Site = ()
 
 
 #: Whether a stop, with the variables of its frame, is the one to end the recording at.
@@ -126,14 +127,16 @@ async def record_call(
     into: bool = True,
     until: Until | None = None,
     own: OwnFunctions | None = None,
+    selected: SelectedCalls | None = None,
 ) -> RecordedCall:
     """Record the call that the program is stopped in, from here to its return.
 
     The recording ends early at the stop that *until* accepts, at an exception or signal, at the
     program's end and at a limit; the call is then run to its end if it returns in a few seconds.
-    Without *into* every call is stepped over. Holds the session's lock. Raises NotStopped.
+    Without *into* every call is stepped over, with *selected* every other one. Holds the session's
+    lock. Raises NotStopped.
     """
-    driver = _Driver(session, tuple(roots), limits or StepLimits(), into, until, own)
+    driver = _Driver(session, tuple(roots), limits or StepLimits(), into, until, own, selected)
     async with session.exclusive(), frames_only(session):
         return await driver.record()
 
@@ -147,6 +150,7 @@ class _Driver:
         into: bool,
         until: Until | None,
         own: OwnFunctions | None,
+        selected: SelectedCalls | None = None,
     ) -> None:
         self._session = session
         self._roots = roots
@@ -163,6 +167,7 @@ class _Driver:
         #: the lines of the traced function
         self._lines = range(0)
         self._own = own or OwnFunctions(roots)
+        self._selected = selected
         self._built = SteppedTrace(session.sources.line)
         self._recording = RecordedCall(Trace(), session)
 
@@ -191,6 +196,7 @@ class _Driver:
         while True:
             now = await self._go(kind)
             if now is None:
+                self._recording.site = self._built.site()
                 return self._ended()
             if now.event.reason in _FAILURES or now.thread.id != self._thread:
                 return await self._failed(now)
@@ -209,6 +215,7 @@ class _Driver:
             limit = self._limit()
             if limit is not None:
                 self._recording.trace.dropped = Dropped(limit=limit)
+                self._recording.site = self._built.site()
                 return await self._finish(depth)
             kind = self._kind(library=False)
 
@@ -221,14 +228,15 @@ class _Driver:
         if at.depth > self._base and not self._into:
             # A block or closure: a step out would leave the library that calls it, too.
             return StepKind.INTO
-        if self._built.is_returning(into=self._into) or self._is_last_line(at, text):
-            return StepKind.OUT
-        if self._into:
-            deepest = self._limits.depth
-            is_deep = deepest is not None and at.depth - self._base >= deepest
-            enters = not is_deep and self._own.may_be_called(text, at.path)
+        if self._selected is not None:
+            enters = self._selected.enters(self._built.site(), text)
+        elif self._into:
+            enters = self._own.may_be_called(text, at.path)
         else:
             enters = CLOSURE.search(text) is not None
+        is_entered = self._into and (self._selected is None or enters)
+        if self._built.is_returning(into=is_entered) or self._is_last_line(at, text):
+            return StepKind.OUT
         return StepKind.INTO if enters else StepKind.OVER
 
     def _is_last_line(self, at: SteppedFrame, text: str) -> bool:
