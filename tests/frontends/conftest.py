@@ -66,7 +66,9 @@ def _declare() -> Registry:
         """Run to the next stop."""
 
     @op("next", aliases=("n",), group="execution", needs=Needs.STOPPED, example="next --count 3")
-    async def next_(ctx: Any, *, count: Annotated[int, Arg("steps", meta="N")] = 1) -> Answer:
+    async def next_(
+        ctx: Any, *, count: Annotated[int, Arg("steps", meta="N", bare=True)] = 1
+    ) -> Answer:
         """Run to the next line."""
 
     @op(

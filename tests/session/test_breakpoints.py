@@ -90,18 +90,18 @@ def test_line_zero_is_no_line(project):
         at("app.py:0", project)
 
 
-@pytest.mark.parametrize(
-    ("text", "next_step"),
-    [
-        ("app.py", "dbg source app.py:1"),
-        ("app.py:total", "dbg break total"),
-        ("deep/part.py:total", "dbg break total"),
-    ],
-)
-def test_a_file_without_a_line_is_not_taken_for_a_function(text, next_step, project):
+def test_a_file_without_a_line_is_not_taken_for_a_function(project):
     with pytest.raises(UsageError) as error:
-        at(text, project)
-    assert error.value.next == next_step
+        at("app.py", project)
+    assert error.value.next == "dbg source app.py:1"
+
+
+@pytest.mark.parametrize("text", ["app.py:total", "deep/part.py:total", "part.py:Cart.total"])
+def test_a_function_of_a_file_is_its_first_line(text, project):
+    path = next(project.rglob(text.partition(":")[0].rpartition("/")[2]))
+    path.write_text("class Cart:\n    def total(self):\n        return 3\n")
+
+    assert at(text, project) == Location(file=str(path), line=3)
 
 
 @pytest.mark.parametrize("name", ["app", "mod.total", "a::b", "gone.py", "gone.py:total"])

@@ -175,6 +175,7 @@ def _usage(spec: OpSpec, name: str, *, options: bool = True, all_options: bool =
         if not param.hidden:
             meta = param_label(param)
             parts.append(meta if param.required else f"[{meta}]")
+    parts.extend(f"[{param.meta}]" for param in spec.params if param.bare)
     if options and not all_options and any(not (p.positional or p.rest) for p in _shown(spec)):
         parts.append("[options]")
     if spec.rest is not None and not spec.rest.hidden:

@@ -110,7 +110,7 @@ class _Common:
 
     def take(self, param: ParamSpec, value: Any) -> None:
         if param.name in self.given and not param.is_flag:
-            raise _twice(param)
+            raise UsageError(f"`{param.long}` was given twice, and takes one value.")
         if param.name == "budget" and value < 1:
             raise UsageError(f"`--budget` takes a whole number above 0, not `{value}`.")
         self.given.add(param.name)
@@ -368,7 +368,7 @@ class _Arguments:
         if param.many:
             self.several.setdefault(param.name, []).append(value)
         elif param.name in self.single and not param.is_flag:
-            raise _twice(param)
+            raise UsageError(f"`{param.long}` was given twice, and takes one value.")
         else:
             self.single[param.name] = value
         if not param.ends_options:
@@ -393,7 +393,8 @@ class _Arguments:
             self.several.setdefault(rest.name, []).append(text)
             return
         if full:
-            raise self._left_over(text)
+            self._bare(text)
+            return
         param = self.positionals[self.filled]
         if param.greedy or param.many:
             value = text if param.greedy else _value(param, param.meta, text)
@@ -407,6 +408,13 @@ class _Arguments:
         if param.ends_options:
             self.options_end = True
 
+    def _bare(self, text: str) -> None:
+        """Take a number as the value of the option that may be given without its name: `next 3`."""
+        param = next((each for each in self.spec.params if each.bare), None)
+        if param is None or param.name in self.single or not text.isdecimal():
+            raise self._left_over(text)
+        self.single[param.name] = param.type.read(text)
+
     def _finish(self) -> dict[str, Any]:
         kwargs = self.single
         for param in self.spec.params:
@@ -419,7 +427,7 @@ class _Arguments:
                 )
             elif param.required and param.name not in kwargs:
                 raise UsageError(
-                    f"`{self.spec.name}` needs {param.label}: {_clause(param.help)}.",
+                    f"`{self.spec.name}` needs {param.label}: {param.help.rstrip('.')}.",
                     next=f"dbg help {self.spec.name}",
                 )
         return kwargs
@@ -476,7 +484,7 @@ def _value(param: ParamSpec, label: str, text: str) -> Any:
 
 def _needs_value(name: str, param: ParamSpec, spec: OpSpec | None = None) -> UsageError:
     return UsageError(
-        f"`{name}` needs a value, {param.meta}: {_clause(param.help)}.",
+        f"`{name}` needs a value, {param.meta}: {param.help.rstrip('.')}.",
         next=f"dbg help {spec.name}" if spec else "dbg help",
     )
 
@@ -486,15 +494,7 @@ def _refuse_value(name: str, equals: str) -> None:
         raise UsageError(f"`{name}` is a flag and takes no value.")
 
 
-def _twice(param: ParamSpec) -> UsageError:
-    return UsageError(f"`{param.long}` was given twice, and takes one value.")
-
-
 def _unknown_global(token: str) -> UsageError:
     close = nearest(token.partition("=")[0], GLOBAL_OPTIONS) if token.startswith("--") else []
     hint = f"; the nearest is `{close[0]}`" if close else ""
     return UsageError(f"no command, and `{token}` is not an option{hint}.", next="dbg help")
-
-
-def _clause(text: str) -> str:
-    return text.rstrip(".")

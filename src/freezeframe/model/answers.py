@@ -224,6 +224,7 @@ class Variables:
     scopes: tuple[Scope, ...]
     #: functions, classes and modules are included
     all: bool = False
+    show_type: bool = False
     via: str | None = None
     next: tuple[str, ...] = ()
 

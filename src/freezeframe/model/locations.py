@@ -14,7 +14,7 @@ from .fast_dataclass import dataclass
 _QUOTED_TEXT = late_regex.compile(r"""(?P<file>[^"']+):(?P<quote>["'])(?P<text>.*\S.*)(?P=quote)""")
 #: `app.py:14 if n > 3`, as gdb's `break` takes it
 _CONDITIONAL = late_regex.compile(
-    r"(?P<where>[^\"']+?:\d+|\d+|\*0x[0-9a-fA-F]+|[^\W\d][\w.~$!]*(?:::[\w~$]+)*)"
+    r"(?P<where>[^\"']+?:\d+|:?\d+|\*0x[0-9a-fA-F]+|[^\W\d][\w.~$!]*(?:::[\w~$]+)*)"
     r"\s+if\s+(?P<condition>\S.*)",
     re.DOTALL,
 )
@@ -53,7 +53,9 @@ class Location:
         if quoted := _QUOTED_TEXT.fullmatch(text):
             return cls(file=quoted["file"], text=quoted["text"])
         file, colon, line = text.rpartition(":")
-        if colon and line.isdecimal() and file and not file.endswith(":"):
+        if colon and line.isdecimal() and not file:
+            return cls(function=line)  # `:14` is line 14 of the current file, as `14` is
+        if colon and line.isdecimal() and not file.endswith(":"):
             return cls(file=file, line=int(line))
         if bare := _BARE_TEXT.fullmatch(text):
             return cls(file=bare["file"], text=bare["text"])

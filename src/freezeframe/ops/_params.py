@@ -44,6 +44,8 @@ class _ArgOptions:
     #: after its value no word is an option: `-m pytest -x`, `raw bt -c 3`.
     #: On a flag: after the word that follows it.
     ends_options: bool = False
+    #: an option whose value may also be a plain number: `next 3` for `next --count 3`
+    bare: bool = False
     #: works, but help and completion do not show it
     hidden: bool = False
     #: what shell completion offers, one of COMPLETIONS
@@ -133,6 +135,7 @@ class ParamSpec:
     alone: str | None = None
     command: bool = False
     also: tuple[str, ...] = ()
+    bare: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -243,6 +246,7 @@ def _read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
         hidden=arg.hidden,
         complete=arg.complete or ("location" if kind.base is Location else None),
         alone=arg.alone,
+        bare=arg.bare,
     )
 
 

@@ -31,9 +31,9 @@ info symbol|address X                  print --format address X
 info functions|types|sharedlibrary|signals   raw info …
 show …                                 config
 bt|backtrace|where|w full              backtrace --locals
-bt|backtrace|where|w N                 backtrace --limit N
+where|w N                              backtrace N
 bt|backtrace all                       backtrace --all-threads
-bt -n|-c N                             backtrace --limit N
+bt -c N                                backtrace N
 thread|t apply all …                   backtrace --all-threads
 thread|t backtrace|bt all              backtrace --all-threads
 thread|t backtrace|bt                  backtrace
@@ -122,14 +122,11 @@ await|wait N                           await --timeout N
 start|run|launch --args …              start …
 target create …                        start …
 cont|con|resume|fg                     continue
-cont|con|resume|c|continue N           continue --count N
+cont|con|resume N                      continue N
 cont|con|resume -n|--count N           continue --count N
 step_over|stepover|over                next
 step_in|step_into|stepin|stepinto|into|in   step
 step_out|stepout|return|ret|up-out|fin|gu   finish
-next|n|step-over N                     next --count N
-step|s|step-in|step-into N             step --count N
-finish|out|step-out N                  finish --count N
 stepi|si|nexti|ni                      step --instruction
 unt|advance|tbreak-until|run-to|runto …   until …
 unt|advance                            next

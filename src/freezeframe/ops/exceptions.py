@@ -73,13 +73,15 @@ async def catch(
     names: Annotated[
         tuple[str, ...],
         Arg("filters of `catch list`, each followed by types if any", meta="FILTER"),
-    ],
+    ] = (),
 ) -> CatchList:
-    """Stop at exceptions, panics or throws of a given kind.
+    """Stop at exceptions, panics or throws of a given kind; without one, list the kinds.
 
     Types after a filter restrict it to these types and their subclasses. Uncaught exceptions stop
     the program by default. Filters are kept for the workspace, like breakpoints.
     """
+    if not names:
+        return _listing(ctx)
     offered = _offered(ctx)
     filters = {f.name: f for f in _chosen(ctx)}
     for name, types in _with_types(names, offered):
@@ -135,10 +137,17 @@ async def catch_list(ctx: Context) -> CatchList:
 )
 async def catch_remove(
     ctx: Context,
-    names: Annotated[tuple[str, ...], Arg("filters to remove", meta="FILTER")],
+    names: Annotated[
+        tuple[str, ...], Arg("filters to remove, by name or place in `catch list`", meta="FILTER")
+    ],
 ) -> CatchList:
     """Remove exception filters."""
     on = [f.name for f in _chosen(ctx)]
+    listed = [f.name for f in _listing(ctx).filters]
+    names = tuple(
+        listed[int(name) - 1] if name.isdecimal() and 0 < int(name) <= len(listed) else name
+        for name in names
+    )
     for name in names:
         if name not in on:
             raise UsageError(

@@ -29,7 +29,7 @@ from ._stepped_watches import continue_by_stepping
 from ._stop_report import running_report, stop_report, trail_of
 from ._test_origin import with_origin
 
-_Count = Annotated[int, Arg("how many times", short="-n", meta="N")]
+_Count = Annotated[int, Arg("how many times", short="-n", meta="N", bare=True)]
 
 
 #: How long to wait for a step although another session of the tree has stopped meanwhile.
@@ -139,12 +139,12 @@ async def answer_to(
     effect=Effect.RESUMES,
     needs=Needs.STOPPED,
     example="continue",
-    examples=("continue --count 5", "continue --timeout 5"),
+    examples=("continue 5", "continue --timeout 5"),
 )
 async def continue_(
     ctx: Context,
     *,
-    count: Annotated[int, Arg("stops to run to", short="-n", meta="N")] = 1,
+    count: Annotated[int, Arg("stops to run to", short="-n", meta="N", bare=True)] = 1,
     thread: Annotated[bool, Arg("resume the current thread only")] = False,
     timeout: Timeout = None,
     wait: NextStop = True,
@@ -295,7 +295,7 @@ async def _called_by_selected(session: Session) -> tuple[int, int | None]:
     effect=Effect.RESUMES,
     needs=Needs.STOPPED,
     example="next",
-    examples=("next --count 10",),
+    examples=("next 10",),
 )
 async def next_(
     ctx: Context,
@@ -320,7 +320,7 @@ async def next_(
     effect=Effect.RESUMES,
     needs=Needs.STOPPED,
     example="step",
-    examples=("step --count 5",),
+    examples=("step 5",),
 )
 async def step(
     ctx: Context,

@@ -45,6 +45,7 @@ _Range = Annotated[
     str | None, Arg("only this range: 100:200, counted from 0", short="-r", meta="FROM:TO")
 ]
 _Definitions = Annotated[bool, Arg("functions, classes and modules too", short="-a")]
+_Types = Annotated[bool, Arg("with their types")]
 
 #: frames of other threads whose variables `backtrace --locals` shows: goroutines are thousands
 _MOST_LOOKED_AT = 60
@@ -124,8 +125,8 @@ async def source(
         stop = await focus.require_stopped()
         current = await stop.current_frame()
     last = None
-    if where is not None and where.function is not None:
-        where, last = _source_location(ctx, where.function, current)
+    if where is not None and (where.function is not None or _is_range(ctx, where)):
+        where, last = _source_location(ctx, where.function or f"{where}", current)
     if where is None:
         if current is None or focus is None:
             raise UsageError("there is no current location; name one.", next="dbg source FILE:LINE")
@@ -151,8 +152,14 @@ async def source(
     return SourceAnswer(sources.excerpt(path, line, context, current=mark))
 
 
-#: `30`, `1,20`, `app.py:1-20`: lines of the current file or of another one
-_LINES = re.compile(r"(?:(?P<file>.+):)?(?P<first>\d+)(?:[,-](?P<last>\d+))?")
+#: `30`, `1,20`, `1:20`, `app.py:1-20`: lines of the current file or of another one
+_LINES = re.compile(r"(?:(?P<file>.*\D.*):)?(?P<first>\d+)(?:[,:-](?P<last>\d+))?")
+
+
+def _is_range(ctx: Context, where: Location) -> bool:
+    """Whether `1:20` are lines of the current file; a file may be called 1."""
+    file = where.file or ""
+    return file.isdecimal() and not os.path.exists(os.path.join(ctx.caller.cwd, file))
 
 
 def _source_location(ctx: Context, text: str, current: Frame | None) -> tuple[Location, int | None]:
@@ -182,13 +189,13 @@ def _source_location(ctx: Context, text: str, current: Frame | None) -> tuple[Lo
     group="inspect",
     needs=Needs.STOPPED,
     example="backtrace",
-    examples=("backtrace --locals --limit 5", "backtrace --all-threads"),
+    examples=("backtrace 5", "backtrace --locals --limit 5", "backtrace --all-threads"),
     when_running=running_backtrace,
 )
 async def backtrace(
     ctx: Context,
     *,
-    limit: Annotated[int, Arg("at most this many frames", short="-n", meta="N")] = 50,
+    limit: Annotated[int, Arg("at most this many frames", short="-n", meta="N", bare=True)] = 50,
     locals: Annotated[bool, Arg("with the variables of each frame", short="-l")] = False,
     all_threads: Annotated[bool, Arg("of every thread")] = False,
     all: Annotated[bool, Arg("frames of libraries too", short="-a")] = False,
@@ -353,18 +360,28 @@ async def _variables(
     example="locals",
 )
 async def locals_(
-    ctx: Context, *, range: _Range = None, all: _Definitions = False, frame: InFrame = None
+    ctx: Context,
+    *,
+    range: _Range = None,
+    all: _Definitions = False,
+    frame: InFrame = None,
+    type: _Types = False,
 ) -> Variables:
     """Show the arguments and local variables of the current frame."""
     kinds = frozenset({ScopeKind.LOCALS, ScopeKind.ARGUMENTS})
-    return await _variables(ctx, kinds, range, expand=True, all=all, frame=frame)
+    answer = await _variables(ctx, kinds, range, expand=True, all=all, frame=frame)
+    return replace(answer, show_type=type)
 
 
 @op(
     "args", group="inspect", needs=Needs.STOPPED, aliases=("arguments", "info args"), example="args"
 )
-async def args(ctx: Context, *, frame: InFrame = None) -> Variables:
+async def args(ctx: Context, *, frame: InFrame = None, type: _Types = False) -> Variables:
     """Show the arguments of the current function."""
+    return replace(await _arguments(ctx, frame), show_type=type)
+
+
+async def _arguments(ctx: Context, frame: str | None) -> Variables:
     stop = await ctx.session.require_stopped()
     index = (await frame_at(stop, frame)).index
     scopes = {raw.kind for raw in await stop.scopes(index)}
@@ -385,14 +402,20 @@ async def args(ctx: Context, *, frame: InFrame = None) -> Variables:
 
 @op("globals", group="inspect", needs=Needs.STOPPED, example="globals")
 async def globals_(
-    ctx: Context, *, range: _Range = None, all: _Definitions = False, frame: InFrame = None
+    ctx: Context,
+    *,
+    range: _Range = None,
+    all: _Definitions = False,
+    frame: InFrame = None,
+    type: _Types = False,
 ) -> Variables:
     """Show the global variables that the current frame sees.
 
     What a module defines and imports is left out without --all.
     """
     kinds = frozenset({ScopeKind.GLOBALS})
-    return await _variables(ctx, kinds, range, expand=False, all=all, frame=frame)
+    answer = await _variables(ctx, kinds, range, expand=False, all=all, frame=frame)
+    return replace(answer, show_type=type)
 
 
 @op(

@@ -20,6 +20,7 @@ from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.locations import Location
 from freezeframe.model.stops import Breakpoint, BreakpointState
 
+from .function_lines import line_of_function
 from .line_text import line_with
 
 #: Directories that contain no source of the user's project.
@@ -28,7 +29,9 @@ _MAX_FILES_SEARCHED = 20_000
 #: `FILE:LINE`, as a manual writes it: no language has a function with one colon in its name
 _FILE_AND_WORD = late_regex.compile(r"\w+:\w+")
 #: `app.py`, `app.py:total`: may be a file without a line number
-_FILE_WITHOUT_LINE = late_regex.compile(r"(?P<file>[^\s:]+\.\w+)(?::(?P<function>[A-Za-z_]\w*))?")
+_FILE_WITHOUT_LINE = late_regex.compile(
+    r"(?P<file>[^\s:]+\.\w+)(?::(?P<function>[A-Za-z_$][\w$.]*))?"
+)
 
 
 @dataclass(slots=True)
@@ -219,10 +222,12 @@ def resolve(
     *source_files*, the files named by the program's debug information, which need not exist here;
     a single match is taken. Otherwise raises NotFound with the nearest name. With *remote* the
     file may be on another machine and is only made absolute. A file without a line is a UsageError:
-    as a function name it would stay pending forever. The text of a line becomes its number.
+    as a function name it would stay pending forever. The text of a line becomes its number, and
+    `app.py:total` the first line of that function.
     """
     if location.file is None:
-        _refuse_file_without_line(location.function or "", cwd, root)
+        location = _function_of_file(location, cwd, root)
+    if location.file is None:
         return location
     name = os.path.expanduser(location.file)
     path = os.path.abspath(os.path.join(cwd, name))
@@ -251,25 +256,28 @@ def resolve(
     return Location(file=path, line=location.line)
 
 
-def _refuse_file_without_line(name: str, cwd: str, root: str) -> None:
-    """Raise UsageError if *name* is a file, or a file and a function, instead of a function."""
+def _function_of_file(location: Location, cwd: str, root: str) -> Location:
+    """Return *location*, or the line of the function if it names a file and a function.
+
+    Raises UsageError if it is a file alone.
+    """
+    name = location.function or ""
     match = _FILE_WITHOUT_LINE.fullmatch(name)
     if match is None:
         if _FILE_AND_WORD.fullmatch(name):
             raise UsageError(f"{name} is neither FILE:LINE nor a function.", next="dbg source")
-        return
+        return location
     file, function = match["file"], match["function"]
-    suffix = os.sep + os.path.normpath(file)
-    if not os.path.isfile(os.path.join(cwd, os.path.expanduser(file))) and not (
-        function and any(path.endswith(suffix) for path in _files_below(root))
-    ):
-        return
-    if function:
-        raise UsageError(
-            f"a location is FILE:LINE or a function alone; {name} is neither.",
-            next=f"dbg break {function}",
-        )
-    raise UsageError(f"{name} is a file; its line is missing.", next=f"dbg source {name}:1")
+    path = os.path.join(cwd, os.path.expanduser(file))
+    if not os.path.isfile(path):
+        suffix = os.sep + os.path.normpath(file)
+        found = [each for each in _files_below(root) if each.endswith(suffix)] if function else []
+        if not found:
+            return location
+        path = _find(file, root, Location(file=file, line=1), tuple)
+    if not function:
+        raise UsageError(f"{name} is a file; its line is missing.", next=f"dbg source {name}:1")
+    return Location(file=path, line=line_of_function(function, path, file))
 
 
 def _find(

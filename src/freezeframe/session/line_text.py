@@ -19,7 +19,7 @@ def line_with(text: str, path: str, shown: str) -> int:
     Leading and trailing spaces are ignored; a line that equals *text* wins over lines that contain
     it. *shown* is the file as the caller wrote it. Raises NotFound if no line or several match.
     """
-    lines = _lines(path, shown)
+    lines = read_lines(path, shown)
     found = lines_with(text, lines)
     if len(found) == 1:
         return found[0]
@@ -40,7 +40,7 @@ def line_with(text: str, path: str, shown: str) -> int:
 
 def check_line(text: str, path: str, line: int, shown: str) -> None:
     """Raise Stale if *line* of *path* does not contain *text*, and say which line does."""
-    lines = _lines(path, shown)
+    lines = read_lines(path, shown)
     there = lines[line - 1].strip()
     if text.strip() in there:
         return
@@ -60,7 +60,7 @@ def lines_with(text: str, lines: list[str]) -> list[int]:
     return whole or [number for number, line in enumerate(lines, 1) if stripped in line]
 
 
-def _lines(path: str, shown: str) -> list[str]:
+def read_lines(path: str, shown: str) -> list[str]:
     try:
         return files.read_text(path).split("\n")
     except OSError as error:

@@ -128,7 +128,7 @@ def enclosing_block(lines: Sequence[str], line: int) -> tuple[int, int]:
     while first > 1 and indent(first) is None:
         first -= 1
     depth = indent(first) or 0
-    header = _is_header(lines, first)
+    header = is_header(lines, first)
     while not header:
         first -= 1
         if first < 1:
@@ -137,7 +137,7 @@ def enclosing_block(lines: Sequence[str], line: int) -> tuple[int, int]:
         if here is None or here >= depth or lines[first - 1].strip() == "{":
             continue
         depth = here
-        header = _is_header(lines, first)
+        header = is_header(lines, first)
     depth = indent(first) or 0
     last = first
     for number in range(first + 1, len(lines) + 1):
@@ -198,7 +198,7 @@ def body_line(lines: Sequence[str], block: range) -> int:
 _NO_CODE = late_regex.compile(r"\s*(?://.*|#.*|\*.*|/\*.*|\{|\"\"\".*\"\"\")?$")
 
 
-def _is_header(lines: Sequence[str], number: int) -> bool:
+def is_header(lines: Sequence[str], number: int) -> bool:
     text = lines[number - 1]
     if text.lstrip().startswith("def ") and "=" not in text:
         return True  # also Ruby's, which ends without a mark

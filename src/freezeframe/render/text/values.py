@@ -105,6 +105,7 @@ def _listing(
     mark: bool,
     titled: bool = False,
     option: str = "",
+    show_type: bool = False,
 ) -> Listing:
     def item(index: int, width: int) -> list[Line]:
         value = scope.values[positions[index]]
@@ -115,7 +116,8 @@ def _listing(
         tone = Tone.CHANGED if parts else Tone.VALUE
         # Changed parts are listed, so the whole needs no mark.
         inside = bool(parts) and all(part is not value for _, part in parts)
-        lines = [Line(star + assigned(value, width, mark=mark and not inside), tone)]
+        text = assigned(value, width, show_type=show_type, mark=mark and not inside)
+        lines = [Line(star + text, tone)]
         for path, part in parts:
             if part is not value:
                 lines.append(Line(f"  * {assigned(part, width, name=path)}", Tone.CHANGED))
@@ -164,7 +166,14 @@ def _variables(answer: Variables, view: View) -> list[Section]:
         everything = range(len(scope.values))
         option = " --all" if answer.all else ""
         listing = _listing(
-            scope, everything, rank, view, mark=True, titled=len(filled) > 1, option=option
+            scope,
+            everything,
+            rank,
+            view,
+            mark=True,
+            titled=len(filled) > 1,
+            option=option,
+            show_type=answer.show_type,
         )
         if len(filled) == 1:
             listing = Listing(rank, listing.count, listing.item, listing.more)
