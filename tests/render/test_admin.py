@@ -7,7 +7,16 @@ import json
 from dataclasses import replace
 
 from freezeframe.errors import FreezeframeError, NotStopped
-from freezeframe.model import answers, calls, history, probes, questions, setup_answers, waits
+from freezeframe.model import (
+    answers,
+    calls,
+    divergence,
+    history,
+    probes,
+    questions,
+    setup_answers,
+    waits,
+)
 from freezeframe.model.answers import (
     Batch,
     BatchItem,
@@ -41,6 +50,10 @@ from .samples import local_scope, report, shown, source, stop, text
 
 #: parts of answers, never answers themselves
 PARTS = {
+    "DivergenceKind",
+    "DivergencePoint",
+    "NextLine",
+    "RunEnd",
     "AdapterInfo",
     "BatchItem",
     "CallArgument",
@@ -90,7 +103,7 @@ PARTS = {
 def test_every_kind_of_answer_has_a_renderer():
     kinds = {
         kind
-        for module in (answers, calls, setup_answers, history, probes, questions, waits)
+        for module in (answers, calls, divergence, setup_answers, history, probes, questions, waits)
         for name, kind in inspect.getmembers(module, inspect.isclass)
         if kind.__module__ == module.__name__ and name not in PARTS
     }
