@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import os
-import tempfile
-from pathlib import Path
-from textwrap import dedent
-
 import pytest
-from tests.harness.interpreters import interpreters
+from tests.harness.traced_programs import PYTHONS, traced
 
-from freezeframe.backends.backend import Launch
-from freezeframe.backends.python.tracing.traced_run import run_traced
-from freezeframe.model.questions import Explanation, Link, LinkKind, ReadValue
-from freezeframe.model.trace import Trace, TraceRequest
-from freezeframe.questions.provenance import explain
-from freezeframe.session.source_cache import Sources
-
-#: sys.settrace and sys.monitoring record in different ways
-PYTHONS = tuple(dict.fromkeys((interpreters()[0], interpreters()[-1])))
+from freezeframe.model.questions import Link, LinkKind, ReadValue
 
 PRICE = """
     DATA = "fee=1;rate=3;discount=5;offset=6"
@@ -160,39 +145,6 @@ MANY = """
 
     main()
 """
-
-
-class Run:
-    """A traced run of a program up to its exception."""
-
-    def __init__(self, source: str, python: str) -> None:
-        self._directory = tempfile.TemporaryDirectory()
-        path = Path(self._directory.name).resolve() / "app.py"
-        path.write_text(dedent(source).lstrip())
-        self.lines = path.read_text().splitlines()
-        target = Launch(str(path), cwd=str(path.parent), env=dict(os.environ), interpreter=python)
-        self.trace: Trace = asyncio.run(run_traced(target, TraceRequest((str(path.parent),))))
-
-    def why(self, expression: str, depth: int = 30, expected: str | None = None) -> Explanation:
-        step = self.trace.step(self.trace.outcome.step or 0)
-        assert step is not None
-        return explain(
-            self.trace,
-            step.frame,
-            step.number,
-            expression,
-            Sources(),
-            depth=depth,
-            expected=expected,
-        )
-
-    def statements(self, expression: str, **options: object) -> list[str]:
-        return [each.statement for each in self.why(expression, **options).links]  # type: ignore[arg-type]
-
-
-@functools.cache
-def traced(source: str, python: str) -> Run:
-    return Run(source, python)
 
 
 @pytest.fixture(params=PYTHONS, ids=str)
@@ -626,7 +578,11 @@ def test_values_are_followed_through_lists_texts_and_callbacks(python: str) -> N
     assert "return month % 3" in made
 
     text = [each.statement for each in run.why("text").links]
-    assert text[:2] == ["text = re.sub('[a-z]', shown, '1 a 2').strip()", "words = {'a': 'ant'}"]
+    assert text == [
+        "text = re.sub('[a-z]', shown, '1 a 2').strip()",
+        "word = match.group(0)",
+        "words = {'a': 'ant'}",
+    ]
 
     job = run.why("job").links
     assert [each.statement for each in job][:2] == [

@@ -225,8 +225,7 @@ def test_a_branch_that_would_have_written_the_value_again_is_named():
     p.step(2, "return result")
     p.step(1, "check(got)")
     links = p.why("got").links[:2]
-    assert [(each.line, each.new) for each in links] == [(4, "2"), (4, "1")]
-    for link, word in zip(links, ("'a'", "' '"), strict=True):
-        [condition] = [each for each in link.conditions if each.decisive]
-        assert (condition.line, condition.text, condition.taken) == (5, "word === ''", False)
-        assert [(each.expression, each.value) for each in condition.reads] == [("word", word)]
+    assert [(each.line, each.new) for each in links] == [(4, "2"), (2, "0")]
+    [condition] = [each for each in links[0].conditions if each.decisive]
+    assert (condition.line, condition.text, condition.taken) == (5, "word === ''", False)
+    assert [(each.expression, each.value) for each in condition.reads] == [("word", "'a'")]

@@ -14,8 +14,9 @@ from .class_attributes import attribute_write, imported_write
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
+from .implicit_calls import implicit_call
 from .library_calls import called_back, last_item_set, last_method_call, unwrapped_element
-from .operands import OBJECT, Operands
+from .operands import Operands
 from .path_writes import (
     added_argument,
     adding_calls,
@@ -29,6 +30,7 @@ from .path_writes import (
 )
 from .queries import Computed, EvaluatedAt, Query, chain_end, moved_to
 from .raised_exceptions import RaisedExceptions
+from .read_operands import OBJECT
 from .trace_index import StepWrite
 from .traced_values import Execution, TracedValues, called_name, is_same
 from .value_parts import parts_of
@@ -56,6 +58,9 @@ class Definitions:
         if passed is not None:
             return passed
         form = query.node.form
+        operator = implicit_call(self._values.calls(query.at.execution), query.node)
+        if operator is not None and is_same(query.value, operator.returned):
+            return self._returned(query, operator)
         if form is Form.NAME:
             return self._name(query)
         if form is Form.PART:
@@ -259,7 +264,8 @@ class Definitions:
     def _from_write(self, query: Query, written: StepWrite, target: str) -> Query | Computed:
         write, step = written.write, written.step
         if not is_same(query.value, write.new):
-            return chain_end(query, f"{target} was {_CHANGED} after {self._location(step)}")
+            file = self._index.frames[step.frame].path.rpartition("/")[2]
+            return chain_end(query, f"{target} was {_CHANGED} after {file}:{step.line}")
         if not query.focus and (called := self._changed_by_call(query, written, target)):
             return called
         execution = self._values.execution(step)
@@ -491,9 +497,3 @@ class Definitions:
                 return self._returned(query, frame)
         made = replace(query, node=query.node.operands[0], value=None)
         return Computed(made, self._operands.of(made), note="entered by code that was not traced")
-
-    # --- shared
-
-    def _location(self, step: TracedStep) -> str:
-        frame = self._index.frames[step.frame]
-        return f"{frame.path.rpartition('/')[2]}:{step.line}"

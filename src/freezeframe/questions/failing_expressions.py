@@ -81,7 +81,9 @@ def _of_expected(statement: ast.With) -> FailingExpression | None:
     value = getattr(last, "value", None)
     if isinstance(value, ast.Await):
         value = value.value
-    return FailingExpression(ast.unparse(value)) if isinstance(value, ast.Call) else None
+    if not isinstance(value, ast.expr) or _plain(value) or isinstance(value, ast.Name):
+        return None
+    return FailingExpression(ast.unparse(value))
 
 
 def _statement(tree: ast.Module, line: int) -> tuple[ast.stmt, list[ast.stmt]] | None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from freezeframe.model.trace import TracedFrame, TracedValue
-from freezeframe.model.values import is_cut
-
 from .expressions import Expression, Form
 from .library_calls import callbacks
 from .queries import Query
-from .text_spans import covering, known_text, plain_text, spans
-from .traced_values import RECEIVERS, SILENT_TYPES, TracedValues, called_name, is_equal
+from .read_operands import DECIDED, OBJECT, ReadOperands
+from .text_operands import TextOperands, is_text
+from .text_spans import plain_text
+from .traced_values import TracedValues, called_name, is_equal
 from .value_parts import elements_of, index_of, is_zero, parts_of, truth
 
 #: functions of Python whose result is one of the elements, or all of them in another order
 _SELECTING = frozenset(
     ("min", "max", "next", "sorted", "list", "tuple", "set", "reversed", "iter", "pop")
 )
+_REORDERING = frozenset(("sorted", "list", "tuple", "set", "frozenset", "reversed"))
 #: functions of Python whose result is their argument in another type
 _CONVERTING = frozenset(("int", "str", "float", "list", "tuple", "iter"))
 
@@ -29,18 +29,20 @@ _EDITING = _SUBSTITUTING | frozenset(
     ("strip", "lstrip", "rstrip", "replace", "lower", "upper", "casefold", "title", "translate")
 )
 
-_MOST_ELEMENTS = 2000
+_ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "|", "&", "%"))
+#: characters of a value that two variables do not have by chance
+_TELLING = 6
 
-DECIDED, VALUE, OBJECT, RECEIVER = 3, 2, 1, 0
 #: what adds nothing to a sum or a text
 NEUTRAL = frozenset(("0", "0.0", "''", '""', "[]", "()", "b''"))
 
 
-class Operands:
+class Operands(ReadOperands):
     """Chooses what to follow by the values that were recorded."""
 
     def __init__(self, values: TracedValues) -> None:
-        self._values = values
+        super().__init__(values)
+        self._texts = TextOperands(values)
 
     def of(self, query: Query) -> tuple[Query, ...]:
         """Return the operands of the query's expression, each with a weight."""
@@ -68,11 +70,59 @@ class Operands:
             return self._displayed(query)
         if node.form is Form.COMPREHENSION and query.focus:
             return self._element_made(query)
-        if node.form is Form.TEXT or (node.form is Form.OPERATION and node.name == "+"):
-            return self._whole(query)
+        if is_text(node):
+            return self._whole(query) or self._texts.around(query) or self._unchanged(query)
         if node.form is Form.CALL and called_name(node) in _EDITING:
-            return self._unedited(query)
+            return self._unedited(query) or self._unchanged(query)
+        if node.form is Form.CALL and called_name(node) in _REORDERING and query.focus:
+            return self._reordered(query)
+        if node.form is Form.CALL or (node.form is Form.OPERATION and node.name in _ARITHMETIC):
+            return self._unchanged(query)
         return None
+
+    def _reordered(self, query: Query) -> Query | None:
+        """Return the elements that were put in another order or container, with the followed one.
+
+        An element of a set has no name; it is followed by its text.
+        """
+        if len(query.node.operands) < 2 or query.part is None:
+            return None
+        if self._values.called(query.at.execution, query.node) is not None:
+            return None
+        node = query.node.operands[1]
+        if node.form is Form.CALL and called_name(node) in _REORDERING:
+            return self._reordered(replace(query, node=node, value=None))
+        value = self._value(node, query)
+        if value is None or node.form not in (Form.NAME, Form.PART, Form.CALL):
+            return None
+        text = self._values.text_at(value, query.at.execution.first)
+        parts = parts_of(text)
+        names = [name for name, part in (parts or {}).items() if part == query.part]
+        if parts is None and query.part in elements_of(text):
+            names = [f"{{{query.part}}}"]
+        if len(names) != 1:
+            return None
+        return replace(query, node=node, value=value, focus=(names[0], *query.focus[1:]))
+
+    def _unchanged(self, query: Query) -> Query | None:
+        """Return the operand whose value the result is: of a copy, of `x.replace(second=0)`."""
+        if query.value is None or query.called is not None:
+            return None
+        node, text = query.node, query.value.text
+        is_call = node.form is Form.CALL
+        if is_call and self._values.called(query.at.execution, node) is not None:
+            return None
+        alike: dict[str, Query] = {}
+        for each in self._every(node, query):
+            if each.value is None or each.value.type != query.value.type:
+                continue
+            is_telling = len(text) >= _TELLING or each.node.text == query.at.target
+            if is_telling and self._values.text_at(each.value, query.at.execution.first) == text:
+                alike.setdefault(each.node.text, each)
+        if len(alike) != 1:
+            return None
+        [one] = alike.values()
+        return replace(query, node=one.node, value=one.value)
 
     def _unedited(self, query: Query) -> Query | None:
         """Return the text that a method of strings returned as it was: `line.strip()`."""
@@ -192,42 +242,6 @@ class Operands:
 
     # --- operands of what was computed
 
-    def _every(
-        self, node: Expression, query: Query, bound: frozenset[str] = frozenset()
-    ) -> Iterator[Query]:
-        """Yield what an expression reads: variables, fields, elements, results of calls."""
-        operands = node.operands
-        if node.targets:
-            bound |= {each.name for target in node.targets for each in target.walk()}
-        if node.form is Form.CALL:
-            function, *arguments = operands
-            owner = function.operands[:1] if function.form is Form.PART else ()
-            operands = (*owner, *arguments)
-        for operand in operands:
-            if operand.form in (Form.NAME, Form.PART) and operand.root.name not in bound:
-                made = self._operand(query, operand)
-                if made.value is None:
-                    # Names that were not recorded are functions, classes and modules.
-                    if operand.form is Form.PART and self._value(operand.root, query) is not None:
-                        yield made
-                elif made.value.type not in SILENT_TYPES:
-                    yield made
-            elif operand.form is Form.CALL and not any(n.name in bound for n in operand.walk()):
-                yield self._operand(query, operand)
-            elif operand.form not in (Form.CONSTANT, Form.DEFINITION):
-                yield from self._every(operand, query, bound)
-
-    def _operand(
-        self, query: Query, node: Expression, weight: int | None = None, **changes: object
-    ) -> Query:
-        value = self._value(node, query)
-        if weight is None:
-            weight = VALUE if value is None or value.object is None else OBJECT
-            if node.name in RECEIVERS:
-                weight = RECEIVER
-        made = Query(node, query.at, value, weight=weight)
-        return replace(made, **changes) if changes else made  # type: ignore[arg-type]
-
     def _decided(self, query: Query) -> tuple[Query, ...]:
         node = query.node
         if node.name == "*" and query.value is not None and is_zero(query.value.text):
@@ -239,7 +253,7 @@ class Operands:
         if given := self._by_callback(query):
             return given
         if query.offset is not None:
-            written = tuple(self._writing(query))
+            written = tuple(self._texts.writing(query))
             if written:
                 return written
         if node.form is Form.OPERATION and node.name == "+" and query.focus:
@@ -281,109 +295,6 @@ class Operands:
         ]
         if len(alike) == 1:
             yield replace(alike[0], weight=DECIDED)
-
-    def _writing(self, query: Query) -> Iterator[Query]:
-        """Yield the operands that wrote the character which is followed."""
-        known = known_text(query.value.text) if query.value is not None else None
-        if known is None or query.offset is None:
-            return
-        node = query.node
-        if node.form is Form.TEXT or (node.form is Form.OPERATION and node.name == "+"):
-            texts = [self._string(each, query) for each in node.operands]
-            found = spans(known[0], texts)
-            for index in covering(found, query.offset):
-                span, operand = found[index], node.operands[index]
-                offset = query.offset - span[0] if span and texts[index] is not None else None
-                if operand.form in (Form.NAME, Form.PART, Form.CALL):
-                    yield self._operand(query, operand, DECIDED, offset=offset)
-                elif operand.form not in (Form.CONSTANT, Form.DEFINITION):
-                    for each in self._every(operand, query):
-                        yield replace(each, weight=DECIDED)
-        elif node.form is Form.CALL and called_name(node) == "join" and len(node.operands) == 2:
-            yield from self._joined(query, known[0])
-        elif node.form is Form.CALL:
-            near = known[0][query.offset : query.offset + 6]
-            for each in self._every(node, query):
-                text = known_text(each.value.text) if each.value is not None else None
-                if text is not None and near and near in text[0]:
-                    yield replace(each, weight=DECIDED, offset=text[0].index(near))
-
-    def _joined(self, query: Query, whole: str) -> Iterator[Query]:
-        """Yield the element of `sep.join(elements)` that wrote the character."""
-        function, elements = query.node.operands
-        glue = self._string(function.operands[0], query) if function.operands else None
-        if glue is None or query.offset is None:
-            return
-        texts: list[str | None]
-        frames: list[TracedFrame] = []
-        if elements.form is Form.COMPREHENSION:
-            element = elements.operands[0]
-            frames = [
-                frame
-                for frame in self._values.calls_inside(query.at.execution)
-                if frame.call_site == element.position
-            ]
-            texts = [plain_text(f.returned.text) if f.returned else None for f in frames]
-        elif elements.form is Form.CALL and (
-            steps := self._values.yields(query.at.execution, elements)
-        ):
-            texts = [plain_text(each.yielded.text) if each.yielded else None for each in steps]
-            elements = Expression(elements.text, Form.ELEMENT, elements.position, (elements,))
-        elif elements.form is Form.DISPLAY and "*" not in elements.labels:
-            texts = [self._string(each, query) for each in elements.operands]
-        else:
-            value = self._value(elements, query)
-            texts = [plain_text(each) for each in self._elements(value, query)]
-        parts = [part for each in texts for part in (glue, each)][1:]
-        found = spans(whole, parts)
-        for index in covering(found, query.offset):
-            span = found[index]
-            if span is None:
-                continue
-            offset = query.offset - span[0] if parts[index] is not None else None
-            if index % 2:  # the text between two elements: without the next one it is not there
-                index, offset = index + 1, None
-            if frames:
-                made = self._operand(query, elements.operands[0], DECIDED, offset=offset)
-                frame = frames[index // 2]
-                yield replace(made, called=frame.number, value=frame.returned)
-            elif elements.form is Form.ELEMENT:
-                one = replace(elements, name=f"[{index // 2}]")
-                yield Query(one, query.at, None, offset=offset, weight=DECIDED)
-            elif elements.form is Form.DISPLAY:
-                element = elements.operands[index // 2]
-                if element.form is not Form.CONSTANT:
-                    yield self._operand(query, element, DECIDED, offset=offset)
-            else:
-                focus = (f"[{index // 2}]",)
-                yield self._operand(query, elements, DECIDED, offset=offset, focus=focus)
-
-    def _elements(self, value: TracedValue | None, query: Query) -> list[str]:
-        """Return the texts of a list's elements; by what was put into it, where its text is cut."""
-        if value is None:
-            return []
-        moment = query.at.execution.first
-        text = self._values.text_at(value, moment)
-        found = elements_of(text)
-        if value.object is None or not (is_cut(text) or text.endswith("…")):
-            return found
-        put: list[str] = []
-        while len(put) < _MOST_ELEMENTS:
-            seen = self._values.index.part_seen(value.object, f"[{len(put)}]", moment)
-            if seen is None:
-                break
-            put.append(seen.text)
-        return put if len(put) > len(found) else found
-
-    def _string(self, node: Expression, query: Query) -> str | None:
-        """Return what an operand adds to a text, None if that is not known."""
-        value = self._value(node, query)
-        if value is None:
-            return None
-        text = plain_text(value.text)
-        if text is None and value.type in ("int", "bool", "NoneType"):
-            return value.text
-        return text
 
     def _summand(self, query: Query) -> Iterator[Query]:
         part = query.focus[0]
@@ -441,9 +352,6 @@ class Operands:
             yield self._operand(query, node, DECIDED, focus=last)
 
     # --- values
-
-    def _value(self, node: Expression, query: Query) -> TracedValue | None:
-        return self._values.value(node, query.at.execution)
 
     def _truth(self, node: Expression, query: Query) -> bool | None:
         if node.form is Form.OPERATION and node.name == "not":

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from heapq import heappop, heappush
-from itertools import pairwise
 
 from freezeframe.model import late_regex
-from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, Relay
+from freezeframe.model.questions import Explanation, Link, LinkKind
 from freezeframe.model.trace import Trace, TracedStep
 
-from .decisions import (
-    conditions,
-    innermost,
-    iteration,
-    untaken_exits,
-    untaken_raises,
-    untaken_writes,
-)
+from .chain_links import MOST_CONDITIONS, MOST_STATEMENT, ChainLinks
+from .decisions import innermost, untaken_raises
 from .definitions import Definitions
-from .expressions import Expression, Form, Statement, StatementKind, evaluated
-from .operands import NEUTRAL, OBJECT, VALUE
+from .expressions import Expression, Form, StatementKind, evaluated
+from .operands import NEUTRAL
 from .queries import Computed, EvaluatedAt, Query
+from .read_operands import OBJECT, VALUE
 from .text_spans import first_offset
 from .trace_index import TraceIndex
 from .traced_values import (
@@ -39,15 +33,15 @@ from .value_parts import first_difference, parts_of
 DEFAULT_DEPTH = 7
 #: statements that one value is passed on by: recursion may be a thousand deep
 _MOST_RELAYS = 4000
-_SHOWN_RELAYS = 4
 #: assertions of equality, as test libraries call them
 _EQUALITY = late_regex.compile(r"(?i)assert_?(\w+_?)?equals?")
-_MOST_CONDITIONS = 3
 #: how much later an operand is followed than one that says more: an object than a plain value
 _DISTANT = 3.0
+#: how much later the key of an element is followed than what was put there
+_KEY = 2.0
+_MOST_KEYS = 2
 #: how much later the values of a branch are followed than those of the statement that it led to
 _CONTROL = 3.0
-_MOST_STATEMENT = 120
 
 
 def explain(
@@ -80,7 +74,7 @@ class _Chain:
         self._values = TracedValues(self._index, self._files)
         self._definitions = Definitions(self._values)
         self._depth = depth
-        self._links: list[Link] = []
+        self._links = ChainLinks(self._values)
         self._ends: list[str] = []
         #: by call and function: the arguments that were passed, it is not known how
         self._unknown: dict[tuple[int, str], list[str]] = {}
@@ -127,7 +121,7 @@ class _Chain:
     ) -> tuple[Execution, Expression] | None:
         """Return the execution of a call in the block of a `with` that expects an exception."""
         block = execution.statement
-        if block is None or block.kind is not StatementKind.WITH or node.form is not Form.CALL:
+        if block is None or block.kind is not StatementKind.WITH:
             return None
         if any(inner.text == node.text for root in evaluated(block) for inner in root.walk()):
             return None
@@ -150,7 +144,7 @@ class _Chain:
             self._follow_from(self._definitions.raised_at(root, raised))
             return self._answered(answer, root, None)
         untaken = untaken_raises(self._values, made)
-        for rank, (header, statement) in enumerate(untaken[:_MOST_CONDITIONS]):
+        for rank, (header, statement) in enumerate(untaken[:MOST_CONDITIONS]):
             frame = self._index.frames[header.frame]
             condition = header.statement
             if condition is None:
@@ -160,18 +154,21 @@ class _Chain:
                     frame.path,
                     header.line,
                     frame.function,
-                    shortened(condition.text, _MOST_STATEMENT),
+                    shortened(condition.text, MOST_STATEMENT),
                     condition.text,
                     LinkKind.NOT_RAISED,
                     header.first,
                     reads=self._values.reads([condition.value], header),
                     note=f"line {statement.first} would have raised",
-                )
+                ),
+                header.frame,
             )
             if condition.value is not None:
                 decided = EvaluatedAt(header, condition.text, LinkKind.EXPRESSION, root=True)
                 for operand in self._definitions.operands_of(Query(condition.value, decided)):
                     self._push(replace(operand, parent=rank), 1.0 + rank)
+        if not untaken:
+            self._follow(root)
         return self._answered(answer, root, value.text if value is not None else None)
 
     def _led_to(self, answer: Explanation, execution: Execution) -> Explanation:
@@ -187,7 +184,7 @@ class _Chain:
         part = f"{answer.expression}{''.join(focus)}" if focus else None
         while self._pending and len(self._links) < self._depth:
             self._follow(heappop(self._pending)[2])
-        links = self._in_order()
+        links = self._links.in_order()
         left = {
             query.node.text: None
             for _, _, query in sorted(self._pending, key=lambda each: each[:2])
@@ -262,14 +259,23 @@ class _Chain:
         self._follow_from(self._definitions.before(query))
 
     def _follow_from(self, found: Query | Computed) -> None:
+        keys: list[Query] = []
         for _ in range(_MOST_RELAYS):
             if isinstance(found, Computed):
                 break
+            keys += _keys(found)
             found = self._definitions.before(found)
         else:
             self._ends.append(f"a value was passed on more than {_MOST_RELAYS} times")
             return
         assert isinstance(found, Computed)
+        self._made(found, keys)
+
+    def _made(self, found: Computed, keys: list[Query]) -> None:
+        """Add the statement that made a value, and what it read to what is pending.
+
+        *keys* chose the value among the elements of a list or dictionary.
+        """
         query = found.query
         if self._is_own(query, found):
             return
@@ -284,24 +290,22 @@ class _Chain:
         at = query.at
         if at.kind is LinkKind.DEFAULT and query.parent is not None:
             return  # the statement that reads the parameter shows its value
+        if self._is_plain_loop(found):
+            return  # the statement that reads the variable shows its value, and the round
         key = (at.execution.frame, at.execution.first, at.target)
         if key in self._seen and not at.root:
             return
         self._seen.add(key)
         parent = query.parent
-        if not at.root:
-            parent = len(self._links)
-            self._links.append(self._link(query, found.note))
+        is_round = parent is not None and self._links.is_round_before(query, parent)
+        if not at.root and not is_round:
+            parent = self._links.add(query, found.note)
         # What the statement itself computed is no relay.
         at = replace(at, root=True)
         operands = [replace(each, parent=parent, via=(), at=at) for each in found.operands]
         ranked = sorted(
             operands,
-            key=lambda each: (
-                each.weight,
-                each.node.text == at.target,
-                self._definitions.made_at(each),
-            ),
+            key=lambda each: (each.weight, self._definitions.made_at(each)),
             reverse=True,
         )
         best = max((each.weight for each in ranked), default=VALUE)
@@ -309,10 +313,12 @@ class _Chain:
             cost = query.cost + 1.0 + rank
             if operand.weight < max(best, OBJECT) or _is_neutral(operand, query):
                 cost += _DISTANT
-            if at.target == operand.node.text and self._is_repeated(at, parent):
-                cost += _DISTANT  # the same statement in the round before
+            if is_round and at.target != operand.node.text:
+                cost += _DISTANT  # what the statement read in a round before
             self._push(operand, cost)
-        if not query.at.root:
+        for chosen in keys[:_MOST_KEYS]:
+            self._push(replace(chosen, parent=parent), query.cost + _KEY)
+        if not query.at.root and not is_round:
             self._follow_conditions(at.execution, query.cost + _CONTROL, parent)
 
     def _is_unknown(self, query: Query, function: str) -> bool:
@@ -347,111 +353,25 @@ class _Chain:
             made = replace(operand, parent=parent, at=at)
             self._push(made, cost + 1.0 + rank + (_DISTANT if operand.weight < VALUE else 0.0))
 
-    def _is_repeated(self, at: EvaluatedAt, parent: int | None) -> bool:
-        """Whether the link that read this one is the same statement."""
-        above = self._links[parent].explains if parent is not None else None
-        if above is None or parent is None:
+    def _is_plain_loop(self, found: Computed) -> bool:
+        """Whether a value is the variable of a loop over something that was not computed."""
+        query, statement = found.query, found.query.at.execution.statement
+        if statement is None or statement.kind is not StatementKind.FOR or query.parent is None:
             return False
-        one, other = self._links[parent], self._links[above]
-        return (one.path, one.line, one.target) == (other.path, other.line, other.target)
-
-    # --- links
-
-    def _link(self, query: Query, note: str | None) -> Link:
-        at = query.at
-        execution = at.execution
-        frame = self._index.frames[execution.frame]
-        statement = execution.statement
-        text = statement.text if statement is not None else ""
-        line = _line_inside(query, statement)
-        if not text or line != execution.line:
-            text = self._files.line(frame.path, line)
-        nodes = evaluated(statement) if statement is not None else []
-        new = at.new.text if at.new is not None else None
-        if line != execution.line and query.node.form is Form.CONSTANT:
-            new = query.node.text
-        return Link(
-            frame.path,
-            line,
-            frame.function,
-            shortened(text, _MOST_STATEMENT),
-            at.target,
-            at.kind,
-            execution.first,
-            shortened(at.old.text) if at.old is not None and _is_update(at, nodes) else None,
-            shortened(new) if new is not None else None,
-            self._values.reads(nodes, execution, skip=(at.target,)),
-            self._conditions(query),
-            iteration(self._values, execution),
-            self._relays(query.via),
-            note,
-            query.parent,
-        )
-
-    def _conditions(self, query: Query) -> tuple[Condition, ...]:
-        at = query.at
-        execution = at.execution
-        if at.kind is LinkKind.DEFAULT:
-            return ()
-        found = list(conditions(self._values, execution))
-        if at.kind is LinkKind.RETURN:
-            # Another return stood before this one, inside of the same branch.
-            after = found[0].line if found else 0
-            exits = untaken_exits(self._values, execution)
-            found = [*(each for each in exits if each.line > after), *found]
-        # What stayed as it was because a branch was not taken, here and where it was passed on.
-        reader = (query.reader,) if query.reader is not None else ()
-        for later, earlier in pairwise((*reader, *query.via, at)):
-            if earlier.kind is LinkKind.WRITE and later.execution.frame == earlier.execution.frame:
-                found += untaken_writes(
-                    self._values, earlier.execution, earlier.target, later.execution.first
-                )
-        return tuple(dict.fromkeys(found))[:_MOST_CONDITIONS]
-
-    def _relays(self, via: tuple[EvaluatedAt, ...]) -> tuple[Relay, ...]:
-        made: list[Relay] = []
-        for at in via:
-            frame = self._index.frames[at.execution.frame]
-            statement = at.execution.statement
-            text = statement.text if statement is not None else ""
-            relay = Relay(
-                frame.path,
-                at.execution.line,
-                frame.function,
-                shortened(text or self._files.line(frame.path, at.execution.line), 60),
-            )
-            if not made or made[-1] != relay:
-                made.append(relay)
-        if len(made) > _SHOWN_RELAYS:
-            made = [*made[: _SHOWN_RELAYS - 1], made[-1]]
-        return tuple(made)
-
-    def _moment(self, link: Link) -> int:
-        """Return when a statement had its effect: after its calls, but for what it passed them."""
-        step = self._index.step(link.step) if link.step is not None else None
-        if step is None or link.kind in (LinkKind.ARGUMENT, LinkKind.DEFAULT):
-            return link.step or 0
-        return self._index.end(step)
-
-    def _in_order(self) -> tuple[Link, ...]:
-        """Return the links newest first, with `explains` renumbered."""
-        order = sorted(range(len(self._links)), key=lambda i: -self._moment(self._links[i]))
-        new = {old: index for index, old in enumerate(order)}
-        return tuple(
-            replace(
-                self._links[old],
-                explains=None if (by := self._links[old].explains) is None else new[by],
-            )
-            for old in order
-        )
+        if found.end is not None or query.at.kind is not LinkKind.WRITE:
+            return False
+        return not any(query.node.paths()) and not self._values.calls(query.at.execution)
 
 
-def _line_inside(query: Query, statement: Statement | None) -> int:
-    """Return the line of the element that was followed into a dictionary or list written out."""
-    line, inner = query.at.execution.line, query.node.position[0]
-    if statement is None or query.at.kind is not LinkKind.WRITE:
-        return line
-    return inner if statement.first < inner <= statement.last else line
+def _keys(query: Query) -> list[Query]:
+    """Return the computed key of the element that a query reads."""
+    node = query.node
+    if node.form is not Form.PART or len(node.operands) < 2:
+        return []
+    key = node.operands[1]
+    if key.form in (Form.CONSTANT, Form.OTHER):
+        return []
+    return [Query(key, replace(query.at, root=True))]
 
 
 def _is_neutral(operand: Query, query: Query) -> bool:
@@ -459,10 +379,3 @@ def _is_neutral(operand: Query, query: Query) -> bool:
     if query.node.name != "+" or operand.node.text != query.at.target:
         return False
     return operand.value is not None and operand.value.text in NEUTRAL
-
-
-def _is_update(at: EvaluatedAt, nodes: list[Expression]) -> bool:
-    """Whether the old value says something: of a part, or where the statement read it."""
-    if not at.target.isidentifier():
-        return True
-    return any(each.text == at.target for node in nodes for each in node.paths())

@@ -12,6 +12,7 @@ from freezeframe.model.trace import FrameKind, Read, TracedFrame, TracedStep, Tr
 from freezeframe.model.values import is_cut
 
 from .expressions import Expression, Form, SourceFile, Statement, StatementKind
+from .implicit_calls import implicit_call, is_called_by_library
 from .literals import method_result, operated
 from .trace_index import NEVER, TraceIndex
 from .value_parts import parts_of, with_parts
@@ -181,7 +182,11 @@ class TracedValues:
         frames = [
             each for each in self.calls(execution) if each.kind is not FrameKind.COMPREHENSION
         ]
-        exact = [each for each in frames if each.call_site == call.position]
+        exact = [
+            each
+            for each in frames
+            if each.call_site == call.position and not is_called_by_library(each, called_name(call))
+        ]
         if exact:
             constructors = [each for each in exact if own_name(each) == "__init__"]
             found = constructors or exact
@@ -194,7 +199,7 @@ class TracedValues:
     def getter(self, execution: Execution, node: Expression) -> TracedFrame | None:
         """Return the frame of a property that a statement read as a field."""
         name = node.name.removeprefix(".")
-        for frame in self.calls(execution):
+        for frame in self.calls(execution) if name else ():
             site = frame.call_site
             if site is None or frame.function.rpartition(".")[2] != name:
                 continue
@@ -267,6 +272,8 @@ class TracedValues:
             if own_name(frame) == "__init__" or frame.kind is FrameKind.GENERATOR:
                 return None
             return frame.returned
+        if (operator := implicit_call(self.calls(execution), node)) is not None:
+            return operator.returned
         if form is Form.OPERATION:
             return self._operated(node.name, node.operands, execution)
         return None
@@ -324,7 +331,8 @@ class TracedValues:
         return index.part_seen(namespace, f".{node.name}", moment) if namespace else None
 
     def _part(self, node: Expression, execution: Execution) -> TracedValue | None:
-        if node.name and (getter := self.getter(execution, node)) is not None:
+        getter = self.getter(execution, node) or implicit_call(self.calls(execution), node)
+        if getter is not None:
             return getter.returned
         moment = self.moment(execution, node)
         owner = self.value(node.operands[0], execution)
