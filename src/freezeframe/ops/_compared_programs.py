@@ -103,8 +103,7 @@ async def traced(ctx: Context, command: ComparedCommand, seconds: float) -> Comp
     there = replace(ctx, caller=replace(ctx.caller, cwd=command.cwd, env=command.env))
     ready = await prepare_launch(there, command.request)
     target = _required(ready)
-    if ctx.progress is not None:
-        await ctx.progress(f"running {command.label}, traced")
+    await ctx.announce(f"running {command.label}, traced")
     roots = {command.root, target.cwd}
     if not target.module:
         roots.add(os.path.dirname(target.program))

@@ -82,3 +82,8 @@ class Context:
         if self.found is None:
             raise NoSession("this operation has no session.", next="dbg sessions")
         return self.found
+
+    async def announce(self, text: str) -> None:
+        """Tell a person at a terminal what a long operation does now, in one line."""
+        if self.progress is not None and self.caller.terminal:
+            await self.progress(f"{text}\n")

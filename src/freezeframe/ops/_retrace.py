@@ -94,8 +94,7 @@ async def traced_again(
         stop.second_run = None  # another value went through other calls
     is_known = stop.second_run is not None
     if stop.second_run is None and _LANGUAGE not in choice.debugger.languages:
-        if ctx.progress is not None:
-            await ctx.progress("running the program a second time, step by step")
+        await ctx.announce("running the program a second time, step by step")
 
         async def chain(trace: Trace) -> tuple[int, Explanation] | None:
             try:
