@@ -148,6 +148,21 @@ def test_a_selected_file_is_run_by_the_runner_that_can_run_it(tmp_path):
         assert choice.choose(project(tmp_path, files, selector)).runner.name == runner
 
 
+def test_the_results_of_gradle_are_those_it_counts_and_names():
+    output = (
+        ":test\nshop.CartTest > big FAILED\n    java.lang.AssertionError at CartTest.java:15\n"
+        "OtherTest > small() FAILED\n\n5 tests completed, 2 failed, 1 skipped\n:test FAILED\n"
+        "BUILD FAILED in 1m 4s\n"
+    )
+
+    found = _summary(junit.GRADLE, output)
+
+    assert found.counts.known == {"passed": 2, "failed": 2, "skipped": 1}
+    assert (found.failed, found.duration_s) == (("CartTest#big", "OtherTest#small"), 64.0)
+    # Nothing is counted where all pass.
+    assert _summary(junit.GRADLE, ":test\n\nBUILD SUCCESSFUL in 3s\n").counts.known == {}
+
+
 def test_a_go_test_that_panics_has_results():
     output = "=== RUN   TestA\n--- FAIL: TestA (0.00s)\n=== RUN   TestB\npanic: nil map\n"
 

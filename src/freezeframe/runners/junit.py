@@ -21,6 +21,11 @@ _RUN = re.compile(
     r"Tests run: (?P<run>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+)"
     r", Skipped: (?P<skipped>\d+)"
 )
+_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)", re.M)
+#: how Gradle ends, counts, and names tests: `shop.CartTest > big FAILED`, `CartTest > b() FAILED`
+_BUILD = re.compile(r"^BUILD (?:SUCCESSFUL|FAILED) in (?:(?P<m>\d+)m )?(?P<s>\d+)s", re.M)
+_COMPLETED = re.compile(r"^(\d+) tests? completed, (\d+) failed(?:, (\d+) skipped)?", re.M)
+_GRADLE_FAILED = re.compile(r"^(?:[\w.]+\.)?(?P<owner>[\w$]+) > (?P<name>\w+)[^\n]* FAILED$", re.M)
 _TIME = re.compile(r"Total time: +(?P<s>[\d.]+) s")
 _FAILED = re.compile(r"^\[ERROR\]\s+([\w$]+(?:\.[\w$]+)+)(?::\d+)?[ :\u00bb]", re.M)
 _FILES = (r".*Tests?\.java", r"Test.*\.java", r".*TestCase\.java", r".*IT\.java")
@@ -79,8 +84,21 @@ def _maven(project: Project) -> RunnerCommand:
     return RunnerCommand((command, "test", *(options if tests else ())))
 
 
+def _with_package(project: Project, owner: str) -> str:
+    """Return the whole name of a class: before 4.7 Gradle knows no other."""
+    if "." in owner or "*" in owner:
+        return owner
+    for path in project.files(rf"{re.escape(owner.partition('$')[0])}\.(?:java|kt|groovy)"):
+        package = _PACKAGE.search(project.text(path))
+        return f"{package[1]}.{owner}" if package else owner
+    return owner
+
+
 def _gradle(project: Project) -> RunnerCommand:
-    tests = [f"{owner}.{method}" if method else owner for owner, method in _tests(project)]
+    tests = [
+        ".".join(filter(None, (_with_package(project, owner), method)))
+        for owner, method in _tests(project)
+    ]
     tests += [project.matching] if project.matching else []
     options = [word for each in tests for word in ("--tests", each)]
     command = "./gradlew" if project.exists("gradlew") else "gradle"
@@ -98,6 +116,21 @@ def _summary(output: str) -> RunSummary | None:
     return RunSummary(counts, run, float(took["s"]) if took else None, names, nothing=run == 0)
 
 
+def _gradle_summary(output: str) -> RunSummary | None:
+    """Return the results of a build; Gradle counts tests only where one has failed."""
+    ended = last_match(_BUILD, output)
+    if ended is None:
+        return None
+    took_s = float(ended["s"]) + 60.0 * float(ended["m"] or 0)
+    found = last_match(_COMPLETED, output)
+    if found is None:
+        return RunSummary(duration_s=took_s, nothing="No tests found" in output)
+    run, failed, skipped = (int(each or 0) for each in found.groups())
+    names = (f"{each['owner']}#{each['name']}" for each in _GRADLE_FAILED.finditer(output))
+    counts = ResultCounts(run - failed - skipped, failed, skipped=skipped)
+    return RunSummary(counts, run, took_s, tuple(dict.fromkeys(names)))
+
+
 def _name_at(function: str, text: str, line: int) -> str | None:
     owner, _, method = re.sub(r"\(.*", "", function).rpartition(".")
     if all(each["name"] != method for each in _METHOD.finditer(text)):
@@ -111,7 +144,7 @@ def _names(project: Project) -> Iterator[str]:
 
 
 _FRAMEWORK = re.compile(r"\b(?:org[./](?:junit|assertj|hamcrest|opentest4j)|junit[./]framework)\b")
-_NOISE = re.compile(r"\[(?:INFO|WARNING)\].*|> Task .*|")
+_NOISE = re.compile(r"\[(?:INFO|WARNING)\].*|> Task .*|:[\w:]+(?: [A-Z-]+)?|")
 MAVEN = Runner(
     "maven",
     _recognise_maven,
@@ -128,7 +161,7 @@ GRADLE = Runner(
     _recognise_gradle,
     _gradle,
     files=r".*\.(?:java|kt|groovy|scala)",
-    summary=_summary,
+    summary=_gradle_summary,
     framework=_FRAMEWORK,
     noise=_NOISE,
     name_at=_name_at,
