@@ -202,6 +202,7 @@ _ELSEWHERE = frozenset(
         "mcp",
         "test",
         "hang",
+        "crash",
         "watch",
         "watch_list",
         "watch_remove",

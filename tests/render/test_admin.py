@@ -10,6 +10,7 @@ from freezeframe.errors import FreezeframeError, NotStopped
 from freezeframe.model import (
     answers,
     calls,
+    crashes,
     divergence,
     history,
     probes,
@@ -82,6 +83,8 @@ PARTS = {
     "ProbeColumn",
     "ProbeRow",
     "ReadValue",
+    "SanitizerReport",
+    "SanitizerStack",
     "RecordedStop",
     "Recording",
     "Relay",
@@ -99,11 +102,24 @@ PARTS = {
     "Watched",
 }
 
+#: modules that hold answers
+_MODULES = (
+    answers,
+    calls,
+    crashes,
+    divergence,
+    setup_answers,
+    history,
+    probes,
+    questions,
+    waits,
+)
+
 
 def test_every_kind_of_answer_has_a_renderer():
     kinds = {
         kind
-        for module in (answers, calls, divergence, setup_answers, history, probes, questions, waits)
+        for module in _MODULES
         for name, kind in inspect.getmembers(module, inspect.isclass)
         if kind.__module__ == module.__name__ and name not in PARTS
     }

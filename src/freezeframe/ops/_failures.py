@@ -53,16 +53,16 @@ def is_failure(stop: StopState) -> bool:
 
 
 async def describe(
-    session: Session, stop: StopState, runner: Runner, test: FailingTest | None
+    session: Session, stop: StopState, runner: Runner | None, test: FailingTest | None = None
 ) -> Failure:
-    """Return the failure that the program is stopped at."""
+    """Return the failure that the program is stopped at; without *runner*, of no test."""
     error = stop.exception or ExceptionInfo(stop.event.description or "failure", "")
     frames = await stop.frames(_FRAMES)
     if len(frames) == _FRAMES:
         frames = await stop.frames(_DEEP)
     test = error.test or test
     users = _between(frames, test)
-    if test is None:
+    if test is None and runner is not None:
         test, users = _found(runner, users)
     shown = users if len(users) <= _SHOWN_FRAMES else [*users[: _SHOWN_FRAMES - 1], users[-1]]
     described: list[FailureFrame] = []
@@ -89,7 +89,7 @@ async def describe(
         tuple(described),
         hidden=len(users) - len(shown),
         raised_in=_raised_in(frames, runner),
-        details=(*error.details, *(details or error.causes)),
+        details=(*error.details, *(details or (f"caused by: {each}" for each in error.causes))),
     )
 
 
@@ -128,11 +128,11 @@ def _name_at(runner: Runner, frame: Frame) -> str | None:
     return runner.name_at(frame.function, text, frame.line)
 
 
-def _raised_in(frames: Sequence[Frame], runner: Runner) -> str | None:
+def _raised_in(frames: Sequence[Frame], runner: Runner | None) -> str | None:
     first = frames[0] if frames else None
     if first is None or not first.library:
         return None
-    framework = runner.framework
+    framework = runner.framework if runner is not None else None
     if framework is not None and framework.search(f"{first.path or ''} {first.function}"):
         return None
     where = f" ({os.path.basename(first.path)}:{first.line})" if first.path else ""

@@ -25,6 +25,7 @@ _DEREFERENCED = (
     late_regex.compile(rf"(?<![\w)\]])\*+\s*({_PATH})"),
     late_regex.compile(rf"({_PATH})(?=\()"),
 )
+_POINTED = late_regex.compile(r"->")
 _DIVISOR = late_regex.compile(rf"[/%]=?\s*({_PATH})")
 _COMMENT = late_regex.compile(r"//.*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"")
 _NUMBER = late_regex.compile(r"0x[0-9a-fA-F]+|-?\d+")
@@ -88,7 +89,10 @@ async def _pointer(stop: StopState, line: str | None, fault: int | None) -> str 
 def _expressions(line: str | None, patterns: Sequence[re.Pattern[str]]) -> Iterator[str]:
     """Yield the expressions of a line that match, shortest first."""
     code = _COMMENT.sub("", line or "")
-    found = {match[1] for pattern in patterns for match in pattern.finditer(code)}
+    matches = {match[1] for pattern in patterns for match in pattern.finditer(code)}
+    # Of `a->b->c` each pointer on the way may be the bad one.
+    found = {path[: joint.start()] for path in matches for joint in _POINTED.finditer(path)}
+    found |= matches
     # The shorter first: `a->b->c` fails at a or at a->b.
     yield from sorted(found, key=len)[:_MAX_EXPRESSIONS]
 

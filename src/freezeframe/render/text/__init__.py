@@ -14,6 +14,7 @@ from . import (
     admin,
     batch,
     breakpoints,
+    crashes,
     diffs,
     divergence,
     frames,
@@ -39,6 +40,7 @@ __all__ = ["RENDERERS", "render_error", "render_text"]
 _TOPICS = (
     batch,
     breakpoints,
+    crashes,
     diffs,
     divergence,
     frames,

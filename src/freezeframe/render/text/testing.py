@@ -81,8 +81,12 @@ def _failure(failure: Failure, view: View) -> list[Section]:
         first = "failed"
     else:
         first = f"{_PARTS.get(test.part, 'failed: ')}{clip(test.id, 110, tail=True)}"
-    sections: list[Section] = [headline(first + _position(failure), Tone.BAD)]
-    sections += _message(failure)
+    return [headline(first + _position(failure), Tone.BAD), *failure_sections(failure, view)]
+
+
+def failure_sections(failure: Failure, view: View, *, brief: bool = False) -> list[Section]:
+    """Return message, frames and chain of a failure; *brief*: without the message."""
+    sections: list[Section] = [] if brief else _message(failure)
     frames = failure.frames
 
     def item(index: int, width: int) -> list[Line]:
