@@ -132,8 +132,10 @@ async def crash(
         root = session.root
         await asyncio.shield(root.end(for_good=True))
         ctx.hub.remove(root)
-    notes = [f"passed {passed} stop{'s' if passed > 1 else ''} before the crash"] if passed else []
-    return replace(answer, notes=(*answer.notes, *notes))
+    if not passed:
+        return answer
+    note = f"passed {passed} stop{'s' if passed > 1 else ''} before the crash"
+    return replace(answer, notes=(*answer.notes, note))
 
 
 def _core_file(

@@ -21,14 +21,14 @@ async def rewritten(isolate: Isolate, call: dict[str, Any], expression: str) -> 
     """
     imports = await _imports(isolate, call)
     for name in dict.fromkeys(_NAMES.findall(expression)):
-        wanted = imports.get(name)
-        if wanted is None or not await _holds(isolate, call, f"typeof {name}==='undefined'"):
+        requested = imports.get(name)
+        if requested is None or not await _holds(isolate, call, f"typeof {name}==='undefined'"):
             continue
-        holders = await _holders(isolate, call, wanted)
+        holders = await _holders(isolate, call, requested)
         if len(holders) > 1:
-            holders = [each for each in holders if is_named_after(each, wanted.module)]
+            holders = [each for each in holders if is_named_after(each, requested.module)]
         if len(holders) == 1:
-            member = f"{holders[0]}.{wanted.exported}" if wanted.exported else holders[0]
+            member = f"{holders[0]}.{requested.exported}" if requested.exported else holders[0]
             expression = minify(expression, {member: name})
     return expression
 
@@ -48,8 +48,8 @@ async def _imports(isolate: Isolate, call: dict[str, Any]) -> dict[str, Import]:
     return imports_of(text)
 
 
-async def _holders(isolate: Isolate, call: dict[str, Any], wanted: Import) -> list[str]:
-    """Return the variables in sight that hold a module with the wanted export."""
+async def _holders(isolate: Isolate, call: dict[str, Any], requested: Import) -> list[str]:
+    """Return the variables in sight that hold a module with the export."""
     names: dict[str, None] = {}
     for scope in call.get("scopeChain") or ():
         object_id = scope["object"].get("objectId")
@@ -60,7 +60,7 @@ async def _holders(isolate: Isolate, call: dict[str, Any], wanted: Import) -> li
             names |= {each["name"]: None for each in answer.get("result") or ()}
     found = []
     for name in filter(is_holder, names):
-        has_export = f"{wanted.exported!r} in {name}" if wanted.exported else "true"
+        has_export = f"{requested.exported!r} in {name}" if requested.exported else "true"
         if await _holds(isolate, call, f"typeof {name}==='object'&&{name}!==null&&{has_export}"):
             found.append(name)
     return found
