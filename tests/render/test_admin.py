@@ -45,7 +45,7 @@ from freezeframe.model.setup_answers import (
 from freezeframe.model.stops import StopReason
 from freezeframe.model.values import Value
 from freezeframe.render import envelope, error_envelope, render_error
-from freezeframe.render.text import RENDERERS
+from freezeframe.render.text import RENDERERS, load_all
 
 from .samples import local_scope, report, shown, source, stop, text
 
@@ -124,6 +124,7 @@ def test_every_kind_of_answer_has_a_renderer():
         if kind.__module__ == module.__name__ and name not in PARTS
     }
 
+    load_all()
     assert kinds == set(RENDERERS)
 
 

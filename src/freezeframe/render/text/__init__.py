@@ -1,6 +1,7 @@
 """Answers as plain text: one function per kind of answer, in the modules of this package.
 
-A new kind of answer gets a function with `@renders(Kind)` in the module of its topic.
+A new kind of answer gets a function with `@renders(Kind)` in the module of its topic. A module is
+imported when the first answer of its topic is rendered.
 """
 
 from __future__ import annotations
@@ -10,54 +11,9 @@ from freezeframe.render.budget import BYTES_PER_TOKEN, DEFAULT_TOKENS, LEAST_TOK
 from freezeframe.render.formatting import escape_control, one_line
 from freezeframe.render.styled_lines import PLAIN, VALUE_CHARS, Line, Style, Tone, View
 
-from . import (
-    admin,
-    batch,
-    breakpoints,
-    crashes,
-    diffs,
-    divergence,
-    frames,
-    hangs,
-    history,
-    low_level,
-    output,
-    probes,
-    questions,
-    sessions,
-    source,
-    stops,
-    testing,
-    tracing,
-    values,
-)
-from ._registry import RENDERERS
-from ._registry import sections as sections_of
+from ._registry import RENDERERS, load_all, sections
 
-__all__ = ["RENDERERS", "render_error", "render_text"]
-
-# Importing these modules fills the registry.
-_TOPICS = (
-    batch,
-    breakpoints,
-    crashes,
-    diffs,
-    divergence,
-    frames,
-    hangs,
-    history,
-    admin,
-    low_level,
-    output,
-    probes,
-    questions,
-    sessions,
-    source,
-    stops,
-    testing,
-    tracing,
-    values,
-)
+__all__ = ["RENDERERS", "load_all", "render_error", "render_text"]
 
 
 def render_text(
@@ -74,7 +30,7 @@ def render_text(
     The budget counts text, not colour codes.
     """
     limit = max(budget_tokens, LEAST_TOKENS) * BYTES_PER_TOKEN
-    lines = fit(sections_of(answer, View(cwd=cwd, limit=limit, value_chars=value_chars)), limit)
+    lines = fit(sections(answer, View(cwd=cwd, limit=limit, value_chars=value_chars)), limit)
     return _painted([_single(line) for line in lines], style)
 
 
