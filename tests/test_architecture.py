@@ -203,6 +203,7 @@ ALLOWED_IN_BACKENDS = {
 SLEEPS = {
     "src/freezeframe/backends/python/signals_agent.py": "no event tells that a thread has left "
     "the debugger's code; it is looked at until it has",
+    "src/freezeframe/backends/python/tracing/delays_agent.py": "delays are what it is for",
     "src/freezeframe/backends/transport/process_tree.py": "no event tells that others' "
     "children are gone; they are looked for until they are, bounded",
     "src/freezeframe/backends/transport/process_table.py": "no system tells an ordinary "

@@ -101,7 +101,10 @@ class RequestHandler:
             ctx = self._context(caller, parsed.globals.session, shlex.join(request.argv))
             follower = Follower()
             ctx.emit = lambda chunk: reply.out(follower.text(chunk))
-            ctx.progress = lambda text: reply.err(escape_control(text))
+            # A carriage return writes the line of the progress anew.
+            ctx.progress = lambda text: reply.err(
+                "\r" * text.startswith("\r") + escape_control(text.removeprefix("\r"))
+            )
             answer = await self.answer(parsed, ctx)
         except FreezeframeError as error:
             if as_json:

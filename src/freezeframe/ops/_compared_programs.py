@@ -71,7 +71,27 @@ async def compare_with_revision(
         before = await traced(ctx, there, seconds)
         after = await traced(ctx, now, seconds)
         found = await compared(ctx, before, after, CompareOptions())
-        return replace(found, notes=(*tree.notes, *found.notes))
+        return replace(_in_project(found, tree), notes=(*tree.notes, *found.notes))
+
+
+def _in_project(found: ProgramDiff, tree: Worktree) -> ProgramDiff:
+    """Return the answer with paths of the project, as the worktree is gone by now."""
+
+    def moved(path: str) -> str:
+        inside = path.startswith(tree.top + os.sep)
+        return os.path.join(tree.project, path[len(tree.top) + 1 :]) if inside else path
+
+    def end(each: RunEnd) -> RunEnd:
+        return each if each.path is None else replace(each, path=moved(each.path))
+
+    first = found.first
+    return replace(
+        found,
+        a=end(found.a),
+        b=end(found.b),
+        first=None if first is None else replace(first, path=moved(first.path)),
+        then=tuple(replace(each, path=moved(each.path)) for each in found.then),
+    )
 
 
 def _named_tests(args: Sequence[str], cwd: str) -> tuple[str, ...]:
@@ -100,10 +120,24 @@ def _paths_inside(tree: Worktree, env: Mapping[str, str]) -> dict[str, str]:
 
 async def traced(ctx: Context, command: ComparedCommand, seconds: float) -> ComparedTrace:
     """Run a command and return its trace. Raises Unsupported if it cannot be traced inside."""
+    await ctx.announce(f"running {command.label}, traced")
+    target, name = await traceable(ctx, command)
+    found = await run_compared(ctx, target, command, seconds)
+    store_trace(ctx, f"{name}-{_name(command.label)}", target, found.trace)
+    return found
+
+
+async def traceable(ctx: Context, command: ComparedCommand) -> tuple[Launch, str]:
+    """Return the program behind a command, and its name. Raises Unsupported for other languages."""
     there = replace(ctx, caller=replace(ctx.caller, cwd=command.cwd, env=command.env))
     ready = await prepare_launch(there, command.request)
-    target = _required(ready)
-    await ctx.announce(f"running {command.label}, traced")
+    return _required(ready), ready.name
+
+
+async def run_compared(
+    ctx: Context, target: Launch, command: ComparedCommand, seconds: float
+) -> ComparedTrace:
+    """Run a program to its end or its first failure, and return its trace."""
     roots = {command.root, target.cwd}
     if not target.module:
         roots.add(os.path.dirname(target.program))
@@ -111,7 +145,6 @@ async def traced(ctx: Context, command: ComparedCommand, seconds: float) -> Comp
         tuple(sorted(roots)), TraceUntil(failure=True), limits=TraceLimits(seconds=seconds)
     )
     trace = await run_traced(target, request)
-    store_trace(ctx, f"{ready.name}-{_name(command.label)}", target, trace)
     end = _end_of(trace, command.label, seconds)
     return ComparedTrace(trace, ctx.hub.sources, command.root, end)
 

@@ -51,11 +51,10 @@ _DIVERGENCES = 200
 )
 async def diff(
     ctx: Context,
-    a: Annotated[
-        str | None,
-        Arg("a command line in quotes, a test, or a recorded run; with --calls a number", meta="A"),
-    ] = None,
-    b: Annotated[str | None, Arg("another one", meta="B")] = None,
+    runs: Annotated[
+        tuple[str, ...],
+        Arg("two command lines in quotes, tests, or recorded runs; with --calls two numbers"),
+    ] = (),
     command: Annotated[
         tuple[str, ...], Arg("after `--`: the command, for --against and --calls", rest=True)
     ] = (),
@@ -66,7 +65,7 @@ async def diff(
     calls: Annotated[
         str | None, Arg("compare two calls of this function, by number", meta="FUNCTION")
     ] = None,
-    test: Annotated[bool, Arg("A and B are tests, as `test` selects them")] = False,
+    test: Annotated[bool, Arg("they are tests, as `test` selects them")] = False,
     all: Annotated[bool, Arg("of recorded runs: every divergence, not only the first")] = False,
     timeout: Annotated[
         float | None, Arg("seconds for each run (default: 60)", short="-t", meta="SECONDS")
@@ -83,14 +82,15 @@ async def diff(
     if seconds <= 0:
         raise UsageError("--timeout takes more than 0 seconds.", next="dbg help diff")
     if against is not None:
-        request = command_request(command or _command_line(a, b))
+        request = command_request(command or _command_line(runs))
         return await _waited(ctx, lambda: compare_with_revision(ctx, against, request, seconds))
     if calls is not None:
-        return await _calls(ctx, calls, _numbers(a, b), command, seconds)
-    if a is None or b is None:
+        return await _calls(ctx, calls, _numbers(runs), command, seconds)
+    if len(runs) != 2:
         raise UsageError(
             "diff takes two commands, two tests or two recorded runs.", next="dbg help diff"
         )
+    a, b = runs
     if test or (_is_selector(ctx, a) and _is_selector(ctx, b)):
         return await _waited(ctx, lambda: _tests(ctx, a, b, seconds))
     if not _is_command(ctx, a) and not _is_command(ctx, b):
@@ -98,21 +98,18 @@ async def diff(
     return await _waited(ctx, lambda: _two_commands(ctx, a, b, seconds))
 
 
-def _command_line(a: str | None, b: str | None) -> tuple[str, ...]:
-    given = [each for each in (a, b) if each is not None]
-    if len(given) == 1:
-        return _commands.split_command(given[0])
-    return tuple(given)
+def _command_line(runs: tuple[str, ...]) -> tuple[str, ...]:
+    return _commands.split_command(runs[0]) if len(runs) == 1 else runs
 
 
-def _numbers(a: str | None, b: str | None) -> tuple[int, int]:
-    texts = (a or "1", b or "2")
-    if not all(each.isdecimal() and int(each) > 0 for each in texts) or texts[0] == texts[1]:
+def _numbers(runs: tuple[str, ...]) -> tuple[int, int]:
+    numbers = [int(each) for each in runs or ("1", "2") if each.isdecimal() and int(each)]
+    if len(numbers) != 2 or len(runs) not in (0, 2) or numbers[0] == numbers[1]:
         raise UsageError(
             "--calls takes a function and the numbers of two of its calls.",
             next="dbg diff --calls FUNCTION 1 2 -- COMMAND",
         )
-    return int(texts[0]), int(texts[1])
+    return numbers[0], numbers[1]
 
 
 async def _waited(

@@ -28,6 +28,11 @@ _WHAT = {
 
 @renders(ProgramDiff)
 def _program_diff(answer: ProgramDiff, view: View) -> list[Section]:
+    return [*divergence_sections(answer, view), *next_step(answer.next)]
+
+
+def divergence_sections(answer: ProgramDiff, view: View) -> list[Section]:
+    """Return the lines of a comparison, without its next steps."""
     a, b = answer.a.label, answer.b.label
     first = answer.first
     if first is None:
@@ -45,8 +50,7 @@ def _program_diff(answer: ProgramDiff, view: View) -> list[Section]:
         for each in answer.then:
             sections.append(Capped(wrapped_in(3, _then(each, a, b, view)), 220))
     sections += [_end(each, view) for each in (answer.a, answer.b)]
-    sections += _context(answer)
-    return [*sections, *next_step(answer.next)]
+    return [*sections, *_context(answer)]
 
 
 def _what(point: DivergencePoint) -> str:

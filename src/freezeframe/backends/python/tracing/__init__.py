@@ -2,6 +2,7 @@
 
 traced_run         run a program again, traced (in the daemon)
 probed_run         run a program with a probe at one line (in the daemon)
+shaken_run         run a program with delays where its threads meet (in the daemon)
 trace_file         read what the agents have written (in the daemon)
 trace_segment      the records of one file, decoded when they are asked for
 site_agent/        begins the trace when an interpreter starts
@@ -18,4 +19,5 @@ traced_values_agent  values, and how the parts of objects changed
 log_agent          the file of records
 endings_agent      where recording ends, and how it ended
 probe_agent        values at one line, without a trace
+delays_agent       delays at lines that several threads execute
 """

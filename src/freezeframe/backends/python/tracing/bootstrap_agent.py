@@ -37,10 +37,14 @@ _MODULES = (
 
 
 def begin(settings: Any) -> None:
-    """Load the agents and begin to trace, or to probe one line, as *settings* describe.
+    """Load the agents and begin to trace, to probe one line or to delay, as *settings* describe.
 
-    They are from `traced_run.py` or `probed_run.py`.
+    They are from `traced_run.py`, `probed_run.py` or `shaken_run.py`.
     """
+    if "delays" in settings:
+        delays = _load("_freezeframe_delays", os.path.join(_HERE, "delays_agent.py"))
+        delays.begin(settings["delays"], CodeFilter(settings["roots"], ()).path_of)
+        return
     if "probe" in settings:
         for name, folder, file in _VALUES:
             _load(name, os.path.join(folder, file))

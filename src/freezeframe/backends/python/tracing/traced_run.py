@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,17 +70,24 @@ def start_injected(
             f"a Python that is started with {isolating[0]} cannot be traced from inside: it "
             "ignores PYTHONPATH or does not import sitecustomize."
         )
-    settings = os.path.join(directory, "settings")
-    with open(settings, "w", encoding="utf-8") as file:
-        file.write(repr(given))
+    env = injected_environment(target.env, given, os.path.join(directory, "settings"))
     what = ("-m", target.program) if target.module else (target.written or target.program,)
     argv = (python.interpreter(target, interpreter), *target.interpreter_args, *what, *target.args)
-    env = dict(target.env)
-    before = env.get("PYTHONPATH")
-    env["PYTHONPATH"] = os.pathsep.join([_SITE, before] if before else [_SITE])
-    # An empty PYTHONPATH means the same as none to Python, but not to the program.
-    env[_VARIABLE] = ("+" if before == "" else "-") + settings
     return spawn_program(argv, cwd=target.cwd, env=env, stdin=target.stdin or os.devnull)
+
+
+def injected_environment(
+    env: Mapping[str, str], given: Mapping[str, object], settings: str
+) -> dict[str, str]:
+    """Write the agents' settings to the file *settings*; return an environment that loads them."""
+    with open(settings, "w", encoding="utf-8") as file:
+        file.write(repr(given))
+    before = env.get("PYTHONPATH")
+    made = dict(env)
+    made["PYTHONPATH"] = os.pathsep.join([_SITE, before] if before else [_SITE])
+    # An empty PYTHONPATH means the same as none to Python, but not to the program.
+    made[_VARIABLE] = ("+" if before == "" else "-") + settings
+    return made
 
 
 def _settings(request: TraceRequest, directory: str) -> dict[str, object]:

@@ -1,0 +1,98 @@
+"""Updates that another thread overwrote, in a trace: what a race leaves behind."""
+
+from __future__ import annotations
+
+import itertools
+
+from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.trace import Trace, TracedStep, TracedValue
+
+from .trace_index import TraceIndex
+
+#: steps that are looked at
+_MOST_STEPS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class LostUpdate:
+    """A value that a thread wrote and another one overwrote, without having read it."""
+
+    name: str
+    #: where it was read, and where it was written although it had changed
+    path: str
+    read_line: int
+    line: int
+    function: str
+    thread: str
+    read: str
+    #: what the other thread had written meanwhile, and where
+    other_thread: str
+    other_line: int
+    other_path: str
+    lost: str
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedWrite:
+    step: TracedStep
+    thread: str
+    new: TracedValue
+    #: what this frame had read last, and in which step
+    read: TracedValue | None
+    read_step: TracedStep | None
+
+
+def lost_update(trace: Trace) -> LostUpdate | None:
+    """Return the first update that was lost; None if none was seen."""
+    if len({frame.thread for frame in trace.frames.values()}) < 2:
+        return None
+    index = TraceIndex(trace)
+    for (_, name), writes in _shared(trace, index).items():
+        if len({each.thread for each in writes}) < 2:
+            continue
+        for before, each in itertools.pairwise(writes):
+            if before.thread == each.thread or each.read is None or each.read_step is None:
+                continue
+            # A thread that had seen the other's value would have read it.
+            if each.read.text == before.new.text or each.new.text == before.new.text == "None":
+                continue
+            if each.read_step.number > before.step.number and each.read_step is not each.step:
+                continue
+            frame = index.frames[each.step.frame]
+            other = index.frames[before.step.frame]
+            return LostUpdate(
+                name,
+                frame.path,
+                each.read_step.line,
+                each.step.line,
+                frame.function,
+                each.thread,
+                each.read.text,
+                before.thread,
+                before.step.line,
+                other.path,
+                before.new.text,
+            )
+    return None
+
+
+def _shared(trace: Trace, index: TraceIndex) -> dict[tuple[int, str], list[_SharedWrite]]:
+    """Return the writes of each field and global variable, in the order of their steps."""
+    found: dict[tuple[int, str], list[_SharedWrite]] = {}
+    #: frame → field → the value that it read last, and in which step
+    reads: dict[int, dict[tuple[int, str], tuple[TracedValue, TracedStep]]] = {}
+    for step in trace.steps[:_MOST_STEPS]:
+        own = reads.setdefault(step.frame, {})
+        for read in step.reads:
+            if read.owner is not None:
+                own[read.owner, read.name] = (read.value, step)
+        for write in step.writes:
+            if write.owner is None or write.new is None or not write.by_step:
+                continue
+            if write.new.object is not None:
+                continue
+            key = (write.owner, write.name)
+            value, at = own.get(key, (None, None))
+            thread = index.frames[step.frame].thread
+            found.setdefault(key, []).append(_SharedWrite(step, thread, write.new, value, at))
+    return found
