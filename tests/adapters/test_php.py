@@ -295,6 +295,22 @@ def test_a_line_of_several_statements_is_hit_once_in_a_pass(dbg, project):
     assert (ended["exit"]["code"], printed(ended)) == (0, "4\n")
 
 
+def test_a_loop_or_condition_on_one_line_is_hit_once_in_a_pass(dbg, project):
+    text = (
+        "<?php\n$t = 0;\nfor ($i = 0; $i < 3; $i++) $t += $i; // @for\n"
+        'if ($t > 2) $u = "big"; else $u = "small"; // @if\n'
+        "foreach ([1, 2] as $x) { $t += $x; } // @foreach\necho $t, $u;\n"
+    )
+    p = write("rows.php", text, project)
+    for name in ("for", "if", "foreach"):
+        dbg.data("break", p.at(name), "--log", name)
+
+    ended = dbg.data("start", p.name)
+
+    assert printed(ended, "log") == "for\nif\nforeach\n"
+    assert printed(ended, "stdout") == "6big"
+
+
 def test_a_program_that_waits_for_input_promises_no_pause_that_does_not_come(dbg, project):
     p = write("waits.php", "<?php\n$line = fgets(STDIN);\n", project)
 

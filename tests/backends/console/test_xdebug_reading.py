@@ -194,6 +194,22 @@ return; $z = 1;
 echo 1, f(2, 3), 4;
 $m['a;b'] = 'x;'; h();
 while ($a) b(); c();
+foreach ($a as $b) { if ($b) break; $c = $b; }
+foreach ($a as $b) {
+  if ($b) c(); else d();
+}
+if ($a) return 1; else $b = 2;
+if ($a) c();
+else d();
 """
 
-    assert statements.count(source) == {6: 2, 9: 2, 11: 3, 12: 2}
+    found = statements.count(source)
+
+    # A loop or a condition that is whole, that nothing leaves, and that another line follows.
+    assert {line for line, number in found.items() if number > 100} == {7, 13, 14}
+    assert {line: number for line, number in found.items() if number <= 100} == {
+        6: 2,
+        9: 2,
+        11: 3,
+        12: 2,
+    }

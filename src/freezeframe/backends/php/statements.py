@@ -25,10 +25,17 @@ _UNCLEAR = frozenset(
 )
 
 
+#: statements with others in them, and how many of these are passed at most: each costs a step
+_COMPOUND = frozenset(("if", "for", "foreach", "while", "do", "switch"))
+_MANY = 2_000
+_FUNCTIONS = frozenset(("function", "fn", "class", "match", "yield"))
+
+
 def statements_on(path: str | None, line: int | None) -> int:
     """Return how many statements begin on a line and run one after the other; 1 if unclear.
 
-    Never too many: each of them begins exactly once whenever the line runs to its end.
+    Never too many: each of them begins exactly once whenever the line runs to its end. A whole
+    loop or condition on one line has many: a statement of another line follows.
     """
     if path is None or line is None:
         return 1
@@ -50,8 +57,13 @@ def count(text: str) -> dict[int, int]:
     """Return the lines of a source with several statements, and how many each has."""
     lines = [(line, [text for text, _ in row]) for line, row in groupby(read_tokens(text), _line)]
     found = {}
-    for (_, before), (line, line_tokens) in pairwise([(0, [";"]), *lines]):
+    behind = [row for _, row in lines[1:]] + [["}"]]
+    for ((_, before), (line, line_tokens)), after in zip(
+        pairwise([(0, [";"]), *lines]), behind, strict=True
+    ):
         number = _statements(line_tokens) if before[-1] in _ENDS else 1
+        if number == 1 and before[-1] in _ENDS and _is_compound(line_tokens, after):
+            number = _MANY
         if number > 1:
             found[line] = number
     return found
@@ -84,6 +96,21 @@ def _statements(line_tokens: list[str]) -> int:
                 break
             begins = True
     return number
+
+
+def _is_compound(line_tokens: list[str], after: list[str]) -> bool:
+    """Return whether a line is a loop or a condition, all of it, that ends where it stands.
+
+    What leaves the line, or its function, could come to it again with no other line between.
+    """
+    lower = [token.lower() for token in line_tokens]
+    if lower[0] not in _COMPOUND or not _LEAVING.isdisjoint({*lower} - {"break"}):
+        return False
+    if not _FUNCTIONS.isdisjoint(lower) or (":" in lower and lower[0] != "switch"):
+        return False
+    braces = lower.count("{") - lower.count("}")
+    follows = after[0].lower() not in ("}", "else", "elseif", "case", "default", "?")
+    return braces == 0 and lower[-1] in (";", "}") and follows
 
 
 def _body(line_tokens: list[str]) -> list[str]:

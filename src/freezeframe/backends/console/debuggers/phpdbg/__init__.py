@@ -310,7 +310,7 @@ class Phpdbg(CommandSet):
         def read(text: str) -> ExceptionInfo | None:
             return ExceptionInfo(*thrown, mode="uncaught") if thrown else None
 
-        return ConsoleQuery("info break", read)
+        return ConsoleQuery("back", read)
 
     # --- inspection
 
