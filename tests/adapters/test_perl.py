@@ -285,3 +285,18 @@ def test_functions_of_one_line_stop_before_their_first_statement(dbg, write_prog
     assert (later["stop"]["reason"], texts(later)["n"]) == ("step", "4")
     assert place(dbg.data("continue")) == p.at("add")
     assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_a_program_that_closes_our_pipes_says_so_and_keeps_its_own_files(dbg, project):
+    (project / "closes.pl").write_text(
+        "use POSIX ();\nPOSIX::close($_) for 3 .. 60;\n"
+        "my @files = map { open my $f, '>', \"own$_.txt\" or die; $f } 1 .. 12;\n"
+        "sub late {\n    my $n = shift;\n    return $n;\n}\nlate(4);\n"
+        'print {$_} "own\\n" for @files;\n'
+    )
+
+    ended = dbg.data("start", "closes.pl", "-b", "closes.pl:6")
+
+    assert ended["exit"]["code"] == 0
+    assert "closed the connection" in ended["exit"]["reason"]
+    assert {path.read_text() for path in project.glob("own*.txt")} == {"own\n"}

@@ -22,6 +22,9 @@ from typing import Any
 from freezeframe.model.state_machine import StateMachine
 from freezeframe.model.stops import Exit
 
+#: the reason of an exit after which stops were missed
+MISSED_STOPS = "it closed the connection to its debugger, so breakpoints after that were missed"
+
 
 class EndRequest(Enum):
     NOTHING = auto()

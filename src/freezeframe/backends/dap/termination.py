@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import Attach
-from freezeframe.backends.lifetime import DebuggeeLifetime
+from freezeframe.backends.lifetime import MISSED_STOPS, DebuggeeLifetime
 from freezeframe.backends.transport.process import exit_of, gone
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.stops import Exit
@@ -83,8 +83,7 @@ class Termination:
             os.path.join(resources.directory, CONNECTION_CLOSED)
         ):
             return exit
-        why = "it closed the connection to its debugger, so breakpoints after that were missed"
-        return replace(exit, reason=why)
+        return replace(exit, reason=MISSED_STOPS)
 
     async def _finish_after_children(self, exit: Exit) -> None:
         await (self._debuggee.parent or self._debuggee).children.settle()

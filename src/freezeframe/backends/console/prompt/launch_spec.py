@@ -15,7 +15,8 @@ class ControlTransport(Enum):
 
     #: the debugger's standard input and output
     STDIO = "stdio"
-    #: two pipes; `{read}` and `{write}` in its arguments are their descriptors
+    #: two pipes; `{read}` and `{write}` in its arguments are their descriptors, `{cut}` is a file
+    #: that it creates where the program has closed them and a stop cannot be reported
     PIPES = "pipes"
     #: a terminal of its own; `{terminal}` in its arguments and environment is its name
     TERMINAL = "terminal"

@@ -24,6 +24,7 @@ from freezeframe.backends.backend import (
 from freezeframe.backends.console.base_backend import KILL_S, ConsoleBackend
 from freezeframe.backends.console.command_channel import TAP_VARIABLE, CommandChannel
 from freezeframe.backends.debugger import Found
+from freezeframe.backends.lifetime import MISSED_STOPS
 from freezeframe.backends.transport.process import Process, exit_of
 from freezeframe.backends.transport.process_tree import ProcessTree
 from freezeframe.config import Config
@@ -390,6 +391,8 @@ class PromptLifecycle(ConsoleBackend):
         if exit.signal in _FAULTS and inside and not self._execution.running:
             why = f"the program was stopped then, with {self._command_set.name} in the same process"
             exit = replace(exit, reason=why)
+        if self._resources.is_cut:
+            exit = replace(exit, reason=MISSED_STOPS)
         self.work(self._finish_after_output(exit))
 
     async def _finish_after_output(self, exit: Exit) -> None:

@@ -33,8 +33,8 @@ class ConsoleResources:
         self.program: Process | None = None
         self.io: ProgramIO | None = None
         self._terminal: Terminal | None = None
-        #: holds a socket between the debugger and its program
-        self._socket_directory: str | None = None
+        #: holds a socket between the debugger and its program, or the file of `{cut}`
+        self._directory: str | None = None
         self._guard = "{" + secrets.token_hex(8)
         #: the user's environment: placeholders in it are not filled
         self._user_env: Mapping[str, str] = {}
@@ -86,7 +86,7 @@ class ConsoleResources:
     def _over_pipes(self, spec: LaunchSpec, stdin: str | None) -> Stream:
         debugger_in, writer = os.pipe()
         reader, debugger_out = os.pipe()
-        names = {"read": str(debugger_in), "write": str(debugger_out)}
+        names = {"read": str(debugger_in), "write": str(debugger_out), "cut": self._path("cut")}
         try:
             self.process = self._spawn(spec, names, stdin, (debugger_in, debugger_out))
         except BaseException:
@@ -157,14 +157,22 @@ class ConsoleResources:
         self.io.adopt(program)
         return program.process
 
+    def _path(self, name: str) -> str:
+        """Return a path in a directory that only its owner can enter."""
+        if self._directory is None:
+            self._directory = tempfile.mkdtemp(prefix="freezeframe-")
+        return os.path.join(self._directory, name)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the program has closed the debugger's pipes, and a stop was missed then."""
+        return self._directory is not None and os.path.exists(self._path("cut"))
+
     def fill(self, command: str) -> str:
         """Fill the placeholders of the program's files in a command."""
         files = self.io.files if isinstance(self.io, NamedProgramIO) else {}
         if "{socket}" in command:
-            self._socket_directory = self._socket_directory or tempfile.mkdtemp(
-                prefix="freezeframe-"
-            )
-            files = {**files, "socket": os.path.join(self._socket_directory, "socket")}
+            files = {**files, "socket": self._path("socket")}
         return self._unguarded(_filled(command, files))
 
     def guarded(self, target: Target) -> Target:
@@ -189,8 +197,8 @@ class ConsoleResources:
         """Close the terminal and the process handles. The streams stay open."""
         if self._terminal is not None:
             self._terminal.close()
-        if self._socket_directory is not None:
-            shutil.rmtree(self._socket_directory, ignore_errors=True)
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
         for process in (self.program, self.process):
             if process is not None:
                 process.close()

@@ -42,6 +42,7 @@ from freezeframe.model.stops import (
     TracebackLine,
     WatchHit,
 )
+from freezeframe.model.testing import FailingTest
 from freezeframe.model.values import ScopeKind
 
 _AGENT = str(Path(__file__).with_name("agent.pl"))
@@ -52,6 +53,8 @@ _KINDS = {ScopeKind.LOCALS: "locals", ScopeKind.GLOBALS: "globals"}
 _TAINT = re.compile(rb"#!.*\bperl\b.*?\s-\w*([tT])")
 
 
+#: a check of Test::More, and its name
+_FAILED_TEST = re.compile(r"Failed test '(.*?)'(?::|$)", re.DOTALL)
 #: symbol tables: of the frame's package, and of main
 _TABLES = ("__PACKAGE__ . '::'", "'main::'")
 
@@ -88,6 +91,7 @@ class Perl(CommandSet):
             env["FREEZEFRAME_PERL5DB"] = env["PERL5DB"]
         quoted = _AGENT.replace("\\", "\\\\").replace("'", "\\'")
         env["PERL5DB"] = f"BEGIN {{ require '{quoted}' }}"
+        env["FREEZEFRAME_CUT"] = "{cut}"
         env["FREEZEFRAME_PIPES"] = f"{{read}} {{write}} {int(self.soft_interrupt)}"
         options = (*_taint(target.program), *config.args, *target.interpreter_args)
         argv = (perl, "-d", *options, target.program, *target.args)
@@ -254,7 +258,14 @@ class Perl(CommandSet):
                 TracebackLine(each["path"], int(each["line"]), each["function"])
                 for each in fields["traceback"]
             )
-            return ExceptionInfo(fields["type"], fields["message"], lines, mode=fields["mode"])
+            name = _FAILED_TEST.match(fields["message"])
+            return ExceptionInfo(
+                fields["type"],
+                fields["message"],
+                lines,
+                mode=fields["mode"],
+                test=FailingTest(name[1]) if name else None,
+            )
 
         return ConsoleQuery("exception", read)
 

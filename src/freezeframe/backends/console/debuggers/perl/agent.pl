@@ -24,7 +24,7 @@ no overloading;
 our ($single, $signal, $trace, $sub);
 our ($ff_in, $ff_out, $ff_buffer, $ff_pid, $ff_args, @ff_saved, $ff_error, @ff_bound, @ff_called);
 our ($ff_busy, $ff_evaluating, $ff_gone, $ff_first, $ff_pending, $ff_last, $ff_calls);
-our ($ff_mode, $ff_target, $ff_depth);
+our ($ff_mode, $ff_target, $ff_depth, $ff_cut, $ff_pipes);
 our (%ff_breaks, %ff_at, %ff_entries, %ff_path, %ff_filters, %ff_watches, %ff_late, %ff_early);
 # The depth of a call that stops at its first statement, and statements of its signature before that.
 our ($ff_entering, $ff_before);
@@ -46,6 +46,7 @@ BEGIN {
 sub ff_begin {
     # Untaint through a match, for a program with taint checks (-T), here and in `ff_read_command`.
     my ($read, $write, $gentle) = delete($ENV{FREEZEFRAME_PIPES}) =~ /\A(\d+) (\d+) (\d+)\z/;
+    ($ff_cut) = delete($ENV{FREEZEFRAME_CUT}) =~ /\A(.*)\z/s;
     my $before = delete $ENV{FREEZEFRAME_PERL5DB};
     if (defined $before) { $ENV{PERL5DB} = $before } else { delete $ENV{PERL5DB} }
     $^P |= 0x80;    # report `goto &function`
@@ -58,6 +59,7 @@ sub ff_begin {
         binmode $pipe;
         fcntl $pipe, Fcntl::F_SETFD(), Fcntl::FD_CLOEXEC();
     }
+    $ff_pipes = ff_identity();
     $SIG{WINCH} = \&ff_pause;
     # A system call of the program is restarted after this signal and does not return EINTR.
     my $action = POSIX::SigAction->new(\&ff_pause, POSIX::SigSet->new, POSIX::SA_RESTART());
@@ -76,12 +78,24 @@ sub ff_send {
     my ($text) = @_;
     return if $ff_gone;
     utf8::encode($text) if utf8::is_utf8($text);
+    return ff_cut() if ff_identity() ne $ff_pipes;
     while (length $text) {
         my $sent = syswrite $ff_out, $text;
         next if !defined $sent && $!{EINTR};
         return ff_leave() if !$sent;
         substr $text, 0, $sent, '';
     }
+}
+
+# What our descriptors are: a program that has closed them may have opened files in their place.
+sub ff_identity {
+    return join ' ', map { my @found = POSIX::fstat($_); @found ? "$found[0].$found[1]" : '' } fileno $ff_in, fileno $ff_out;
+}
+
+# The program has closed our pipes, and a stop cannot be reported: leave word of it.
+sub ff_cut {
+    if ($$ == $ff_pid && open my $file, '>', $ff_cut) { close $file }
+    ff_leave(1);
 }
 
 sub ff_read_command {
@@ -100,10 +114,12 @@ sub ff_read_command {
 
 # The pipes are closed, or this is a child: the program continues without a debugger.
 sub ff_leave {
+    my ($closed) = @_;
     ($ff_gone, $single) = (1, 0);
     for my $break (values %ff_breaks) { ff_mark(@$_, 0) for @{$break->{locations}} }
     $SIG{__DIE__} = 'DEFAULT' if ref $SIG{__DIE__} && $SIG{__DIE__} == \&ff_die;
     for my $name ('URG', 'WINCH') { $SIG{$name} = 'DEFAULT' if ref $SIG{$name} && $SIG{$name} == \&ff_pause }
+    return if $closed;    # the descriptors are the program's now
     close $ff_in;
     close $ff_out;
 }
