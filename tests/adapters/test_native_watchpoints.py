@@ -52,3 +52,34 @@ def test_a_watchpoint_and_a_breakpoint_at_one_place_are_both_told_and_counted(db
 
     assert (watched, hit) == (["11", "12"], 2)
     assert dbg.data("breakpoint", "list")["breakpoints"][0]["hits"] == 3
+
+
+def test_a_breakpoint_between_two_watchpoints_hides_neither(dbg, native):
+    p = native(ACCESSES, name="accesses")
+    dbg.data("start", p.name, "-b", p.at("call"))
+    dbg.data("watch", "level")
+    dbg.data("breakpoint", "add", p.at("read"))
+    dbg.data("watch", "level")
+    dbg.data("breakpoint", "disable", "1")
+
+    watched, hit = [], 0
+    while (stop := dbg.data("continue").get("stop")) is not None:
+        if stop["watch"] is not None:
+            watched.append([stop["watch"]["id"], *(each["id"] for each in stop["watch"]["also"])])
+        hit += len(stop["breakpoints"])
+
+    assert (watched, hit) == ([[1, 2]] * 3, 3)
+
+
+def test_a_read_watchpoint_does_not_hide_the_breakpoint_after_a_write(dbg, native):
+    p = native(ACCESSES, name="accesses")
+    dbg.data("start", p.name, "-b", p.at("call"))
+    dbg.data("watch", "level", "--read")
+    dbg.data("breakpoint", "add", p.at("read"))
+    dbg.data("breakpoint", "disable", "1")
+
+    stops = [dbg.data("continue")["stop"] for _ in range(4)]
+
+    reads = [stop["watch"] and (stop["watch"]["old"], stop["watch"]["new"]) for stop in stops]
+    assert reads == [None, (None, "10"), None, (None, "11")]
+    assert [len(stop["breakpoints"]) for stop in stops] == [1, 0, 1, 0]

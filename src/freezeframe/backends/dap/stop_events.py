@@ -39,6 +39,7 @@ from .stop_queries import (
     innermost,
     line_before,
     run_exception_query,
+    run_raw_command,
 )
 from .stop_queue import StopQueue
 
@@ -323,21 +324,42 @@ class StopHandler:
 
     async def _on_watchpoint(self, stopped: events.Stopped, id: int) -> None:
         hits = await self._debuggee.watches.hits(id, stopped.thread)
+        hit_ids = await self._breakpoints_here(stopped)
         if not hits:
             # None of the watchpoints stops for such an access.
-            await self._resume(stopped)
+            if hit_ids:
+                stopped = replace(stopped, reason=StopReason.BREAKPOINT, breakpoints=hit_ids)
+                await self._report(replace(stopped, description=None))
+            else:
+                await self._resume(stopped)
             return
         if self._debuggee.adapter.stops.watches_after:
             location = await line_before(self._debuggee.channel, stopped.thread)
             if location is not None:
                 hits = [replace(hit, path=location[0], line=location[1]) for hit in hits]
         watch = replace(hits[0], also=tuple(hits[1:]))
-        hit_ids = await self._breakpoints_here(stopped)
         await self._report(replace(stopped, watch=watch, breakpoints=hit_ids, description=None))
 
     async def _breakpoints_here(self, stopped: events.Stopped) -> tuple[int, ...]:
         """Return the breakpoints hit at a watchpoint's stop, where the adapter reports none."""
         return ()
+
+    async def _hits_named(
+        self, command: str, stopped: events.Stopped, *, evaluated: bool
+    ) -> tuple[int, ...]:
+        """Return the breakpoints that stop here, of those whose numbers a raw command prints.
+
+        *evaluated*: the debugger has evaluated the conditions that it has.
+        """
+        breakpoints = self._debuggee.breakpoints
+        answer = await run_raw_command(self._debuggee.channel, command, stopped.thread) or ""
+        numbers = [int(word) for word in answer.split() if word.isdecimal()]
+        if not numbers:
+            return ()
+        there = breakpoints.stopped({"reason": "breakpoint", "hitBreakpointIds": numbers})
+        ids = [id for id in there.breakpoints if id in breakpoints.hits]
+        evaluated = evaluated and not breakpoints.shares(there)
+        return await self._hits(ids, stopped.thread, evaluated=evaluated)
 
     async def _on_exception(self, stopped: events.Stopped) -> None:
         """Read an exception that was thrown; resume if its type is not requested."""

@@ -224,8 +224,9 @@ class WatchpointTable:
                 with contextlib.suppress(EvaluationFailed):
                     if not await evaluate_condition(self._channel, watch.condition, frame_id):
                         continue
-            # A read does not change the value.
-            hits.append(WatchHit(each, watch.expression, old if changed else None, now))
+            # A read does not change the value: a write before it did.
+            was = old if changed and access != "read" else None
+            hits.append(WatchHit(each, watch.expression, was, now))
         return hits
 
     async def _now(self, expression: str, thread: int | None) -> str | None:

@@ -26,7 +26,6 @@ from freezeframe.backends.backend import (
     Stopped,
     Target,
 )
-from freezeframe.backends.dap.stop_queries import run_raw_command
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import binary_kind, check_program, plain_function
 from freezeframe.config import AdapterConfig
@@ -179,14 +178,7 @@ class _Stops(LldbStops):
     async def _breakpoints_here(self, stopped: Stopped) -> tuple[int, ...]:
         # Its LLDB resumes from a breakpoint that the program did not reach by running without a
         # hit.
-        channel, breakpoints = self._debuggee.channel, self._debuggee.breakpoints
-        answer = await run_raw_command(channel, lldb.BREAKPOINTS_HERE, stopped.thread) or ""
-        numbers = [int(word) for word in answer.split() if word.isdecimal()]
-        if not numbers:
-            return ()
-        there = breakpoints.stopped({"reason": "breakpoint", "hitBreakpointIds": numbers})
-        ids = [id for id in there.breakpoints if id in breakpoints.hits]
-        return await self._hits(ids, stopped.thread, evaluated=False)
+        return await self._hits_named(lldb.BREAKPOINTS_HERE, stopped, evaluated=False)
 
 
 class _Breakpoints(LldbBreakpoints):

@@ -27,10 +27,12 @@ from freezeframe.backends.backend import (
     Launch,
     RawFrame,
     RawValue,
+    Stopped,
     Target,
 )
 from freezeframe.backends.dap.backend import DapBackend
 from freezeframe.backends.dap.debuggee import Debuggee
+from freezeframe.backends.dap.stop_events import StopHandler
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.gdb import cxx_exceptions, libc
 from freezeframe.backends.gdb.value_text import tidy
@@ -369,11 +371,21 @@ def _encode(
     return _lldb.encode_breakpoints(testable, log_channel)
 
 
+#: prints the numbers of the breakpoints hit at the last stop beside a watchpoint
+_BREAKPOINTS_HERE = "python freezeframe_breakpoints_here()"
+
 #: How long the `process` event may come after the answer to `launch`.
 _PROCESS_S = 2.0
 
 
+class _Stops(StopHandler):
+    async def _breakpoints_here(self, stopped: Stopped) -> tuple[int, ...]:
+        return await self._hits_named(_BREAKPOINTS_HERE, stopped, evaluated=True)
+
+
 class _Debuggee(Debuggee):
+    stops_class = _Stops
+
     async def wait_for_process(self) -> None:
         # gdb answers `launch` first and sends the `process` event later.
         if not isinstance(self.target, Core):

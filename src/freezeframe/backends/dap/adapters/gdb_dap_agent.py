@@ -23,6 +23,9 @@ server: Any = import_module("gdb.dap.server")
 #: the last stop's event; the current step, and where it began; whether the process was forked by
 #: another debuggee, and whether the signal that stopped it then is still expected
 _last: dict[str, Any] = {"stop": None, "step": None, "from": None, "forked": False, "held": False}
+_last["hit"] = {}
+#: how often GDB has counted each breakpoint
+_counts: dict[int, int] = {}
 
 
 def _add_details(body: dict[str, Any]) -> None:
@@ -45,6 +48,36 @@ def _add_details(body: dict[str, Any]) -> None:
         failure = vars(import_module("__main__"))["freezeframe_failure"]
         conditions = [each.condition for each in event.breakpoints if each.condition]
         body["failed"] = next((why for why in map(failure, conditions) if why), None)
+        watched = [number for number, watches in _last["hit"].items() if watches]
+        if watched and not body["failed"]:
+            body["reason"] = "data breakpoint"
+            body["hitBreakpointIds"] = watched
+
+
+#: the types of watchpoints
+_WATCHPOINTS = (
+    gdb.BP_WATCHPOINT,
+    gdb.BP_HARDWARE_WATCHPOINT,
+    gdb.BP_READ_WATCHPOINT,
+    gdb.BP_ACCESS_WATCHPOINT,
+)
+
+
+def freezeframe_breakpoints_here() -> None:
+    """Print the numbers of the breakpoints hit at the last stop, without its watchpoints."""
+    print(*(number for number, watches in _last["hit"].items() if not watches))
+
+
+def _newly_hit(event: Any) -> dict[int, bool]:
+    """Return the numbers of what a stop hit, and whether each is a watchpoint.
+
+    The event also lists breakpoints whose condition is false, and read watchpoints at a write: GDB
+    counts neither.
+    """
+    here = getattr(event, "breakpoints", ())
+    hit = [bp for bp in here if bp.hit_count != _counts.get(bp.number, 0)]
+    _counts.update((bp.number, bp.hit_count) for bp in hit)
+    return {bp.number: bp.type in _WATCHPOINTS for bp in hit}
 
 
 def _fault() -> list[int] | None:
@@ -69,7 +102,7 @@ def _recording_stop(on_stop: Any) -> Any:
         ):
             gdb.post_event(_resume_without_signal)
             return
-        _last["stop"] = event
+        _last["stop"], _last["hit"] = event, _newly_hit(event)
         step = _last["step"]
         if step is not None and _still_in_line(event):
             gdb.post_event(lambda: events.exec_and_expect_stop(step))

@@ -115,32 +115,37 @@ class GdbWatchpoints:
 
     async def hit(self, fields: Fields, thread: int | None, rust: bool) -> WatchHit | None:
         """Return the hit of the watchpoints that caused a stop; drop those out of scope."""
-        numbers = stop_records.watch_numbers(fields)
-        if self._by_number:
-            hit = await self._newly_hit()
-            if hit and not numbers:
-                return await self._unreported(hit, fields, thread, rust)
-        watches = [self._by_number[number] for number in numbers if number in self._by_number]
-        if not watches:
-            return None
+        numbers = [n for n in stop_records.watch_numbers(fields) if n in self._by_number]
+        hit = await self._newly_hit() if self._by_number else []
+        unreported = [n for n in hit if n not in numbers]
+        hits: list[WatchHit] = []
         if stop_records.reason(fields) == "watchpoint-scope":
-            for number in numbers:
-                self._by_number.pop(number, None)
-            hits = [WatchHit(each.id, each.expression, ended=True) for each in watches]
-        else:
-            path, line = await self._writer(fields, thread)
-            values = dict(zip(numbers, stop_records.watch_values(fields), strict=False))
-            hits = []
-            for number in numbers:
-                if (watch := self._by_number.get(number)) is not None:
-                    old, new = (
-                        None if text is None else tidy(text, rust=rust)
-                        for text in values.get(number, (None, None))
-                    )
-                    if new is not None:
-                        self._texts[number] = new
-                    hits.append(WatchHit(watch.id, watch.expression, old, new, path, line))
-        return replace(hits[0], also=tuple(hits[1:]))
+            ended = [self._by_number.pop(number) for number in numbers]
+            hits = [WatchHit(each.id, each.expression, ended=True) for each in ended]
+        elif numbers:
+            hits = await self._reported(numbers, fields, thread, rust)
+        if unreported:
+            hits += await self._unreported(unreported, fields, thread, rust)
+        return replace(hits[0], also=tuple(hits[1:])) if hits else None
+
+    async def _reported(
+        self, numbers: list[str], fields: Fields, thread: int | None, rust: bool
+    ) -> list[WatchHit]:
+        """Return hits with the values that gdb reports."""
+        path, line = await self._writer(fields, thread)
+        named, texts = stop_records.watch_numbers(fields), stop_records.watch_values(fields)
+        values = dict(zip(named, texts, strict=False))
+        hits = []
+        for number in numbers:
+            watch = self._by_number[number]
+            old, new = (
+                None if text is None else tidy(text, rust=rust)
+                for text in values.get(number, (None, None))
+            )
+            if new is not None:
+                self._texts[number] = new
+            hits.append(WatchHit(watch.id, watch.expression, old, new, path, line))
+        return hits
 
     async def _newly_hit(self) -> list[str]:
         """Return the numbers of watchpoints hit since the last call."""
@@ -154,8 +159,11 @@ class GdbWatchpoints:
 
     async def _unreported(
         self, numbers: list[str], fields: Fields, thread: int | None, rust: bool
-    ) -> WatchHit:
-        """Return hits that gdb does not report because a breakpoint was hit as well."""
+    ) -> list[WatchHit]:
+        """Return hits that gdb does not report.
+
+        It reports the watchpoints up to the first breakpoint of the stop, by number.
+        """
         path, line = await self._writer(fields, thread)
         hits = []
         for number in numbers:
@@ -167,7 +175,7 @@ class GdbWatchpoints:
             hits.append(
                 WatchHit(watch.id, watch.expression, old if changed else None, now, path, line)
             )
-        return replace(hits[0], also=tuple(hits[1:]))
+        return hits
 
     async def _value(
         self, expression: str, thread: int | None, level: int, rust: bool
