@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import subprocess
 
@@ -251,9 +252,86 @@ def test_what_a_sanitizer_finds_is_told_with_the_user_s_own_line(dbg, native):
 
     told = dbg("start", p.name).out
 
-    assert "exception: AddressSanitizer" in told, told
-    assert "heap-buffer-overflow" in told
+    assert "exception: AddressSanitizer: heap-buffer-overflow on address 0x" in told, told
     assert p.at("beyond") in told
+    # The report begins at its head, without the dump of shadow memory.
+    assert re.search(r"^err\| ==\d+==ERROR: AddressSanitizer", told, re.MULTILINE), told
+    assert "Shadow byte" not in told
+
+
+UNDEFINED = r"""
+#include <limits.h>
+#include <stdio.h>
+
+static int next_of(int value) {
+    return value + 1;  // @overflow
+}
+
+int main(void) {
+    printf("%d\n", next_of(INT_MAX));
+    return 0;
+}
+"""
+
+
+def test_ubsan_s_finding_has_its_operands(dbg, native):
+    p = native(UNDEFINED, "-fsanitize=undefined")
+
+    told = dbg("start", p.name).out
+
+    assert "UndefinedBehaviorSanitizer: Signed integer overflow: 2147483647 + 1" in told, told
+    assert p.at("overflow") in told
+    assert "\n| -2147483648" in dbg("continue").out
+
+
+RACE = r"""
+#include <pthread.h>
+
+static int counter;
+
+static void *work(void *given) {
+    for (int i = 0; i < 1000; i++)
+        counter++;  // @race
+    return given;
+}
+
+int main(void) {
+    pthread_t both[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&both[i], 0, work, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(both[i], 0);
+    return counter == 0;
+}
+"""
+
+
+def test_a_data_race_stops_in_the_user_s_own_line(dbg, native):
+    p = native(RACE, "-fsanitize=thread", "-pthread")
+
+    report = dbg.data("start", p.name)
+
+    assert report["stop"]["exception"]["type"] == "ThreadSanitizer"
+    assert report["stop"]["exception"]["message"] == "data race"
+    assert shown(report) == p.at("race")
+
+
+LEAK = r"""
+#include <stdlib.h>
+
+int main(void) {
+    return malloc(10) == 0;
+}
+"""
+
+
+def test_an_exit_code_of_leaksanitizer_is_explained(dbg, native):
+    p = native(LEAK, "-fsanitize=address")
+
+    report = dbg.data("start", p.name)
+
+    assert any("LeakSanitizer" in note for note in report["notes"]), report
+    assert dbg(*shlex.split(report["next"][0])).out.startswith("exited: code 0")
 
 
 def test_what_an_assertion_says_is_in_the_report(dbg, native):

@@ -196,38 +196,6 @@ def _has_debug_info(path: str, stamp: int) -> bool:
         return False
 
 
-#: Symbols in a program that was built with a sanitizer.
-_SANITIZED = (b"__asan_init", b"__ubsan_handle_", b"__tsan_init", b"__lsan_", b"__msan_init")
-
-
-def is_sanitized(path: str) -> bool:
-    """Whether a program was built with a sanitizer."""
-    try:
-        with files.mapped(path) as view:
-            return any(view.find(each) >= 0 for each in _SANITIZED)
-    except (OSError, ValueError):
-        return False
-
-
-_SANITIZER = late_regex.compile(r"(?:ERROR|WARNING): (?P<name>\w+Sanitizer): (?P<what>[^\n]*)")
-_REGISTERS = late_regex.compile(r" at pc 0x[0-9a-f]+ bp 0x[0-9a-f]+ sp 0x[0-9a-f]+| \(pid=\d+\)")
-
-
-#: UBSan's finding at the function it calls before it writes its report
-UNDEFINED_BEHAVIOUR = ExceptionInfo(
-    "UndefinedBehaviorSanitizer",
-    "undefined behaviour; its report is written when the program goes on",
-)
-
-
-def sanitizer_info(text: str) -> ExceptionInfo:
-    """Return a sanitizer's finding, from the report it printed."""
-    found = list(_SANITIZER.finditer(text))
-    if not found:
-        return ExceptionInfo("sanitizer", "")
-    return ExceptionInfo(found[-1]["name"], _REGISTERS.sub("", found[-1]["what"]).strip())
-
-
 def remark(program: str) -> str | None:
     """Return a note for a program without debug information."""
     if binary_kind(program) != "elf" or has_debug_info(program):

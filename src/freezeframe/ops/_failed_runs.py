@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 
 from freezeframe.backends.backend import Launch
 from freezeframe.model.stops import Exit
@@ -25,6 +26,8 @@ _LOCATION = re.compile(
 #: How node:test names the line where a test or suite is defined, after the line that failed.
 _DEFINITION = re.compile(r"\s*(?:location: '|test at )")
 _ESCAPE = re.compile(r"\x1b\[[\d;]*m")
+#: what LeakSanitizer writes before it ends the program with a failure of its own
+_NO_LEAK_CHECK = "LeakSanitizer does not work under ptrace"
 _OTHERS = ("site-packages", "node_modules", "dist-packages", ".cargo", "vendor")
 
 
@@ -37,8 +40,11 @@ def after_failure(ctx: Context, session: Session, exit: Exit | None) -> tuple[st
     target = session.root.target
     if exit is None or exit.how != "ended" or not exit.code or not isinstance(target, Launch):
         return ()
-    found = session.root.output.read(streams=_STREAMS, limit=_SEARCHED)
-    text = _ESCAPE.sub("", "".join(chunk.text for chunk in found.chunks))
+    text = _last_output(session)
+    if _NO_LEAK_CHECK in text:
+        program = quoted(target.written or target.program)
+        args = f" -- {shlex.join(target.args)}" if target.args else ""
+        return (f"start {program} --env LSAN_OPTIONS=detect_leaks=0{args}",)
     known = {(each.location.file, each.location.line) for each in session.breakpoints}
     lines = [line for line in reversed(text.splitlines()) if "Warning" not in line]
     # False sorts first: definitions are the last resort.
@@ -54,6 +60,18 @@ def after_failure(ctx: Context, session: Session, exit: Exit | None) -> tuple[st
             shown = path if shown.startswith(os.pardir) else shown
             return (f"break {quoted(f'{shown}:{number}')}",)
     return ()
+
+
+def disturbed(session: Session, exit: Exit | None) -> tuple[str, ...]:
+    """Return a note if the program failed because it ran under a debugger."""
+    if exit is None or not exit.code or _NO_LEAK_CHECK not in _last_output(session):
+        return ()
+    return ("the exit code is LeakSanitizer's, which does not work under a debugger",)
+
+
+def _last_output(session: Session) -> str:
+    found = session.root.output.read(streams=_STREAMS, limit=_SEARCHED)
+    return _ESCAPE.sub("", "".join(chunk.text for chunk in found.chunks))
 
 
 def _own_file(named: str, cwd: str) -> str | None:

@@ -24,7 +24,7 @@ from freezeframe.session.stop_state import StopState
 
 from ._context import Context
 from ._disassembly import machine_level
-from ._failed_runs import after_failure
+from ._failed_runs import after_failure, disturbed
 from ._never_hit import never_hit
 from ._suggestions import nearest
 from ._test_report import at_end, at_stop
@@ -176,7 +176,7 @@ def running_report(
         live = ", ".join(m.name for m in root.tree() if m.live)
         notes = (*notes, f"{root.name} {how_it_ended(root.exit)}; {live} still runs")
     if ended and root.exit is not None and root.exit.how == "ended":
-        notes += never_hit(ctx, session)
+        notes += (*never_hit(ctx, session), *disturbed(session, root.exit))
         backend: object = root.backend
         notes += backend.unfollowed if isinstance(backend, UnfollowedChildren) else ()
     output = root.output.take_new(_OUTPUT_LIMIT)

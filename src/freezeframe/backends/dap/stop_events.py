@@ -320,7 +320,7 @@ class StopHandler:
     def _stderr_tail(self) -> str:
         """Return the last lines of the program's standard error."""
         resources = self._debuggee.children.shared_resources or self._debuggee.resources
-        return "\n".join(resources.io.stderr_tail.lines(100)) if resources is not None else ""
+        return "\n".join(resources.io.stderr_tail.lines(400)) if resources is not None else ""
 
     async def _on_watchpoint(self, stopped: events.Stopped, id: int) -> None:
         hits = await self._debuggee.watches.hits(id, stopped.thread)
@@ -380,6 +380,9 @@ class StopHandler:
         function = self._debuggee.adapter.exceptions.functions.get(stopped.description or "")
         if self.exception is None and function is not None and function.read is not None:
             self.exception = function.read(self._stderr_tail())
+        if self.exception is not None:
+            complete = self._debuggee.adapter.exceptions.complete
+            self.exception = complete(self.exception, self._stderr_tail())
         self._emit(stopped)
 
     async def _resume(self, stopped: events.Stopped) -> None:

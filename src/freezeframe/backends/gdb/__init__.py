@@ -13,6 +13,7 @@ expressions_agent
 cpp_agent        likewise: C++ standard library functions that gdb cannot call
 locks_agent      likewise: the lock a thread waits for, and its holder
 returned_agent   likewise: the value that a function returned, where gdb has a wrong one or none
+sanitizers_agent likewise: what UBSan found, before it writes its report
 output_agent     likewise: line-buffered C standard output
 libc             addresses of symbols in a program's C library
 """
@@ -44,6 +45,9 @@ OUTPUT_AGENT = os.path.join(os.path.dirname(__file__), "output_agent.py")
 CXX_EXCEPTIONS_AGENT = os.path.join(os.path.dirname(__file__), "cxx_exceptions_agent.py")
 LOCKS_AGENT = os.path.join(os.path.dirname(__file__), "locks_agent.py")
 RETURNED_AGENT = os.path.join(os.path.dirname(__file__), "returned_agent.py")
+SANITIZERS_AGENT = os.path.join(os.path.dirname(__file__), "sanitizers_agent.py")
+#: prints what UBSan has found, at the function that it calls then
+UNDEFINED = "python freezeframe_undefined()"
 #: agents that are loaded for every program
 AGENTS = (
     *machine_code.AGENTS,
@@ -56,6 +60,7 @@ AGENTS = (
     EXPRESSIONS_AGENT,
     LOCKS_AGENT,
     RETURNED_AGENT,
+    SANITIZERS_AGENT,
     OUTPUT_AGENT,
 )
 #: functions that a step does not enter: those of the standard libraries

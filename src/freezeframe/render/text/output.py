@@ -30,6 +30,12 @@ _ANSI = late_regex.compile(
     r"|[ -/]{1,4}[0-~]|[0-Z\\^_`a-~])"
 )
 
+#: the first line of a sanitizer's report; its dump of shadow memory, which ends the report
+_REPORT = late_regex.compile(r"(?:==\d+==\s?)?(?:ERROR|WARNING): \w+Sanitizer: ")
+_SHADOW = "Shadow bytes around the buggy address"
+#: How much of the newest output is searched for a report.
+_REPORT_CHARS = 24_000
+
 #: A width at which no line of output is elided.
 _WHOLE = 1_000_000
 
@@ -108,9 +114,11 @@ def output_sections(
     """Return the section of output: the newest lines, and the size of what is older.
 
     It takes at most *limit* bytes. With *own_answer* the output is the whole answer: it has no
-    heading, and its lines are not elided if they fit.
+    heading, and its lines are not elided if they fit. Of a sanitizer's report at the end of the
+    output the first lines are shown, not the last.
     """
-    chunks, older, prefix_bytes = _newest(output.chunks, limit + 200)
+    searched = 0 if own_answer else _REPORT_CHARS
+    chunks, older, prefix_bytes = _newest(output.chunks, max(limit + 200, searched))
     lines = printed_lines(chunks)
     notes: list[Line] = []
     if output.dropped:
@@ -123,15 +131,20 @@ def output_sections(
         return []
     sizes = [size(text) + 1 for _, text in lines]
     prefix_bytes += sum(len(_prefix(stream)[0]) for stream, _ in lines)
+    report = None if own_answer else _report(lines)
+    first, end = (0, len(lines)) if report is None else report
+    if sum(sizes[:end]) + 6 * end < limit:
+        first = 0
 
     def item(index: int, width: int) -> list[Line]:
-        stream, text = lines[index]
+        stream, text = lines[first + index]
         mark, tone = _prefix(stream)
         shown = escape_control(text) if size(text) <= width else clip(text, width)
         return [Line(mark + shown, tone)]
 
     def more(shown: int) -> str | None:
-        left = older + sum(sizes[: len(lines) - shown])
+        kept = sum(sizes[first : first + shown] if report else sizes[len(lines) - shown :])
+        left = older + sum(sizes) - kept
         if not left:
             return None
         budget = budget_for(older + sum(sizes) + prefix_bytes)
@@ -141,9 +154,32 @@ def output_sections(
     head = () if own_answer else (Line("output:", Tone.HEAD),)
     widths = (_WHOLE, 200, 100) if own_answer else (200, 100)
     listing = Listing(
-        rank, len(lines), item, more, head=(*head, *notes), widths=widths, from_end=True
+        rank,
+        end - first,
+        item,
+        more,
+        head=(*head, *notes),
+        widths=widths,
+        from_end=report is None,
     )
     return [Capped(listing, limit)]
+
+
+def _report(lines: Sequence[tuple[str, str]]) -> tuple[int, int] | None:
+    """Return the first line of a sanitizer's report that ends the output, and its end.
+
+    Without its dump of shadow memory. None if there is no such report.
+    """
+    end = len(lines)
+    for index in range(len(lines) - 1, -1, -1):
+        stream, text = lines[index]
+        if stream not in ("stderr", "console"):
+            return None
+        if text.startswith(_SHADOW):
+            end = index
+        if _REPORT.match(text):
+            return index, end
+    return None
 
 
 @renders(OutputAnswer)

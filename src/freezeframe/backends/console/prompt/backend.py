@@ -254,7 +254,7 @@ class PromptBackend(PromptLifecycle):
         info = await self._queries.run(query, slow=False)
         if info is None or self.io is None:
             return info
-        return self._command_set.complete_exception(info, "\n".join(self.io.stderr_tail.lines(100)))
+        return self._command_set.complete_exception(info, "\n".join(self.io.stderr_tail.lines(400)))
 
     async def raw(self, command: str, frame: int | None) -> str:
         at = self._at(frame)

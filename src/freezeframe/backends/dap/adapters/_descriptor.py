@@ -200,6 +200,8 @@ class Exceptions:
     examines: bool = False
     #: the queries at an exception stop, given the adapter's description of it
     examine: Callable[[str], ExceptionQuery | None] = lambda description: None
+    #: an exception with more of what the program has printed about it
+    complete: Callable[[ExceptionInfo, str], ExceptionInfo] = lambda info, stderr: info
     #: the exception in the answer to `exceptionInfo`, where it has more than the protocol says
     read: Callable[[Mapping[str, Any]], ExceptionInfo] | None = None
     #: the exception behind a fatal signal, from the program's standard error

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends import lldb, native_tests
+from freezeframe.backends import lldb, native_tests, sanitizers
 from freezeframe.backends.backend import BreakpointRequest, Feature, RawFrame, RawValue, Target
 from freezeframe.backends.debug_info import has_types
 from freezeframe.backends.lldb import OPTIMIZED_OUT as OPTIMIZED_OUT
@@ -77,7 +77,8 @@ def read_stop(body: Mapping[str, Any]) -> tuple[StopReason, str | None] | None:
     description = body.get("description") or body.get("text") or ""
     if re.match(r"watchpoint \d+", description):
         return StopReason.WATCHPOINT, None  # a breakpoint, to lldb-dap 19
-    if body.get("reason") in ("breakpoint", "unknown") and re.match(r"[A-Z]", description):
+    reported = re.match(r"[A-Z]", description) is not None or sanitizers.is_lldb_stop(description)
+    if body.get("reason") in ("breakpoint", "unknown") and reported:
         # A sanitizer's report, such as `Heap buffer overflow`, at LLDB's internal breakpoint.
         return StopReason.EXCEPTION, description
     signalled = lldb.read_signal(description)
@@ -371,6 +372,7 @@ EXCEPTIONS = Exceptions(
     functions={"panic": FunctionFilter("rust_panic", panic_info), **_native_tests.FUNCTIONS},
     examines=True,
     examine=exceptions.examine,
+    complete=sanitizers.complete,
     read_uncaught_exception=read_uncaught_exception,
 )
 FRAMES = Frames(

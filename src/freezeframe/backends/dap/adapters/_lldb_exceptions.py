@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence, Set
 from typing import Any
 
-from freezeframe.backends import lldb, native_tests
+from freezeframe.backends import lldb, native_tests, sanitizers
 from freezeframe.backends.backend import Core, Target
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo
 
@@ -50,19 +50,16 @@ def examine(description: str) -> ExceptionQuery | None:
         return _thrown("throw")
     if "catch" in lower:
         return _thrown("catch")
-    return _reported()
+    return _reported(description)
 
 
-def _reported() -> ExceptionQuery:
+def _reported(description: str) -> ExceptionQuery:
     """Query which sanitizer stopped the program, and its report."""
     answer = yield AdapterQuery("thread info --stop-info", raw=True)
-    report = _read_json(answer)
-    if "instrumentation_class" not in report:
+    found = sanitizers.read_lldb_report(_read_json(answer))
+    if found == sanitizers.UNREAD and not sanitizers.is_lldb_stop(description):
         return None
-    sanitizer = str(report["instrumentation_class"])
-    return ExceptionDetails(
-        ExceptionInfo(sanitizer, str(report.get("description", ""))), (sanitizer,)
-    )
+    return ExceptionDetails(found, (found.type,))
 
 
 def _thrown(mode: str) -> ExceptionQuery:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends import gdb, native_tests, panics
+from freezeframe.backends import gdb, native_tests, panics, sanitizers
 from freezeframe.backends.backend import (
     Attach,
     BreakpointRequest,
@@ -37,18 +37,15 @@ from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.gdb import cxx_exceptions, libc
 from freezeframe.backends.gdb.value_text import tidy
 from freezeframe.backends.native import (
-    UNDEFINED_BEHAVIOUR,
     binary_kind,
     check_program,
     describe_fault,
     explain_failure,
     is_rust,
-    is_sanitized,
     panic_info,
     plain_function,
     read_uncaught_exception,
     rust_main,
-    sanitizer_info,
 )
 from freezeframe.backends.native import remark as native_remark
 from freezeframe.backends.optimization import FrameCode, optimized
@@ -264,13 +261,13 @@ def _filters(offered: Sequence[ExceptionFilter], target: Target) -> tuple[Except
 
 #: functions that sanitizers call with a report: UBSan has its own, and writes the report after it
 _REPORTS = {
-    "sanitizer": FunctionFilter("__sanitizer_report_error_summary", sanitizer_info),
-    "undefined": FunctionFilter("__ubsan_on_report", lambda stderr: UNDEFINED_BEHAVIOUR),
+    "sanitizer": FunctionFilter("__sanitizer_report_error_summary", sanitizers.read_printed),
+    "undefined": FunctionFilter("__ubsan_on_report"),
 }
 
 
 def _sanitizer_filters(program: str | None) -> tuple[ExceptionFilter, ...]:
-    if program is None or not is_sanitized(program):
+    if program is None or not sanitizers.is_sanitized(program):
         return ()
     return (
         ExceptionFilter("sanitizer", "what a sanitizer finds", default=True),
@@ -293,7 +290,14 @@ def _examine(description: str) -> ExceptionQuery | None:
         return _native_tests.examine(
             lambda machine, index: native_tests.registers(machine)[index], "show architecture"
         )
+    if description == "undefined":
+        return _query_undefined()
     return _query_thrown() if description in ("throw", "catch", "rethrow") else None
+
+
+def _query_undefined() -> ExceptionQuery:
+    found = sanitizers.read_undefined((yield AdapterQuery(gdb.UNDEFINED, raw=True)))
+    return ExceptionDetails(found, (found.type,))
 
 
 def _query_thrown() -> ExceptionQuery:

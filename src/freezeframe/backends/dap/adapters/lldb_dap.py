@@ -123,6 +123,9 @@ _CHATTER = re.compile(
     r"|Attached to process|Process \d+ (launched|exited|stopped|resuming)|Core file|Running "
     r"|\(lldb\) |Reading binary from memory|warning: This version of LLDB has no plugin"
     r"|NAME +PASS +STOP|=+  =+|SIG\w+ +(true|false) |Watchpoint \d+ hit:|(old|new)? ?value: |\s*$"
+    # What a sanitizer found is reported as the stop's exception.
+    r"|\w+Sanitizer report breakpoint hit|warning: cannot evaluate \w+Sanitizer expression"
+    r"|error: Expression execution was interrupted|The process has been returned to the state"
     # Debug information that LLDB could not read is of no interest to the user.
     r"|error: \S+ 0x[0-9a-f]+: DW_TAG|error: \S+ \[0x[0-9a-f]+\]|Please file a bug"
 )

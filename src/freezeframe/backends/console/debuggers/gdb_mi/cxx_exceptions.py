@@ -6,15 +6,14 @@ import contextlib
 import re
 from dataclasses import dataclass, replace
 
-from freezeframe.backends import native_tests, panics
+from freezeframe.backends import gdb, native_tests, panics, sanitizers
 from freezeframe.backends.console.debuggers.gdb_mi.mi_parser import quote
 from freezeframe.backends.gdb import cxx_exceptions
-from freezeframe.backends.native import UNDEFINED_BEHAVIOUR, sanitizer_info
 from freezeframe.errors import DebuggerError, DebuggerTimeout
 from freezeframe.model.stops import ExceptionInfo
 
 from .memory import read_memory
-from .mi_channel import MiChannel, at
+from .mi_channel import MiChannel, MiError, at
 
 #: shown for an exception whose type is unknown
 UNKNOWN = "exception"
@@ -116,5 +115,9 @@ async def sanitized(channel: MiChannel, thread: int | None, printed: str) -> Exc
     """Return a sanitizer's report; *printed* is the end of the program's output."""
     where = await channel.request(f"-stack-info-frame{at(thread, 0)}")
     if str((where.get("frame") or {}).get("func", "")).endswith("__ubsan_on_report"):
-        return UNDEFINED_BEHAVIOUR
-    return sanitizer_info(printed)
+        try:
+            answer = await channel.cli(gdb.UNDEFINED, where=at(thread, 0))
+        except MiError:
+            answer = None
+        return sanitizers.read_undefined(answer)
+    return sanitizers.read_printed(printed)

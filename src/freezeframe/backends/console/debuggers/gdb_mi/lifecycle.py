@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from freezeframe.backends import backend as events
-from freezeframe.backends import gdb, native_tests
+from freezeframe.backends import gdb, native_tests, sanitizers
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
@@ -31,7 +31,6 @@ from freezeframe.backends.native import (
     folds_sourceless,
     is_of_type,
     is_rust,
-    is_sanitized,
     panic_function,
     panic_info,
     trait_methods,
@@ -129,7 +128,7 @@ class GdbLifecycle(GdbProcessTree):
         self._debug = program is not None and folds_sourceless(program)
         self._breakpoints.panics = panic_function(program)
         self._breakpoints.failing = native_tests.function_of(program)
-        sanitized = program is not None and is_sanitized(program)
+        sanitized = program is not None and sanitizers.is_sanitized(program)
         self._default_filters = frozenset(
             name for name, set in (("panic", self._rust), ("sanitizer", sanitized)) if set
         )

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from freezeframe.backends import lldb
+from freezeframe.backends import lldb, sanitizers
 from freezeframe.backends.backend import (
     Attach,
     Core,
@@ -361,7 +361,7 @@ class Lldb(CommandSet):
     def complete_exception(self, info: ExceptionInfo, output: str) -> ExceptionInfo:
         if info.mode == "unhandled":
             return read_uncaught_exception("SIGABRT", output) or info
-        return panic_info(output) if info.type == "panic" else info
+        return panic_info(output) if info.type == "panic" else sanitizers.complete(info, output)
 
     def raw(self, command: str) -> ConsoleQuery[str]:
         plain = command.strip()

@@ -218,11 +218,10 @@ def _reported(thread: Any, report: _Report) -> None:
     stream = lldb.SBStream()
     thread.GetStopReasonExtendedInfoAsJSON(stream)
     found = json.loads(stream.GetData() or "{}")
-    report["exception"] = {
-        "type": found.get("instrumentation_class", "sanitizer"),
-        "message": found.get("description") or thread.GetStopDescription(400),
-        "mode": "",
-    }
+    # UBSan writes its report later; that of the others is on standard error.
+    message = found.get("summary") or found.get("description") or ""
+    sanitizer = found.get("instrumentation_class", "sanitizer")
+    report["exception"] = {"type": sanitizer, "message": message, "mode": ""}
 
 
 def _stepped(thread: Any, report: _Report) -> None:
