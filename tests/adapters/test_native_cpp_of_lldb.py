@@ -149,3 +149,27 @@ def test_a_part_of_a_container_is_that_part_and_one_not_made_yet_loses_no_sessio
     dbg("continue")
     assert "debugger-timeout" not in dbg("print", "late").err
     assert place(dbg.data("continue")) == p.at("built")
+
+
+MEMBER_POINTERS = r"""
+struct Base { int first = 1, second = 2; virtual ~Base() = default; };
+struct Derived : Base { int third = 3; };
+
+int main() {
+    int Derived::*third = &Derived::third;
+    int Base::*second = &Base::second;
+    int Base::*none = nullptr;
+    Derived it;
+    return it.*third + it.*second - 5 + (none != nullptr);  // @stop
+}
+"""
+
+
+def test_a_pointer_to_a_member_names_it(dbg, native):
+    p = native(MEMBER_POINTERS)
+
+    shown = texts(dbg.data("start", p.name, "-b", p.at("stop")))
+
+    assert shown["third"].endswith("&Derived::third")
+    assert shown["second"].endswith("&Base::second")
+    assert shown["none"].endswith("nullptr")

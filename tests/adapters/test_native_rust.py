@@ -560,8 +560,14 @@ struct Square(i32);
 struct Line(i32);
 impl Shape for Square { fn area(&self) -> i32 { self.0 * self.0 } } // @square
 impl Shape for Line { fn area(&self) -> i32 { self.0 - self.0 } } // @line
+struct Pile<T> { items: Vec<T> }
+impl<T: Clone> Pile<T> {
+    fn add(&mut self, item: T) { self.items.push(item) } // @add
+}
 
 fn main() {
+    let mut pile = Pile { items: vec![] };
+    pile.add(1u8);
     let shapes: Vec<Box<dyn Shape>> = vec![Box::new(Square(3)), Box::new(Line(4))];
     let total: i32 = shapes.iter().map(|shape| shape.area()).sum();
     println!("{total}");
@@ -577,6 +583,10 @@ def test_a_method_of_a_trait_is_broken_at_in_each_implementation(dbg, native, de
     assert places == [p.at("square"), p.at("line")]
     if debugger.name == "gdb-mi":
         assert re.search(r"shape = .*-> Line\(4\)", dbg("backtrace", "--locals").out)
+    dbg.data("breakpoint", "remove", "--all")
+    for name, marker in (("<Line as Shape>::area", "line"), ("Pile<u8>::add", "add")):
+        assert place(dbg.data("start", p.name, "-b", name)) == p.at(marker), name
+        dbg.data("stop")
 
 
 def test_a_release_without_debug_information_stops_at_a_panic(dbg, native):

@@ -274,3 +274,36 @@ def test_a_program_with_lines_only_says_that_it_has_no_variables(dbg, native):
 
     assert f"at {p.at('loop')}" in told, told
     assert "<error>" not in told
+
+
+ASSIGNED = r"""
+struct pair { int a, b; };
+
+int main(void) {
+    int set, other;
+    double half;
+    struct pair both;
+    int given = 5;
+    given++;  // @stop
+    set = other = given;  // @after
+    both.a = both.b = set;
+    half = both.b / 2.0;
+    return half < 0 || other < 0;
+}
+"""
+
+
+def test_a_variable_that_the_user_assigned_is_initialised(dbg, native):
+    p = native(ASSIGNED, name="assigned")
+    dbg.data("start", p.name, "-b", p.at("stop"))
+
+    dbg.data("set", "set", "3")
+    dbg.data("set", "both.a", "4")
+    dbg.data("print", "half = 2.5")
+
+    now = texts(dbg.data("locals"))
+    assert (now["set"], now["half"], now["other"]) == ("3", "2.5", "<not initialised yet>")
+    stepped = dbg.data("next")
+    assert place(stepped) == p.at("after")
+    assert texts(stepped)["set"] == "3"
+    assert "a=4" in dbg("print", "both").out

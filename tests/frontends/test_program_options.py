@@ -34,6 +34,11 @@ def read(line: str):
             {"breakpoints": ("shop.(*Cart).add", "shop.Map[...]")},
         ),
         (
+            "app -b '<Line as Shape>::area' -b 'Shop::at(int, char *)' -b 'operator new'",
+            *("app", ()),
+            {"breakpoints": ("<Line as Shape>::area", "Shop::at(int, char *)", "operator new")},
+        ),
+        (
             "rspec x_spec.rb -b 'Cart#empty?' -b 'Shop\\Cart->add' -b 'a.rb:\"def b\"'",
             *("rspec", ("x_spec.rb",)),
             {"breakpoints": ("Cart#empty?", "Shop\\Cart->add", 'a.rb:"def b"')},

@@ -339,42 +339,6 @@ def plain_function(name: str) -> str:
     return name.replace("..", "::") if "<" in name else name
 
 
-#: A method of an implementation as rustc mangles it: `<type as trait>` and the method's name.
-_METHODS = late_regex.compile(
-    rb"_ZN\d{1,4}(_\$LT\$[\w.$]{1,400}?\$GT\$)\d{1,3}([A-Za-z_]\w{0,200}?)17h[0-9a-f]{16}E"
-)
-_IMPLEMENTS = late_regex.compile(r"<(?P<type>.+) as (?P<trait>.+)>")
-
-
-def trait_methods(path: str | None, name: str) -> list[str]:
-    """Return the symbols of `Trait::method`, one for each implementation.
-
-    Debug information names them `{impl#1}::method`. `Type::method` and the full name work too.
-    """
-    owner, separator, method = name.rpartition("::")
-    if not separator or path is None:
-        return []
-    encoded = method.encode()
-    found = set()
-    try:
-        with files.mapped(path) as view:
-            for each in _METHODS.finditer(view):
-                if each[2] == encoded and _implements(each[1].decode("ascii", "replace"), owner):
-                    found.add(each[0].decode("ascii", "replace"))
-    except (OSError, ValueError):
-        return []
-    return sorted(found)
-
-
-def _implements(mangled: str, owner: str) -> bool:
-    plain = plain_function(mangled)
-    parts = _IMPLEMENTS.fullmatch(plain)
-    if parts is None:
-        return False
-    names = (re.sub(r"<.*>$", "", part) for part in (parts["type"], parts["trait"]))
-    return plain == owner or any(each == owner or each.endswith(f"::{owner}") for each in names)
-
-
 def panic_info(text: str) -> ExceptionInfo:
     """Return a panic, from what the program printed before it stopped."""
     matches = list(_PANIC.finditer(text))

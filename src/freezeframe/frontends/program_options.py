@@ -15,7 +15,9 @@ _ALIKE = 0.85
 #: the value of `-b` after a command's name: a line of a file (also by its text), or the name of a
 #: function (`Cart#empty?`, `Shop\\Cart::add`), and optionally a condition in gdb's syntax
 _LOCATION = late_regex.compile(
-    r"(?:.*:\d+|.*\.\w+:[A-Za-z_\"'].*|[A-Za-z_~(\\][\w.:~<>$!*()\[\]#\\?=-]*)(?:\s+if\s.+)?",
+    r"(?:.*:\d+|.*\.\w+:[A-Za-z_\"'].*|[A-Za-z_~(\\][\w.:~<>$!*()\[\]#\\?=-]*"
+    # Names with spaces: `<Line as Shape>::area`, `Shop::at(int, char *)`, `operator new`.
+    r"|[A-Za-z_~(<].*::.+|[A-Za-z_~][\w:~<>, *&]*\(.*\)|operator .+)(?:\s+if\s.+)?",
     re.DOTALL,
 )
 _LINE = late_regex.compile(r".+:\d+(?:\s+if\s.+)?", re.DOTALL)

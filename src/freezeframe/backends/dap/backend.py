@@ -323,6 +323,8 @@ class DapBackend:
             body = await self._evaluated(arguments, slow=statement)
         except ErrorResponse as error:
             raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
+        if "=" in expression:
+            await self._optimized.assigned(expression, frame)
         return await self._optimized.result(frame, translate.value(body, adapter, expression))
 
     def _context(self, code: str, *, statement: bool) -> str:
@@ -368,7 +370,7 @@ class DapBackend:
                 await self._request("setExpression", arguments)
             except ErrorResponse as error:
                 raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
-        self._optimized.assigned(target, frame)
+        await self._optimized.assigned(f"{target} = {value}", frame)
         return await self.evaluate(target, frame)
 
     async def evaluate_hex(

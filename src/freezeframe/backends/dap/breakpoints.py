@@ -165,7 +165,7 @@ class AdapterBreakpoints:
                 in_modules += [r for r in requests if r.id in lost]
             counts_hits = self._channel.adapter.breakpoints.counts_hits
             counted = (lambda request: request) if counts_hits else self._without_hit_count
-            found = await self._by_command.set(in_modules, command, counted)
+            found = await self._by_command.set(in_modules, command, counted, self._target)
             replaced = {each.id for each in found}
             bound = [each for each in bound if each.id not in replaced] + found
         self._forget(gone)

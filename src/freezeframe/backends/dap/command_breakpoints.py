@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from freezeframe.backends.backend import BoundBreakpoint, BreakpointRequest
+from freezeframe.backends.backend import BoundBreakpoint, BreakpointRequest, Target
 
 from .adapter_channel import AdapterChannel
 from .adapters._descriptor import ModuleBreakpoint
@@ -34,6 +34,7 @@ class CommandBreakpoints:
         requests: Sequence[BreakpointRequest],
         command: ModuleBreakpoint,
         counted: Callable[[BreakpointRequest], BreakpointRequest],
+        target: Target,
     ) -> list[BoundBreakpoint]:
         """Set the requested breakpoints that are new, and remove the others."""
         kept = {each.id: each for each in requests if self._requests.get(each.id) == each}
@@ -49,7 +50,7 @@ class CommandBreakpoints:
                 continue
             if request.id in self._numbers:
                 continue
-            made = command.read(await self.raw(command.make(counted(request))))
+            made = command.read(await self.raw(command.make(counted(request), target)))
             if made is None:
                 bound.append(BoundBreakpoint(request.id, False, rejected=True))
                 continue

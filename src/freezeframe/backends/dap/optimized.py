@@ -97,10 +97,13 @@ class OptimizedVariables:
             return _unset(value, UNSIZED)
         return value if gone is None else self._value(value, gone)
 
-    def assigned(self, name: str, frame: int | None) -> None:
-        """Note that the user has given a variable a value: it is initialised from here on."""
-        if frame is not None and (names := self._answered.get(frame)) is not None:
-            self._answered[frame] = replace(names, unset=names.unset - {name})
+    async def assigned(self, expression: str, frame: int | None) -> None:
+        """Note an assignment of the user's: its variable is initialised from here on."""
+        if self._channel is None or frame is None or frame not in self._answered:
+            return
+        command = self._channel.adapter.frames.unset_command
+        if command is not None and self._answered[frame].unset:
+            self._read_answer(frame, await _answer(self._channel, f"{command} {expression}", frame))
 
     async def _names_of(self, frame: int) -> FrameNames:
         found = self._frames.get(frame)
@@ -113,11 +116,13 @@ class OptimizedVariables:
         if command is None:
             return self._channel.adapter.frames.names(raw, innermost)
         if frame not in self._answered:
-            text = await _answer(self._channel, command, frame)
-            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
-                names = {kind: frozenset(found) for kind, found in json.loads(text).items()}
-                self._answered[frame] = FrameNames(names["unset"], unsized=names["unsized"])
+            self._read_answer(frame, await _answer(self._channel, command, frame))
         return self._answered.get(frame, UNKNOWN_NAMES)
+
+    def _read_answer(self, frame: int, text: str) -> None:
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+            names = {kind: frozenset(found) for kind, found in json.loads(text).items()}
+            self._answered[frame] = FrameNames(names["unset"], unsized=names["unsized"])
 
     def _value(self, value: RawValue, gone: frozenset[str]) -> RawValue:
         if value.ref:

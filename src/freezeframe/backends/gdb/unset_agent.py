@@ -37,6 +37,9 @@ def freezeframe_is_unset(symbol, frame, sal):
     kind = symbol.type.strip_typedefs()
     if kind.code in _STRUCTS and not kind.fields():
         return False  # nothing to initialise
+    address = _address(symbol, frame)
+    if address in initialization.assigned:
+        return False
     if symbol.line > sal.line:
         return True
     function = _function(frame)
@@ -58,6 +61,44 @@ def freezeframe_is_unset(symbol, frame, sal):
     )
     variable = initialization.Variable(symbol.name, symbol.line, is_bare)
     return initialization.is_unset(variable, position, flow)
+
+
+def _address(symbol, frame):
+    # The usual case: nothing was assigned.
+    if not initialization.assigned:
+        return 0
+    try:
+        return int(symbol.value(frame).address or 0)
+    except gdb.error:
+        return 0
+
+
+def _note_write(event):
+    """Note the variable that the user has written to, as a whole or in part."""
+    try:
+        frame = gdb.selected_frame()
+        block = frame.block()
+    except (gdb.error, RuntimeError):
+        return
+    while block is not None and not block.is_global and not block.is_static:
+        for symbol in block:
+            if symbol.is_variable and not symbol.is_argument:
+                _note_if_within(symbol, frame, event.address)
+        block = block.superblock
+
+
+def _note_if_within(symbol, frame, written):
+    try:
+        value = symbol.value(frame)
+        start = int(value.address or 0)
+    except gdb.error:
+        return
+    if start <= written < start + value.type.sizeof:
+        initialization.assigned.add(start)
+
+
+gdb.events.memory_changed.connect(_note_write)
+gdb.events.exited.connect(lambda _event: initialization.assigned.clear())
 
 
 def _function(frame):

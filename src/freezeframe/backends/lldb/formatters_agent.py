@@ -12,6 +12,8 @@ _STRING = (
 )
 #: maximum characters of a string to read, and a length that no string has
 _LONGEST_STRING, _NOT_A_LENGTH = 1024, 1 << 40
+#: a pointer to a data member; one to a member function ends in a parenthesis
+_DATA_MEMBER = "::\\\\*( const)?$"
 _OPTIONAL = "^std::optional<.+>(( )?&)?$"
 _UNIQUE = "^std::(__[a-z0-9]+::)?unique_ptr<.+>(( )?&)?$"
 
@@ -118,6 +120,40 @@ def unique_pointer(value: Any, _: Any) -> str:
         return ""
     pointer = raw.GetProcess().ReadPointerFromMemory(address, error)
     return f"{pointer:#x}" if error.Success() else ""
+
+
+def data_member(value: Any, _: Any) -> str:
+    """Return the name of the member that a pointer to a data member (`int S::*`) names."""
+    raw = value.GetNonSyntheticValue()
+    owner = (raw.GetType().GetCanonicalType().GetName() or "").rpartition("::*")[0]
+    offset = raw.GetValueAsSigned(-1)
+    if offset == -1:
+        return "nullptr"
+    kind = raw.GetTarget().FindFirstType(_class_name(owner))
+    return f"&{kind.GetName()}::{_member_at(kind, offset) or f'<offset {offset}>'}"
+
+
+def _class_name(text: str) -> str:
+    """Return the class of `T Class`, whose names may have spaces within angle brackets."""
+    depth = 0
+    for index in range(len(text) - 1, -1, -1):
+        depth += {">": 1, "<": -1}.get(text[index], 0)
+        if text[index] == " " and not depth:
+            return text[index + 1 :]
+    return text
+
+
+def _member_at(kind: Any, offset: int) -> "str | None":
+    """Return the name of the member at an offset, own or inherited."""
+    for index in range(kind.GetNumberOfFields()):
+        field = kind.GetFieldAtIndex(index)
+        if field.GetOffsetInBytes() == offset and field.GetName():
+            return str(field.GetName())
+    for index in range(kind.GetNumberOfDirectBaseClasses()):
+        base = kind.GetDirectBaseClassAtIndex(index)
+        if (found := _member_at(base.GetType(), offset - base.GetOffsetInBytes())) is not None:
+            return found
+    return None
 
 
 def characters(value: Any, _: Any) -> str:
@@ -240,6 +276,9 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
     _patch_formatters()
     debugger.HandleCommand(
         f'type summary add -w default -x "{_CHARACTERS}" -F {__name__}.characters'
+    )
+    debugger.HandleCommand(
+        f'type summary add -w default -v -x "{_DATA_MEMBER}" -F {__name__}.data_member'
     )
     debugger.HandleCommand(f'type summary add -w default -x "{_STRING}" -F {__name__}.string')
     for kind, name in ((_OPTIONAL, "Optional"), (_UNIQUE, "UniquePointer")):

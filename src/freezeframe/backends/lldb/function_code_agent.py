@@ -65,12 +65,25 @@ def _read(target: Any, function: Any) -> Any:
     return control_flow.ControlFlow(instructions, slide)
 
 
-def unset(debugger: Any, _command: str, context: Any, result: Any, _state: Any) -> None:
+def unset(debugger: Any, command: str, context: Any, result: Any, _state: Any) -> None:
     """Print the names of the frame's variables that are not initialised yet, and of its arrays of
-    unknown length."""
+    unknown length.
+
+    *command*: an assignment of the user's, after which its variable is initialised.
+    """
     frame = context.GetFrame()
+    note_assignment(frame, command)
     names = {"unset": find_unset(debugger, frame), "unsized": find_unsized(debugger, frame)}
     result.AppendMessage(json.dumps(names))
+
+
+def note_assignment(frame: Any, expression: str) -> None:
+    """Note the variable that an expression of the user's has assigned a value to."""
+    name, is_whole = initialization.assigned_variable(expression)
+    value = frame.FindVariable(name) if name else lldb.SBValue()
+    # `p[0] = 1` writes to what a pointer points to.
+    if value.IsValid() and (is_whole or not value.GetType().IsPointerType()):
+        initialization.assigned.add(value.GetLoadAddress())
 
 
 def find_unsized(debugger: Any, frame: Any) -> list[str]:
@@ -126,7 +139,9 @@ def find_unset(debugger: Any, frame: Any) -> list[str]:
         for value, line in own
         if _has_content(value)
         and initialization.is_unset(
-            initialization.Variable(value.GetName(), line, _is_bare(value.GetType(), is_c)),
+            initialization.Variable(
+                value.GetName(), line, _is_bare(value.GetType(), is_c), value.GetLoadAddress()
+            ),
             position,
             flow,
         )

@@ -27,6 +27,18 @@ _MACRO = re.compile(
 )
 
 
+#: addresses of variables that the user has assigned a value to
+assigned: set[int] = set()
+#: an expression that assigns to a variable, or to a part of one: `x = 1`, `s.a[2] += 3`
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z_]\w*)((?:\.\w+|\[[^\]=]*\])*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
+
+
+def assigned_variable(expression: str) -> "tuple[str, bool]":
+    """Return the variable that an expression assigns to, and whether as a whole; "": none."""
+    found = _ASSIGNMENT.match(expression)
+    return (found[1], not found[2]) if found is not None else ("", False)
+
+
 class Variable(NamedTuple):
     """A variable of a function, with the line of its declaration."""
 
@@ -34,6 +46,8 @@ class Variable(NamedTuple):
     line: int
     #: whether a declaration without a value leaves it uninitialised
     is_bare: bool
+    #: where it is; 0 if it is not in memory
+    address: int = 0
 
 
 class Position(NamedTuple):
@@ -51,6 +65,8 @@ class Position(NamedTuple):
 
 def is_unset(variable: Variable, position: Position, flow: control_flow.ControlFlow) -> bool:
     """Whether the program has not yet reached the initialisation of a variable."""
+    if variable.address in assigned:
+        return False
     if variable.line > position.line:
         return True
     at = flow.containing(position.address)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
-from freezeframe.backends.backend import BreakpointRequest
+from freezeframe.backends.backend import BreakpointRequest, Target
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.stops import ExceptionInfo
 
@@ -25,7 +25,7 @@ class ModuleBreakpoint:
     """Raw commands that set and delete a breakpoint; *read* returns the debugger's number for it
     and whether it is bound."""
 
-    make: Callable[[BreakpointRequest], str]
+    make: Callable[[BreakpointRequest, Target], str]
     read: Callable[[str], tuple[int, bool] | None]
     remove: Callable[[int], str]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends import lldb, native_tests, sanitizers
+from freezeframe.backends import lldb, native_tests, rust_symbols, sanitizers
 from freezeframe.backends.backend import BreakpointRequest, Feature, RawFrame, RawValue, Target
 from freezeframe.backends.debug_info import has_types
 from freezeframe.backends.lldb import OPTIMIZED_OUT as OPTIMIZED_OUT
@@ -317,9 +317,12 @@ def entry_address(target: Target) -> str | None:
     return "$arg1" if program is not None and is_stripped(program) else None
 
 
-def _make_breakpoint(request: BreakpointRequest) -> str:
+def _make_breakpoint(request: BreakpointRequest, target: Target) -> str:
     location = request.location
-    if location.module is None:
+    symbols = rust_symbols.matching(target.program, location.function or "")
+    if location.module is None and symbols:
+        command = "breakpoint set" + "".join(f' --name "{each}"' for each in symbols)
+    elif location.module is None:
         command = f'breakpoint set --func-regex "{lldb.generic_function(location.function or "")}"'
     else:
         command = f'breakpoint set --shlib "{location.module}" --name "{location.function}"'

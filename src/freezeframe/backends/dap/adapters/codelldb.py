@@ -30,6 +30,7 @@ from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.native import binary_kind, check_program, plain_function
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import Unsupported
+from freezeframe.model.values import UNSIZED
 
 from . import _lldb
 from ._descriptor import Adapter, FunctionFilter, LaunchEnvironment, Plan, Spawn, Stdio
@@ -125,6 +126,9 @@ def _check_bound(request: BreakpointRequest, bound: BoundBreakpoint) -> BoundBre
 def _enrich(value: RawValue, variable: Mapping[str, Any]) -> RawValue:
     """Recognize CodeLLDB's error texts for a value: they are in angle brackets, as other texts may
     be."""
+    if re.search(r"\[0\]$", value.type or ""):
+        # Its LLDB does not read the length of an array in a union.
+        return replace(value, text=UNSIZED, ref=0, opaque=False, count=None)
     if value.text == "<not available>":
         # The value is empty: for one that is optimized out it says `<variable not available>`.
         value = replace(value, text=value.type or "{}")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from freezeframe.backends import backend as events
-from freezeframe.backends import gdb, native_tests, sanitizers
+from freezeframe.backends import gdb, native_tests, rust_symbols, sanitizers
 from freezeframe.backends.backend import (
     Attach,
     BoundBreakpoint,
@@ -33,7 +33,6 @@ from freezeframe.backends.native import (
     is_rust,
     panic_function,
     panic_info,
-    trait_methods,
 )
 from freezeframe.backends.program_io import NamedProgramIO
 from freezeframe.config import Config
@@ -489,7 +488,7 @@ class GdbLifecycle(GdbProcessTree):
             return [function]
         files = rows((body.get("symbols") or {}).get("debug"))
         found = frame_names.rust_functions(function, files)
-        return found or trait_methods(self.target.program, function) or [function]
+        return found or rust_symbols.matching(self.target.program, function) or [function]
 
 
 async def _nothing() -> list[str]:

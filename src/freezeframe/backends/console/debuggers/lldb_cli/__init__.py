@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from freezeframe.backends import lldb, sanitizers
+from freezeframe.backends import lldb, rust_symbols, sanitizers
 from freezeframe.backends.backend import (
     Attach,
     Core,
@@ -256,7 +256,13 @@ class Lldb(CommandSet):
             program = self._target.program if self._target is not None else None
             alias = rust_main(program) if location.function == "main" else location.function
             generic = lldb.generic_function(alias)
-            spec = {"function": alias, "module": location.module, "generic": generic}
+            symbols = rust_symbols.matching(program, alias)
+            spec = {
+                "function": alias,
+                "module": location.module,
+                "symbols": symbols,
+                "generic": generic,
+            }
         else:
             spec = {"path": location.file, "line": location.line}
 

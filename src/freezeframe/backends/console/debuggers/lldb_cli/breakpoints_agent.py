@@ -15,7 +15,7 @@ def break_at(location: dict[str, Any], condition: Any) -> dict[str, Any]:
     elif location.get("function") is not None:
         made = target.BreakpointCreateByName(location["function"], location.get("module"))
         if not made.GetNumLocations() and not location.get("module"):
-            again = target.BreakpointCreateByRegex(location["generic"])
+            again = _search(target, location)
             made, other = (again, made) if again.GetNumLocations() else (made, again)
             target.BreakpointDelete(other.GetID())
     else:
@@ -30,6 +30,17 @@ def break_at(location: dict[str, Any], condition: Any) -> dict[str, Any]:
     for number, others in json.loads(answer).items():
         state.State.replaced.update(dict.fromkeys(others, int(number)))
     return _where(made)
+
+
+def _search(target: Any, location: dict[str, Any]) -> Any:
+    """Return a breakpoint at the functions that LLDB does not find by the user's name."""
+    symbols = location["symbols"]
+    if not symbols:
+        return target.BreakpointCreateByRegex(location["generic"])
+    everywhere = lldb.SBFileSpecList()
+    return target.BreakpointCreateByNames(
+        symbols, lldb.eFunctionNameTypeFull, everywhere, everywhere
+    )
 
 
 def bound() -> list[dict[str, Any]]:

@@ -201,6 +201,7 @@ def evaluate(frame: Any, expression: str) -> Any:
     options.SetSuppressPersistentResult(not expression.lstrip().startswith("auto "))
     options.SetTimeoutInMicroSeconds(0)
     value = frame.EvaluateExpression(expression, options)
+    _function_code().note_assignment(frame, expression)
     error = value.GetError()
     if error.Fail() and error.GetError() != _NO_RESULT:
         if (found := _read(frame, expression)) is not None:
