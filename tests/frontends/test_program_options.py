@@ -34,8 +34,8 @@ def read(line: str):
             {"breakpoints": ("shop.(*Cart).add", "shop.Map[...]")},
         ),
         (
-            "app -b '<Line as Shape>::area' -b 'Shop::at(int, char *)' -b 'operator new'",
-            *("app", ()),
+            "app 1 -b '<Line as Shape>::area' -b 'Shop::at(int, char *)' -b 'operator new'",
+            *("app", ("1",)),
             {"breakpoints": ("<Line as Shape>::area", "Shop::at(int, char *)", "operator new")},
         ),
         (

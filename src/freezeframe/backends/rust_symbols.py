@@ -59,10 +59,10 @@ def _is_owned(path: list[str], owner: str) -> bool:
     implements = _IMPLEMENTS.fullmatch(path[-2])
     if implements is None:
         return _means(owner, "::".join(path[:-1]))
-    wanted = _IMPLEMENTS.fullmatch(owner)
+    requested = _IMPLEMENTS.fullmatch(owner)
     kinds = ("type", "trait")
-    if wanted is not None:
-        return all(_means(wanted[kind], implements[kind]) for kind in kinds)
+    if requested is not None:
+        return all(_means(requested[kind], implements[kind]) for kind in kinds)
     return any(_means(owner, implements[kind]) for kind in kinds)
 
 

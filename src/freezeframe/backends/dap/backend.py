@@ -323,8 +323,6 @@ class DapBackend:
             body = await self._evaluated(arguments, slow=statement)
         except ErrorResponse as error:
             raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
-        if "=" in expression:
-            await self._optimized.assigned(expression, frame)
         return await self._optimized.result(frame, translate.value(body, adapter, expression))
 
     def _context(self, code: str, *, statement: bool) -> str:

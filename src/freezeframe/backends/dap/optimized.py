@@ -86,7 +86,9 @@ class OptimizedVariables:
         return values if gone is None else [self._value(each, gone) for each in values]
 
     async def result(self, frame: int | None, value: RawValue) -> RawValue:
-        """Return the result of an expression in a frame."""
+        """Return the result of an expression in a frame; it may have assigned a value."""
+        if "=" in (value.expression or ""):
+            await self.assigned(value.expression or "", frame)
         gone = self._gone.get(frame) if frame is not None else None
         names = await self._names_of(frame) if frame is not None else UNKNOWN_NAMES
         # The address and the size of a native variable need no value.
