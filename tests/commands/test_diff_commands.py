@@ -133,3 +133,39 @@ def test_two_calls_of_a_function_part_at_a_branch(dbg, write_program):
     assert [each["message"] for each in (answer["a"], answer["b"])] == ["4", "2.0"]
     few = dbg.error("diff", "--calls", "discount", 1, 9, "--", "python", "shop.py")
     assert "only 2 calls of discount" in few["message"]
+
+
+_AVERAGE = """\
+def average(values):
+    total = count = 0
+    for value in values:
+        if value < 0:
+            count -= 1
+            continue
+        total += value
+        count += 1
+    return total / count
+"""
+
+
+def test_two_tests_part_in_the_code_that_they_share_and_not_in_themselves(dbg, write_program):
+    """What the passing test added is missing in the other one: the branch is the reason."""
+    write_program("average.py", _AVERAGE)
+    write_program(
+        "test_average.py",
+        "import unittest\nfrom average import average\nclass Averages(unittest.TestCase):\n"
+        "    def test_plain(self):\n        result = average([1, 2, 3])\n"
+        "        self.assertEqual(result, 2)\n"
+        "    def test_negative(self):\n        result = average([1, -2, 3])\n"
+        "        self.assertEqual(result, 2)\n",
+    )
+    tests = [f"test_average.Averages.{name}" for name in ("test_plain", "test_negative")]
+
+    answer = dbg.data("diff", "--test", *tests)
+
+    first = answer["first"]
+    assert (first["kind"], first["line"], first["hit"]) == ("branch", 4, 2)
+    assert first["statement"] == "if value < 0"
+    [difference] = first["differences"]
+    assert (difference["path"], difference["a"], difference["b"]) == ("value", "2", "-2")
+    assert (first["a_next"]["line"], first["b_next"]["line"]) == (7, 5)

@@ -185,7 +185,7 @@ async def _tests(ctx: Context, a: str, b: str, seconds: float) -> ProgramDiff:
         )
         label = selector.rpartition("::")[2]
         made.append(_here(there, label, request))
-    names = tuple(each.label.partition("[")[0] for each in made)
+    names = tuple(each.label.partition("[")[0].rpartition(".")[2] for each in made)
     tests = (names[0], names[1])
     options = CompareOptions(same_input=False, tests=tests if tests[0] != tests[1] else None)
     return await compare_commands(ctx, made[0], made[1], seconds, options)

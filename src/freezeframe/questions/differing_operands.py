@@ -9,7 +9,7 @@ from freezeframe.model.values import is_cut
 
 from .compared_values import is_same_text, plain
 from .expressions import Expression, Form, evaluated
-from .paired_frames import FramePair, PairedRuns
+from .paired_frames import FramePair, PairedRuns, TracedSide
 from .traced_values import RECEIVERS, SILENT_TYPES, Execution, shortened
 from .value_parts import first_difference
 
@@ -19,8 +19,9 @@ class DifferingOperand:
     """A variable, field or element that a statement read, with both values."""
 
     node: Expression
-    #: the statement of the second run
+    #: the statement of the second run, and of the first
     execution: Execution
+    there: Execution
     a_text: str
     b_text: str
     value: TracedValue
@@ -88,7 +89,7 @@ class DifferingOperands:
         a_text = self._a.plain(self._a.values.text_at(other, there.first))
         if is_same_text(a_text, b_text):
             return None
-        return DifferingOperand(node, here, a_text, b_text, mine)
+        return DifferingOperand(node, here, there, a_text, b_text, mine)
 
     def writer(self, operand: DifferingOperand) -> TracedStep | None:
         """Return the step of run b that made the value; the caller's for an argument."""
@@ -98,7 +99,7 @@ class DifferingOperands:
         if inside is not None:
             return inside
         if node.form is Form.PART:
-            part = self._owner_writer(node, execution)
+            part = _owner_writer(self._b, node, execution)
             if part is not None or node.operands[0].text in RECEIVERS:
                 return part
             return self.writer(self._owner_of(operand))
@@ -108,37 +109,23 @@ class DifferingOperands:
         frame = index.frames[execution.frame]
         if node.name in dict(frame.arguments):
             return index.step(frame.caller)
-        return self._global_writer(node, execution)
+        return _global_writer(self._b, node, execution)
+
+    def other_writer(self, operand: DifferingOperand) -> TracedStep | None:
+        """Return the step of run a that wrote its value of a variable, field or element."""
+        node, there = operand.node, operand.there
+        if node.form is Form.PART:
+            return _owner_writer(self._a, node, there)
+        written = self._a.index.variable_write(there.frame, node.name, there.first)
+        if written is not None:
+            return written.step if written.step.number < there.first else None
+        return _global_writer(self._a, node, there)
 
     def _owner_of(self, operand: DifferingOperand) -> DifferingOperand:
         root = operand.node.operands[0]
         value = self._b.values.value(root, operand.execution)
         kept = value if value is not None else TracedValue("")
-        return DifferingOperand(root, operand.execution, "", "", kept)
-
-    def _owner_writer(self, node: Expression, execution: Execution) -> TracedStep | None:
-        """Return the step that wrote a field or an element."""
-        values, moment = self._b.values, execution.first
-        owner = values.value(node.operands[0], execution)
-        part = values.part_name(node, execution, owner)
-        holder = owner.object if owner is not None else None
-        read = values.read(node, execution)
-        if holder is None and read is not None:
-            holder, part = read.owner, read.name or part
-        if holder is None or not part:
-            return None
-        written = self._b.index.part_write(holder, part, moment)
-        return written.step if written is not None else None
-
-    def _global_writer(self, node: Expression, execution: Execution) -> TracedStep | None:
-        read = self._b.values.read(node, execution)
-        owner, name = self._b.index.frames[execution.frame].namespace, f".{node.name}"
-        if read is not None and read.owner is not None:
-            owner, name = read.owner, read.name
-        if owner is None:
-            return None
-        written = self._b.index.part_write(owner, name, execution.first)
-        return written.step if written is not None else None
+        return DifferingOperand(root, operand.execution, operand.there, "", "", kept)
 
     def _part_writer(self, operand: DifferingOperand) -> TracedStep | None:
         """Return the step that wrote the first part that differs, inside of an object."""
@@ -156,3 +143,29 @@ class DifferingOperands:
             seen = index.part_seen(holder, name, moment)
             holder = seen.object if seen is not None else None
         return found
+
+
+def _owner_writer(side: TracedSide, node: Expression, execution: Execution) -> TracedStep | None:
+    """Return the step that wrote a field or an element."""
+    values, moment = side.values, execution.first
+    owner = values.value(node.operands[0], execution)
+    part = values.part_name(node, execution, owner)
+    holder = owner.object if owner is not None else None
+    read = values.read(node, execution)
+    if holder is None and read is not None:
+        holder, part = read.owner, read.name or part
+    if holder is None or not part:
+        return None
+    written = side.index.part_write(holder, part, moment)
+    return written.step if written is not None else None
+
+
+def _global_writer(side: TracedSide, node: Expression, execution: Execution) -> TracedStep | None:
+    read = side.values.read(node, execution)
+    owner, name = side.index.frames[execution.frame].namespace, f".{node.name}"
+    if read is not None and read.owner is not None:
+        owner, name = read.owner, read.name
+    if owner is None:
+        return None
+    written = side.index.part_write(owner, name, execution.first)
+    return written.step if written is not None else None

@@ -42,22 +42,44 @@ class ChainLink:
         return self.point.kind in (DivergenceKind.BRANCH, DivergenceKind.RAISED)
 
 
+@dataclass(frozen=True, slots=True)
+class _Omission:
+    """Steps of the first run that the second one did not take, one of which wrote a value."""
+
+    pair: FramePair
+    gap: Gap
+
+    @property
+    def number(self) -> int:
+        """Distinguishes it from steps, whose numbers are positive."""
+        return -1 - self.pair.a_steps[self.gap.a[0]].number
+
+
+_Source = TracedStep | _Omission
+
+
 class DivergenceChain:
     """The way back from a step of the second run to the first divergence that led to it."""
 
-    def __init__(self, runs: PairedRuns) -> None:
+    def __init__(self, runs: PairedRuns, *, same_input: bool = True) -> None:
+        """Without *same_input* a branch inside of a call matters more than its arguments."""
         self._runs = runs
         self._a, self._b = runs.a, runs.b
         self._operands = DifferingOperands(runs)
+        self._same_input = same_input
 
     def back_from(self, step: TracedStep) -> list[ChainLink]:
         """Return the chain, newest first; empty if the step cannot be compared."""
         chain: list[ChainLink] = []
         #: step → its position in the chain, and where else its values may have come from
-        seen: dict[int, tuple[int, list[TracedStep]]] = {}
-        at: TracedStep | None = step
+        seen: dict[int, tuple[int, list[_Source]]] = {}
+        at: _Source | None = step
         for _ in range(_MOST_STATEMENTS):
-            located = self._located(at) if at is not None else None
+            located: tuple[FramePair, _Source] | None
+            if isinstance(at, _Omission):
+                located = at.pair, at
+            else:
+                located = self._located(at) if at is not None else None
             if located is None:
                 break
             pair, here = located
@@ -67,6 +89,8 @@ class DivergenceChain:
                 chain.append(made)
             # A call of the statement led back to what the statement passed to it.
             position, sources = seen[here.number]
+            if not self._same_input and _has_branch_inside(chain, position):
+                break
             del chain[position + 1 :]
             at = sources.pop(0) if sources else None
         return chain
@@ -84,10 +108,12 @@ class DivergenceChain:
 
     # --- one statement
 
-    def _link(self, pair: FramePair, step: TracedStep) -> tuple[ChainLink, list[TracedStep]]:
+    def _link(self, pair: FramePair, step: _Source) -> tuple[ChainLink, list[_Source]]:
+        if isinstance(step, _Omission):
+            return self._parting(pair, step.gap, None)
         same = pair.counterpart(step)
         if same is None:
-            return self._parting(pair, step)
+            return self._parting(pair, pair.gap_at(step), step)
         operands = self._operands.at(pair, same, step)
         written = differing_writes(self._runs, same, step)
         differences = [*(each.difference for each in operands), *written]
@@ -98,7 +124,7 @@ class DivergenceChain:
         point = self.point(kind, pair, same, step, differences)
         if is_raised:
             point = replace(point, a_raised=same.raised, b_raised=step.raised)
-        sources = self._sources(step, operands)
+        sources = self._sources(pair, step, operands)
         is_edited = point.a_statement != ""
         if not sources and is_edited and not is_raised:
             point = replace(point, kind=DivergenceKind.EDIT)
@@ -107,38 +133,61 @@ class DivergenceChain:
         outside = not sources and bool(operands) and not is_edited
         return ChainLink(point, step, outside), sources
 
-    def _parting(self, pair: FramePair, step: TracedStep) -> tuple[ChainLink, list[TracedStep]]:
-        """Return the branch at which the runs went different ways, before a step of only one."""
-        gap = pair.gap_at(step)
+    def _parting(
+        self, pair: FramePair, gap: Gap, step: TracedStep | None
+    ) -> tuple[ChainLink, list[_Source]]:
+        """Return the branch at which the runs went different ways; *step*: of the second run."""
         point, before = self.parting(pair, gap)
         found: list[DifferingOperand] = []
-        sources: list[TracedStep] = []
+        sources: list[_Source] = []
         if before is not None:
             found = self._operands.at(pair, *before)
-            sources = self._sources(before[1], found)
-        if pair.a_steps:
+            sources = self._sources(pair, before[1], found)
+        if pair.a_steps and step is not None:
             reference = pair.a_steps[min(gap.a[0], len(pair.a_steps) - 1)]
             others = self._operands.at(pair, reference, step, aligned=False)
-            sources += self._sources(step, others)
+            sources += self._sources(pair, step, others)
             found = found or others
         differences = tuple(each.difference for each in found)[:_MOST_DIFFERENCES]
         if differences:
             point = replace(point, differences=differences)
-        return ChainLink(point, before[1] if before else step, bool(found)), sources
+        at = before[1] if before else step or pair.b_steps[0]
+        return ChainLink(point, at, bool(found)), sources
 
-    def _sources(self, step: TracedStep, operands: Sequence[DifferingOperand]) -> list[TracedStep]:
+    def _sources(
+        self, pair: FramePair, step: TracedStep, operands: Sequence[DifferingOperand]
+    ) -> list[_Source]:
         """Return the steps of the second run that made what differs at a step, likely ones first.
 
-        What its calls returned, then what it read.
+        What its calls returned, then what it read. Where the first run wrote a value later, in
+        steps that the second one did not take, these are the reason.
         """
-        found = []
+        found: list[_Source] = []
         for frame in self._b.index.calls_of(step.number):
             inner = self._runs.pair_of(frame)
             if inner is not None and inner.b_steps and _ended_differently(inner):
                 found.append(inner.b_steps[-1])
         ranked = sorted(operands, key=lambda each: is_volatile(each.a_text, each.b_text))
-        writers = (self._operands.writer(each) for each in ranked)
-        return [*found, *(each for each in writers if each is not None)]
+        for each in ranked:
+            writer = self._operands.writer(each)
+            source = self._omitted(pair, each, writer) or writer
+            if source is not None:
+                found.append(source)
+        return found
+
+    def _omitted(
+        self, pair: FramePair, operand: DifferingOperand, writer: TracedStep | None
+    ) -> _Omission | None:
+        """Return the steps that only the first run took and in which it wrote the value."""
+        other = self._operands.other_writer(operand)
+        gap = pair.omission_of(other) if other is not None else None
+        if other is None or gap is None:
+            return None
+        if writer is not None and writer.number in pair.b_at:
+            same = pair.counterpart(writer)
+            if same is None or same.number > other.number:
+                return None  # the second run wrote it after that, or in other steps
+        return _Omission(pair, gap)
 
     def _unexplained(self, same: TracedStep, step: TracedStep, point: DivergencePoint) -> str:
         """Return what is known of a statement with the same values that did something else."""
@@ -248,6 +297,12 @@ class DivergenceChain:
                     if other.line == step.line and other.number <= step.number
                 )
         return count
+
+
+def _has_branch_inside(chain: Sequence[ChainLink], position: int) -> bool:
+    """Whether the chain has a branch in a call that the statement at *position* made."""
+    outer = chain[position].step.frame
+    return any(each.is_control and each.step.frame > outer for each in chain[position + 1 :])
 
 
 def _next_line(side: TracedSide, frame: TracedFrame, step: TracedStep | None) -> NextLine | None:

@@ -101,6 +101,13 @@ class FramePair:
             last += 1
         return self._gap(first, last + 1)
 
+    def omission_of(self, step: TracedStep) -> Gap | None:
+        """Return the gap that a step of a is in; None if it has a counterpart or is of no gap."""
+        at = next((i for i, each in enumerate(self.a_steps) if each.number == step.number), None)
+        if at is None or at in self.a_of:
+            return None
+        return next((gap for gap in self.gaps() if gap.a[0] <= at < gap.a[1]), None)
+
     def _gap(self, first: int, end: int) -> Gap:
         before = self.a_of[first - 1] if first else -1
         after = self.a_of[end] if end < len(self.a_of) else len(self.a_steps)

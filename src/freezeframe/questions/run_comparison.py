@@ -76,7 +76,7 @@ class _Comparison:
     def __init__(self, runs: PairedRuns, same_input: bool) -> None:
         self._runs = runs
         self._b = runs.b
-        self._chain = DivergenceChain(runs)
+        self._chain = DivergenceChain(runs, same_input=same_input)
         self._same_input = same_input
 
     def of_runs(self, end: RunEnd) -> FoundDivergence:
