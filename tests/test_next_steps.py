@@ -80,3 +80,15 @@ def test_a_program_that_waits_for_input_and_a_run_that_failed_say_what_to_do(dbg
     assert "exited: code 1" in ended.out
     assert "next: dbg break helper.py:4" in ended.out
     assert "next: dbg restart" in dbg("break", "helper.py:4").out
+
+
+def test_a_misspelt_function_is_looked_for_in_the_user_s_code_not_in_the_runner_s(dbg, project):
+    (project / "shop.py").write_text("def total(n):\n    return n\n")
+    (project / "test_shop.py").write_text(
+        "import shop, unittest\nclass T(unittest.TestCase):\n"
+        "    def test_total(self):\n        self.assertEqual(shop.total(1), 1)\n"
+    )
+
+    ended = dbg("start", "-m", "unittest", "-b", "totl", "--", "test_shop")
+
+    assert "next: dbg break total\n" in ended.out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.interpreters import interpreters
-from harness.reports import frame_of, place
+from harness.reports import frame_of, place, printed
 
 KINDS = """\
 import asyncio, functools
@@ -155,3 +155,12 @@ def test_a_second_call_is_not_compared_with_the_first(dbg, write_program, python
 
     assert "\n  a = 2\n" in told, "a new frame, though it may be at the address of the other"
     assert "is gone" not in told
+
+
+def test_a_function_that_runs_at_exit_is_said_to_run_unseen(dbg, write_program):
+    write_program("ends.py", "import atexit\ndef bye():\n    print('bye')\natexit.register(bye)\n")
+
+    report = dbg.data("start", "ends.py", "-b", "bye")
+
+    assert printed(report) == "bye\n"
+    assert any("as it exits" in note for note in report["notes"]), report["notes"]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 
+from freezeframe import files
 from freezeframe.backends import selection
 from freezeframe.backends.backend import Core, Launch
 from freezeframe.backends.debugger import Debugger, Found
@@ -18,6 +21,14 @@ from ._context import Context
 
 #: How many breakpoints are named.
 _NAMED = 4
+#: language → how its sources name functions that run after the main thread has ended, and a note
+_RUN_AT_EXIT = {
+    "Python": (
+        re.compile(r"\batexit\b|\bdef __del__\b|\bweakref\.finalize\b"),
+        "what Python runs as it exits (atexit, __del__) is not debugged",
+    )
+}
+_MOST_TEXT = 1_000_000
 
 
 def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
@@ -43,7 +54,35 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
     )
     if len(found) > _NAMED:
         notes += (f"{len(found) - _NAMED} more breakpoints were not hit",)
-    return notes + without_breakpoints(ctx, session.root) if notes or pending else ()
+    if not notes and not pending:
+        return ()
+    return notes + _at_exit(ctx, session.root, found) + without_breakpoints(ctx, session.root)
+
+
+def _at_exit(ctx: Context, root: Session, missed: Iterable[LogicalBreakpoint]) -> tuple[str, ...]:
+    """Return a note if a breakpoint may be in a function that runs unseen at the end."""
+    debugger = _debugger(ctx, root)
+    target = root.target
+    program = target.program if isinstance(target, Launch) and not target.module else None
+    for language in debugger.languages if debugger is not None else ():
+        pattern, note = _RUN_AT_EXIT.get(language, (None, ""))
+        for path in {entry.location.file or program for entry in missed} - {None}:
+            if pattern is not None and pattern.search(_text(str(path))):
+                return (note,)
+    return ()
+
+
+def _text(path: str) -> str:
+    try:
+        return files.read_head(path, _MOST_TEXT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _debugger(ctx: Context, root: Session) -> Debugger | None:
+    if root.backend is None:
+        return None
+    return selection.known(ctx.config).get(root.backend.tool.name)
 
 
 def _missed(entry: LogicalBreakpoint) -> str:
@@ -68,11 +107,8 @@ def _named(location: Location) -> str:
 
 def without_breakpoints(ctx: Context, root: Session) -> tuple[str, ...]:
     """Return a note that processes may have run without breakpoints, and how to stop there."""
-    target, backend = root.target, root.backend
-    if target is None or isinstance(target, Core) or backend is None:
-        return ()
-    debugger = selection.known(ctx.config).get(backend.tool.name)
-    if debugger is None:
+    target, debugger = root.target, _debugger(ctx, root)
+    if target is None or isinstance(target, Core) or debugger is None:
         return ()
     name = debugger.name
     if target.forks is ForkMode.BOTH:

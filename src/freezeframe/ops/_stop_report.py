@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import nullcontext
 from dataclasses import replace
 
-from freezeframe import files
-from freezeframe.backends.backend import BoundBreakpoint, Feature, Launch
+from freezeframe.backends.backend import BoundBreakpoint, Feature
 from freezeframe.backends.capabilities import DebuggerSources, UnfollowedChildren
 from freezeframe.errors import DebuggerError
 from freezeframe.model.answers import Display, Instruction, StepTrail, StopReport
@@ -25,14 +23,12 @@ from freezeframe.session.stop_state import StopState
 from ._context import Context
 from ._disassembly import machine_level
 from ._failed_runs import after_failure, disturbed
+from ._misspelt_functions import misspelt_function
 from ._never_hit import never_hit
-from ._suggestions import nearest
 from ._test_report import at_end, at_stop
 
 #: Limit of output in a stop report; the rest stays in the ring buffer.
 _OUTPUT_LIMIT = 20_000
-#: Characters of a source file that are searched for a misspelt name.
-_LONGEST_SOURCE = 1_000_000
 #: User frames that are named below a library's.
 _CALLERS = 3
 
@@ -204,33 +200,7 @@ def _while_running(session: Session) -> tuple[str, ...]:
 
 
 def _after_end(ctx: Context, session: Session, exit: Exit | None) -> tuple[str, ...]:
-    return _suggest_breakpoint(session) or after_failure(ctx, session, exit)
-
-
-def _suggest_breakpoint(session: Session) -> tuple[str, ...]:
-    """Return the nearest function name for a breakpoint on a function that does not exist."""
-    target = session.root.target
-    if not isinstance(target, Launch):
-        return ()
-    source = target.recipe.source if target.recipe is not None else target.program
-    names: set[str] | None = None
-    for entry in session.breakpoints:
-        name = (entry.location.function or "").rpartition(".")[2]
-        if not name or entry.hits or not entry.enabled:
-            continue
-        names = names if names is not None else _names_in(source)
-        near = nearest(name, names) if name not in names else []
-        if near:
-            return (f"break {near[0]}",)
-    return ()
-
-
-def _names_in(path: str) -> set[str]:
-    try:
-        text = files.read_head(path, _LONGEST_SOURCE).decode("utf-8", "replace")
-        return set(re.findall(r"[^\W\d]\w+", text))
-    except OSError:
-        return set()
+    return misspelt_function(session) or after_failure(ctx, session, exit)
 
 
 def how_it_ended(exit: Exit) -> str:

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from freezeframe.backends.breakpoint_hits import HitCondition
 from freezeframe.backends.dap.adapters.debugpy import conditions
 from freezeframe.backends.dap.adapters.debugpy.conditions import Point
+from freezeframe.backends.dap.adapters.debugpy.monitoring_agent import _end_quietly
 from freezeframe.backends.dap.adapters.debugpy.pydevd_patches_agent import PATCHES
 from freezeframe.backends.python import TEXT_AGENT
 from harness.interpreters import interpreters
@@ -654,3 +655,18 @@ def test_hit_counts_that_mean_nothing_are_refused(text):
 
 def test_a_plain_point_needs_no_condition():
     assert conditions.condition([Point("1"), Point("2")], None) == "True"
+
+
+def test_a_thread_that_lives_to_the_end_writes_nothing(monkeypatch):
+    raised = []
+    monkeypatch.setattr("sys.unraisablehook", raised.append)
+
+    class Tracked:
+        def __del__(self):
+            None.get  # noqa: B018 # as pydevd does once its module has been cleared
+
+    pydevd = type("pydevd", (), {"_DeleteDummyThreadOnDel": Tracked})
+    _end_quietly(pydevd)
+    Tracked()
+
+    assert raised == []

@@ -37,6 +37,7 @@ def install(debugger: Any) -> None:
         return  # the compiled callback
     _keep_tags(pydevd)
     _end_with_program(pydevd)
+    _end_quietly(pydevd)
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
     event = monitoring.events.LINE
     if not hasattr(pydevd._line_event, "freezeframe"):
@@ -123,6 +124,23 @@ def _end_with_program(pydevd: Any) -> None:
 
     _stop_on_return.freezeframe = True  # type: ignore[attr-defined]
     pydevd._stop_on_return = _stop_on_return
+
+
+def _end_quietly(pydevd: Any) -> None:
+    """Keep pydevd from writing to the program's stderr about threads that live to the very end."""
+    kind = pydevd._DeleteDummyThreadOnDel
+    forget = kind.__del__
+    if hasattr(forget, "freezeframe"):
+        return
+
+    def __del__(self: Any) -> None:
+        try:
+            forget(self)
+        except Exception:
+            pass  # the interpreter has cleared pydevd's module
+
+    __del__.freezeframe = True  # type: ignore[attr-defined]
+    kind.__del__ = __del__
 
 
 def _one_deeper(function: Any) -> Any:
