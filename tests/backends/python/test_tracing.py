@@ -269,6 +269,84 @@ def test_hooks_of_the_program_are_not_called(tmp_path: Path, python: Interpreter
     assert found.remarks == ()
 
 
+LOOKS_AT_ITSELF = """
+import importlib
+import sys
+import traceback
+import weakref
+
+print(__file__, __name__, __spec__, type(__loader__).__name__, sys.path[0], sys.argv)
+print("runpy" in sys.modules, hasattr(importlib, "util"), sorted(globals()))
+
+
+class Held:
+    pass
+
+
+def fails(n):
+    held = Held()
+    refs.append(weakref.ref(held))
+    for i in range(n):
+        names = sorted(locals())
+    raise KeyError(names)
+
+
+def handles():
+    try:
+        fails(2)
+    except KeyError as error:
+        return traceback.format_exc(), sys.exc_info()[1] is error
+    finally:
+        print(sys.exc_info())
+
+
+def numbers(n):
+    try:
+        yield from (x * n for x in range(n))
+    except ValueError:
+        yield -1
+    return n
+
+
+def deep(n=0):
+    try:
+        return deep(n + 1)
+    except RecursionError:
+        return n > 100
+
+
+def traced(frame, event, arg):
+    seen.append(frame.f_code.co_name)
+    return traced
+
+
+refs, seen = [], []
+print(handles(), refs[0](), deep(), list(numbers(3)))
+stopped = numbers(2)
+print(next(stopped), stopped.throw(ValueError), [x for x in range(2) if x], locals() is globals())
+sys.settrace(traced)
+print(sys.gettrace() is traced)
+list(numbers(1))
+sys.settrace(None)
+print(seen)
+sys.excepthook = lambda kind, error, trace: traceback.print_exception(error, file=sys.stdout)
+fails(1)
+"""
+
+
+def test_a_program_that_looks_at_itself_sees_nothing_of_the_trace(
+    tmp_path: Path, python: Interpreter
+) -> None:
+    path = written(tmp_path, LOOKS_AT_ITSELF)
+
+    found = trace(path, python)
+
+    alone = plain(path, python)
+    assert found.output == alone.stdout.strip()
+    assert (found.outcome.how, found.outcome.exit_code) == ("raised", alone.returncode)
+    assert [each.function for each in found.frames.values()].count("numbers") == 3
+
+
 def test_recording_ends_before_a_line_is_reached_for_the_nth_time(
     tmp_path: Path, python: Interpreter
 ) -> None:

@@ -42,10 +42,14 @@ SHAPES_AGENT = Path(__file__).with_name("value_structure_agent.py")
 ASSIGNING_AGENT = Path(__file__).with_name("assignments_agent.py")
 TEXT_AGENT = Path(__file__).with_name("value_text_agent.py")
 PAGES_AGENT = Path(__file__).with_name("pages_agent.py")
+#: the module that inserts calls into bytecode
+BYTECODE_AGENT = Path(__file__).with_name("bytecode_agent.py")
 #: the module that finds functions by name
 NAMES_AGENT = Path(__file__).with_name("function_names_agent.py")
 #: the module that returns lines of loaded code
 LOADED_AGENT = Path(__file__).with_name("loaded_code_agent.py")
+#: the module that changes code when it is loaded
+LOADING_AGENT = Path(__file__).with_name("code_loading_agent.py")
 #: the module that hooks test runners
 FAILURES_AGENT = Path(__file__).with_name("failures_agent.py")
 #: the module that describes exceptions

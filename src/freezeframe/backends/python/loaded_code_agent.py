@@ -121,7 +121,7 @@ def _shape(code: Any) -> tuple[Any, ...]:
 
 
 def _same(loaded: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    # In 3.11 breakpoints are calls that `instrument_agent.py` has inserted into the loaded code.
+    # In 3.11 breakpoints are calls that `bytecode_agent.py` has inserted into the loaded code.
     if sys.version_info[:2] != (3, 11):
         return loaded == other
     return loaded[:3] == other[:3] and loaded[3] >= other[3] and loaded[4] >= other[4]

@@ -12,13 +12,22 @@ from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PYTHON = os.path.dirname(_HERE)
-_IS_MONITORED = sys.version_info >= (3, 12)
+#: versions whose bytecode is instrumented; events of `sys.monitoring` or `sys.settrace` elsewhere
+_IS_INSTRUMENTED = (3, 11) <= sys.version_info[:2] <= (3, 13)
+_EVENTS = "monitoring_agent.py" if sys.version_info >= (3, 12) else "settrace_agent.py"
 #: what shows values
 _VALUES = (
     ("_freezeframe_objects", _PYTHON, "object_fields_agent.py"),
     ("_freezeframe_native", _PYTHON, "native_agent.py"),
     ("_freezeframe_shapes", _PYTHON, "value_structure_agent.py"),
     ("_freezeframe_text", _PYTHON, "value_text_agent.py"),
+)
+_INSTRUMENTED = (
+    ("_freezeframe_instrument", _PYTHON, "bytecode_agent.py"),
+    ("_freezeframe_loading", _PYTHON, "code_loading_agent.py"),
+    ("_freezeframe_instrumentation", _HERE, "instrumentation_agent.py"),
+    ("_freezeframe_recording_hooks", _HERE, "hooks_agent.py"),
+    ("_freezeframe_driver", _HERE, "instrumenting_agent.py"),
 )
 _MODULES = (
     *_VALUES,
@@ -31,7 +40,7 @@ _MODULES = (
     ("_freezeframe_stores", _HERE, "line_stores_agent.py"),
     ("_freezeframe_code", _HERE, "line_code_agent.py"),
     ("_freezeframe_recorder", _HERE, "recorder_agent.py"),
-    ("_freezeframe_driver", _HERE, "monitoring_agent.py" if _IS_MONITORED else "settrace_agent.py"),
+    *(_INSTRUMENTED if _IS_INSTRUMENTED else (("_freezeframe_driver", _HERE, _EVENTS),)),
     ("_freezeframe_endings", _HERE, "endings_agent.py"),
 )
 
@@ -51,12 +60,16 @@ def begin(settings: Any) -> None:
         probe = _load("_freezeframe_probe", os.path.join(_HERE, "probe_agent.py"))
         probe.begin(settings["probe"], settings["directory"])
         return
+    known = set(sys.modules)
     loaded = {name: _load(name, os.path.join(folder, file)) for name, folder, file in _MODULES}
+    for name in {"opcode", "_opcode", "_opcode_metadata"} - known:
+        sys.modules.pop(name, None)  # the program imports it itself, if it does
     log, recorder = loaded["_freezeframe_log"], loaded["_freezeframe_recorder"]
     driver, endings = loaded["_freezeframe_driver"], loaded["_freezeframe_endings"]
     log.open_log(settings["directory"], settings["steps"], settings["bytes"], settings["seconds"])
     filter = CodeFilter(settings["roots"], settings["functions"])
     recorder.Settings.is_traced = filter.path_of
+    recorder.Settings.file_of = filter.file_of
     recorder.Settings.until = settings["until"]
     recorder.Settings.may_drop = not settings["functions"]
     endings.install(driver, settings["exits"])
@@ -95,13 +108,19 @@ class CodeFilter:
 
     def path_of(self, code: Any) -> str | None:
         """Return the path of the file that a code object is from; None if it is not traced."""
-        name = code.co_filename
-        if name in self._paths:
-            path = self._paths[name]
-        else:
-            path = self._paths[name] = self._path(name)
+        path = self.file_of(code)
         if path is not None and self._functions and not self._is_named(code):
             return None
+        return path
+
+    def file_of(self, code: Any) -> str | None:
+        """Return the path of the file that a code object is from; None if nothing of it is
+        traced.
+        """
+        name = code.co_filename
+        if name in self._paths:
+            return self._paths[name]
+        path = self._paths[name] = self._path(name)
         return path
 
     def _is_named(self, code: Any) -> bool:

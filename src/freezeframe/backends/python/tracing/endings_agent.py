@@ -38,7 +38,7 @@ def install(driver: Any, exits: bool) -> None:
     _log.file.on_deadline = lambda: end("timeout")
     _recorder.Settings.on_until = lambda: end("reached")
     posix.register_at_fork(after_in_child=_in_child)
-    sys.addaudithook(_audit)
+    driver.watch_children(_note_child)
     _around_exit()
 
 
@@ -76,16 +76,15 @@ def _write(how: str, error: Any, trace: Any, remark: str) -> None:
     _log.flush()
 
 
-def _audit(event: str, arguments: Any) -> None:
+def _note_child(given: Any, env: Any) -> None:
     """Remember a Python child that is started with an environment of its own.
 
     `os.environ` does not have what makes children traced, so that no copy of it has.
     """
-    if event != "subprocess.Popen" or arguments[3] is None or len(_Ending.untraced) >= _MOST_NAMED:
+    if env is None or len(_Ending.untraced) >= _MOST_NAMED:
         return
     # Nothing but text is looked at: methods of other objects are the program's code.
-    given = arguments[1] if type(arguments[1]) in (list, tuple) else ()
-    args = [each for each in given if type(each) is str]
+    args = [each for each in given if type(each) is str] if type(given) in (list, tuple) else []
     name = args[0].rpartition("/")[2] if args else ""
     if "python" in name or (name.endswith("sh") and "python" in " ".join(args)):
         # Up to what it runs: arguments may be secrets.
@@ -101,7 +100,7 @@ def _last_step() -> int:
     frame: Any = sys._getframe(1)
     while frame is not None:
         state = _recorder.states.get(id(frame))
-        if state is not None and state.plan.code is frame.f_code:
+        if state is not None and state.plan.running is frame.f_code:
             return int(state.step)
         frame = frame.f_back
     return -1

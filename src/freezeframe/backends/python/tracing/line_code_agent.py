@@ -1,14 +1,15 @@
 """Functions that record what one line reads and changes; the module `_freezeframe_code`.
 
 Runs inside the traced program and imports nothing of this package. What a line stores and mentions
-is known beforehand (`line_plans_agent.py`), so each line gets functions of its own, without loops
-over its names and without questions whose answers do not change. No code of the program runs.
+is known beforehand (`line_plans_agent.py`), so each line gets code of its own, without loops over
+its names and without questions whose answers do not change. No code of the program runs.
+`hooks_agent.py` puts it into the functions that instrumented code calls.
 """
 
 from __future__ import annotations
 
-import _thread
 import sys
+from types import FunctionType
 from typing import Any
 
 _log: Any = sys.modules["_freezeframe_log"]
@@ -25,6 +26,58 @@ _VARARGS, _VARKEYWORDS = 0x04, 0x08
 _NOW = "now = first.now"
 
 
+class Scope:
+    """How the code that is written reads local variables, and the constants that it uses."""
+
+    def __init__(self, passed: Any = ()) -> None:
+        #: variable → the parameter that has its value
+        self.passed = {name: f"L{at}" for at, name in enumerate(passed)}
+        #: variables that are known to have no value
+        self.unset: Any = ()
+        self.needs_locals = False
+        #: type and text of a constant → its number and itself
+        self._constants: dict[tuple[str, str], tuple[int, Any]] = {}
+
+    def get(self, name: str) -> str:
+        """Return code for the value of a variable; `M` if it has none."""
+        found = self.passed.get(name)
+        if found is None and name in self.unset:
+            return "M"
+        if found is None:
+            self.needs_locals = True
+            return f"local.get({self.constant(name)}, M)"
+        return found
+
+    def constant(self, value: Any) -> str:
+        """Return the name of a constant."""
+        plain = type(value) in (int, str)
+        key = (type(value).__name__, repr(value) if plain else str(id(value)))
+        at = self._constants.setdefault(key, (len(self._constants), value))[0]
+        return f"'@@{at}'"
+
+    def function(self, header: str, lines: list[str]) -> Any:
+        """Return the code of a function with these lines.
+
+        Most lines have the code of other lines, but for their constants: it is compiled once.
+        """
+        body = "".join(f"\n    {line}" for line in lines)
+        source = f"def {header}:{body}"
+        made = _made.get(source)
+        if made is None:
+            made = compile(source, "<freezeframe>", "exec", 0, True).co_consts[0]
+            _made[source] = made
+        values = [value for _, value in self._constants.values()]
+        constants = tuple(
+            values[int(each[2:])] if type(each) is str and each[:2] == "@@" else each
+            for each in made.co_consts
+        )
+        return made.replace(co_consts=constants)
+
+
+#: source → the code of its function
+_made: dict[str, Any] = {}
+
+
 def functions_of(flow: Any, plan: Any) -> tuple[Any, Any]:
     """Return the functions to call before and after a flow is executed; None for nothing.
 
@@ -32,80 +85,66 @@ def functions_of(flow: Any, plan: Any) -> tuple[Any, Any]:
     the flow was executed.
     """
     before = after = None
-    if flow.namespace and not (flow.nodes or flow.locals or flow.is_made):
+    if is_simple(flow):
         return None, _stores.store_globals  # most lines of a module, which are executed once
-    with _lock:
-        if flow.nodes:
-            before = _compiled("before(frame, state, step", _before(flow, plan))
-        if flow.nodes or flow.locals or flow.namespace:
-            after = _compiled("after(frame, state, sure", _after(flow, plan))
+    if flow.nodes:
+        scope = Scope()
+        before = _function(scope, "before(frame, state, step)", before_lines(flow, plan, scope))
+    if flow.nodes or flow.locals or flow.namespace:
+        scope = Scope()
+        after = _function(scope, "after(frame, state, sure)", after_lines(flow, plan, scope))
     return before, after
+
+
+def is_simple(flow: Any) -> bool:
+    """Return whether a flow does nothing but store global variables."""
+    return bool(flow.namespace) and not (flow.nodes or flow.locals or flow.is_made)
+
+
+def _function(scope: Scope, header: str, lines: list[str]) -> Any:
+    if not lines:
+        return None
+    if scope.needs_locals:
+        lines = ["local = locals_of(frame)", *lines]
+    return FunctionType(scope.function(header, lines), NAMES)
 
 
 def arguments_of(plan: Any) -> Any:
     """Return a function that records the arguments of a frame: `arguments(frame, state, step)`
     returns name and value of each.
     """
+    names = parameters(plan)
+    if not names:
+        return None
+    scope = Scope()
+    lines, given = argument_lines(names, scope)
+    return _function(scope, "arguments(frame, state, step)", [*lines, f"return ({given})"])
+
+
+def parameters(plan: Any) -> Any:
+    """Return the names of the parameters of a function."""
     code = plan.code
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
-    if not count or not plan.is_optimized:
-        return None
-    with _lock:
-        return _compiled("arguments(frame, state, step", _arguments(code.co_varnames[:count]))
+    return code.co_varnames[:count] if plan.is_optimized else ()
 
 
-def _arguments(names: Any) -> list[str]:
-    lines = ["local = frame.f_locals", "values = state.values"]
-    found = []
+def argument_lines(names: Any, scope: Scope) -> tuple[list[str], str]:
+    """Return code that records the values of parameters, and code for names and values."""
+    lines = ["values = state.values"]
+    found = ""
     for at, name in enumerate(names):
-        lines.append(f"v = local.get({_constant(name)})")
-        lines += _index(f"i{at}", "v", "value_of")
-        lines.append(f"values[{_constant(name)}] = i{at}")
-        found.append(f"{_constant(_log.name(name))}, i{at}")
-    lines.append(f"return ({', '.join(found)})")
-    return lines
-
-
-def _compiled(header: str, lines: list[str]) -> Any:
-    """Return a function with this code, for the constants that it uses.
-
-    Most lines have the code of other lines, but for their constants: it is compiled once.
-    """
-    constants = [value for _, value in _constants.values()]
-    _constants.clear()
-    if not lines:
-        return None
-    body = "".join(f"\n        {line}" for line in lines)
-    numbered = ", ".join(f"c{at}" for at in range(len(constants)))
-    source = f"def make({numbered}):\n    def {header}):{body}\n    return "
-    source += header.partition("(")[0]
-    make = _made.get(source)
-    if make is None:
-        names = dict(_NAMES, __name__="_freezeframe_generated")
-        exec(source, names)
-        make = _made[source] = names["make"]
-    return make(*constants)
-
-
-#: source → the function that makes functions of it
-_made: dict[str, Any] = {}
-#: type and text of a constant of the function that is being written → its number and itself
-_constants: dict[tuple[str, str], tuple[int, Any]] = {}
-#: held while a function is written
-_lock = _thread.allocate_lock()
-
-
-def _constant(value: Any) -> str:
-    """Return the name of a constant in the function that is being written."""
-    key = (type(value).__name__, repr(value))
-    return f"c{_constants.setdefault(key, (len(_constants), value))[0]}"
+        lines.append(f"v = {scope.get(name)}")
+        lines += index_lines(f"i{at}", "v", "value_of")
+        lines.append(f"values[{scope.constant(name)}] = i{at}")
+        found += f"{scope.constant(_log.name(name))}, i{at}, "
+    return lines, found
 
 
 # --- values -------------------------------------------------------------------------------------
 
 
-def _index(target: str, value: str, make: str) -> list[str]:
+def index_lines(target: str, value: str, make: str) -> list[str]:
     """Return code that sets *target* to the index of *value*."""
     return [
         f"t = type({value})",
@@ -115,8 +154,8 @@ def _index(target: str, value: str, make: str) -> list[str]:
     ]
 
 
-def _before(flow: Any, plan: Any) -> list[str]:
-    paths = _Paths(flow, plan)
+def before_lines(flow: Any, plan: Any, scope: Scope) -> list[str]:
+    paths = _Paths(flow, plan, scope)
     lines = [_NOW, *paths.roots()]
     reads: list[str] = []
     described: list[str] = []
@@ -126,29 +165,29 @@ def _before(flow: Any, plan: Any) -> list[str]:
             lines += paths.look(at, "0")
         if not flags & READ:
             continue
-        lines += _index(f"i{at}", f"v{at}", "read_value")
+        lines += index_lines(f"i{at}", f"v{at}", "read_value")
         owner = paths.owner(at)
         reads += [f"i{at}", owner]
         is_dynamic = kind == ITEM_BY or (kind == ITEM and type(key) is int and key < 0)
         if is_dynamic:
-            index = f"v{key}" if kind == ITEM_BY else _constant(key)
+            index = f"v{key}" if kind == ITEM_BY else scope.constant(key)
             lines.append(f"p{at} = key_index(v{parent}, {index}, step)")
             reads.append(f"p{at}")
         described.append(f"{text}\1{'' if is_dynamic else part}")
     if reads:
-        site = _constant(_log.name("\2".join(described)))
+        site = scope.constant(_log.name("\2".join(described)))
         lines.append(f"extend(({_log.READS}, step, {site}, {len(reads)}, {', '.join(reads)}))")
     return lines if any(node[4] for node in flow.nodes) else []
 
 
-def _after(flow: Any, plan: Any) -> list[str]:
-    paths = _Paths(flow, plan)
+def after_lines(flow: Any, plan: Any, scope: Scope) -> list[str]:
+    paths = _Paths(flow, plan, scope)
     nodes = [at for at, node in enumerate(flow.nodes) if node[4] & LOOK]
     lines = [_NOW, "step = state.step"]
     if flow.is_made:
         lines.append("first.by_step = 1")
-    if flow.locals or nodes:
-        lines += paths.roots(bool(flow.locals))
+    if nodes:
+        lines += paths.roots()
     # What the line changed is recorded before it is seen as a part of what the line stores. An
     # object that a variable was set to is recorded with the variable.
     stored = {name for name, *_ in (*flow.locals, *flow.namespace)}
@@ -157,11 +196,11 @@ def _after(flow: Any, plan: Any) -> list[str]:
     if flow.locals:
         lines.append("values = state.values")
     for name, is_sure, is_free in flow.locals:
-        lines += _store(name, is_sure, is_free)
+        lines += _store(name, is_sure, is_free, scope)
     if flow.namespace:
-        lines += ["names = frame.f_globals", "space = state.namespace", "parts = space.parts"]
+        lines += ["names = state.names", "space = state.namespace", "parts = space.parts"]
     for name, is_sure in flow.namespace:
-        lines += _store_global(name, is_sure)
+        lines += _store_global(name, is_sure, scope)
     lines += _looks(flow, paths, late)
     if flow.is_made:
         lines.append("first.by_step = 0")
@@ -190,39 +229,45 @@ def _with_prefixes(nodes: Any, numbers: Any) -> set[int]:
     return found
 
 
-def _store(name: str, is_sure: bool, is_free: bool) -> list[str]:
+def _store(name: str, is_sure: bool, is_free: bool, scope: Scope) -> list[str]:
     """Return code that records the value that a local variable was set to."""
-    number = _constant(_log.name(name))
+    text = scope.constant(name)
+    number = scope.constant(_log.name(name))
     condition = "i != was or sure" if is_sure else "i != was"
     record = f"({_log.LOCAL}, step, {number}, i, was)"
     if is_free:
-        record = f"({_log.WRITE}, step, {number}, i, -1, -1, definer(state, {_constant(name)}), 1)"
+        record = f"({_log.WRITE}, step, {number}, i, -1, -1, definer(state, {text}), 1)"
+    lines = [
+        *index_lines("i", "v", "value_of"),
+        f"was = values.get({text}, -1)",
+        f"if {condition}:",
+        "    if was in held: suspect(was)",
+        f"    values[{text}] = i",
+        f"    extend({record})",
+    ]
+    if name in scope.passed:  # it has a value
+        return [f"v = {scope.get(name)}", *lines]
     return [
-        f"v = local.get({_constant(name)}, M)",
-        f"if v is M: unbind(state, {_constant(name)}, {number})",
+        f"v = {scope.get(name)}",
+        f"if v is M: unbind(state, {text}, {number})",
         "else:",
-        *("    " + each for each in _index("i", "v", "value_of")),
-        f"    was = values.get({_constant(name)}, -1)",
-        f"    if {condition}:",
-        "        if was in held: suspect(was)",
-        f"        values[{_constant(name)}] = i",
-        f"        extend({record})",
+        *("    " + each for each in lines),
     ]
 
 
-def _store_global(name: str, is_sure: bool) -> list[str]:
+def _store_global(name: str, is_sure: bool, scope: Scope) -> list[str]:
     part = "." + name
-    number = _constant(_log.name(part))
+    number = scope.constant(_log.name(part))
     condition = "i != was or sure" if is_sure else "i != was"
     return [
-        f"v = names.get({_constant(name)}, M)",
-        f"was = parts.get({_constant(part)}, -1)",
+        f"v = names.get({scope.constant(name)}, M)",
+        f"was = parts.get({scope.constant(part)}, -1)",
         "if v is M:",
-        f"    if was >= 0: part_missing(space, {_constant(part)}, step, 1)",
+        f"    if was >= 0: part_missing(space, {scope.constant(part)}, step, 1)",
         "else:",
-        *("    " + each for each in _index("i", "v", "value_of")),
+        *("    " + each for each in index_lines("i", "v", "value_of")),
         f"    if {condition}:",
-        f"        parts[{_constant(part)}] = i",
+        f"        parts[{scope.constant(part)}] = i",
         f"        extend(({_log.WRITE}, step, {number}, i, was, space.number, -1, 1))",
     ]
 
@@ -232,35 +277,31 @@ class _Paths:
     `k1`, …
     """
 
-    def __init__(self, flow: Any, plan: Any) -> None:
+    def __init__(self, flow: Any, plan: Any, scope: Scope) -> None:
         self._nodes = flow.nodes
         self._plan = plan
+        self._scope = scope
         self._parents = {node[0] for node in flow.nodes if node[0] >= 0}
         self._dicts: set[int] = set()
 
-    def roots(self, needs_locals: bool = False) -> list[str]:
+    def roots(self) -> list[str]:
         kinds = {node[1] for node in self._nodes if node[0] < 0}
-        is_class = NAME in kinds and not self._plan.is_module
-        lines = []
-        if needs_locals or LOCAL in kinds or is_class:
-            lines.append("local = frame.f_locals")
-        if kinds & {GLOBAL, NAME}:
-            lines.append("names = frame.f_globals")
-        return lines
+        return ["names = state.names"] if kinds & {GLOBAL, NAME} else []
 
     def resolve(self, at: int) -> list[str]:
+        scope = self._scope
         parent, kind, key, _, flags, _ = self._nodes[at]
         if kind == LOCAL:
-            lines = [f"v{at} = local.get({_constant(key)}, M)"]
+            lines = [f"v{at} = {scope.get(key)}"]
         elif kind == GLOBAL or (kind == NAME and self._plan.is_module):
-            lines = [f"v{at} = names.get({_constant(key)}, M)"]
+            lines = [f"v{at} = names.get({scope.constant(key)}, M)"]
         elif kind == NAME:
-            lines = [f"v{at} = local.get({_constant(key)}, M)"]
-            lines.append(f"if v{at} is M: v{at} = names.get({_constant(key)}, M)")
+            lines = [f"v{at} = {scope.get(key)}"]
+            lines.append(f"if v{at} is M: v{at} = names.get({scope.constant(key)}, M)")
         elif kind == ATTRIBUTE:
             lines = self._attribute(at, parent, key)
         else:
-            index = f"v{key}" if kind == ITEM_BY else _constant(key)
+            index = f"v{key}" if kind == ITEM_BY else scope.constant(key)
             lines = [f"v{at} = item(v{parent}, {index}, k{parent})"]
         if at in self._parents or flags & LOOK:
             lines += [
@@ -270,6 +311,7 @@ class _Paths:
         return lines
 
     def _attribute(self, at: int, parent: int, name: str) -> list[str]:
+        scope = self._scope
         lines = []
         if parent not in self._dicts:
             self._dicts.add(parent)
@@ -280,8 +322,8 @@ class _Paths:
                 f"    if type(d{parent}) is not dict: d{parent} = None",
             ]
         lines.append(
-            f"v{at} = d{parent}.get({_constant(name)}, M) if d{parent} is not None "
-            f"else attribute(v{parent}, {_constant(name)})"
+            f"v{at} = d{parent}.get({scope.constant(name)}, M) if d{parent} is not None "
+            f"else attribute(v{parent}, {scope.constant(name)})"
         )
         return lines
 
@@ -304,6 +346,7 @@ class _Paths:
 
     def look(self, at: int, by_step: str) -> list[str]:
         """Return code that looks at an object, and at it as a part of a large container."""
+        scope = self._scope
         parent, kind, key = self._nodes[at][:3]
         lines = [
             f"if k{at} is not None and k{at}.seen < now:",
@@ -313,7 +356,7 @@ class _Paths:
         if self._nodes[at][4] & INSIDE:
             lines.append(f"    look_inside(v{at}, k{at}, step, {by_step})")
         if parent >= 0 and kind != ATTRIBUTE:
-            index = f"v{key}" if kind == ITEM_BY else _constant(key)
+            index = f"v{key}" if kind == ITEM_BY else scope.constant(key)
             lines += [
                 f"if k{parent} is not None and k{parent}.parts is not None:",
                 f"    look_at_item(k{parent}, v{parent}, {index}, v{at}, step, {by_step})",
@@ -321,7 +364,8 @@ class _Paths:
         return lines
 
 
-_NAMES = {
+NAMES: dict[str, Any] = {
+    "__name__": "_freezeframe_generated",
     "M": _MISSING,
     "extend": _log.records.extend,
     "ints": _log.ints.get,
@@ -332,6 +376,7 @@ _NAMES = {
     "partless": _identities.PARTLESS,
     "attribute": _identities.attribute,
     "item": _identities.item,
+    "locals_of": _stores.locals_of,
     "held": _identities.held_values,
     "suspect": _identities.suspect_value,
     "value_of": _values.value_of,

@@ -7,6 +7,7 @@ is read from the bytecode; which objects it mentions, from the syntax tree of it
 
 from __future__ import annotations
 
+import opcode as _opcode
 import sys
 from _bisect import bisect_left
 from typing import Any
@@ -16,17 +17,6 @@ LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
 READ = _mentions.READ
 
 
-def _opcodes() -> Any:
-    was_there = "opcode" in sys.modules
-    import opcode
-
-    if not was_there:
-        for name in ("opcode", "_opcode_metadata"):
-            sys.modules.pop(name, None)
-    return opcode
-
-
-_opcode = _opcodes()
 _names = _opcode.opname
 _EXTENDED = _opcode.opmap["EXTENDED_ARG"]
 _JUMPS = frozenset(_opcode.hasjrel) | frozenset(getattr(_opcode, "hasjump", ()))
@@ -46,8 +36,10 @@ _STORES = frozenset(
 class Flow:
     """The instructions that follow a line event, up to the next line."""
 
-    __slots__ = ("after", "before", "end", "is_made", "line", "locals", "namespace", "nodes",
-                 "until")  # fmt: skip
+    __slots__ = (
+        "after", "before", "end", "is_made", "is_ready", "line", "locals", "namespace", "nodes",
+        "until",
+    )  # fmt: skip
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -65,6 +57,7 @@ class Flow:
         #: the functions of `line_code_agent.py`; None: nothing to do
         self.before: Any = None
         self.after: Any = None
+        self.is_ready = False
         #: recording ends at this line
         self.until = False
 
@@ -75,11 +68,13 @@ class Plan:
     __slots__ = (
         "_nodes", "_positions", "_units", "arguments", "calls", "code", "flows", "free", "index",
         "is_dropped", "is_module", "is_optimized", "kind", "last", "live", "local", "outer", "path",
-        "samples", "sites", "source", "started", "until",
+        "running", "samples", "sites", "source", "started", "until",
     )  # fmt: skip
 
     def __init__(self, code: Any, path: str, kind: int, source: Any, until: int | None) -> None:
         self.code = code
+        #: the code object of its frames: the same, or an instrumented one
+        self.running = code
         self.path = path
         #: the index of its `FrameKind`
         self.kind = kind
@@ -152,7 +147,7 @@ class Plan:
         what is unknown.
         """
         if self._positions is None:
-            self._positions = list(self.code.co_positions())
+            self._positions = list(self.running.co_positions())
         line, end, column, end_column = self._positions[offset // 2]
         known = (line, column, end, end_column)
         found: Any = tuple([-1 if each is None else each for each in known])

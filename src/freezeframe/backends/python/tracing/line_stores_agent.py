@@ -16,6 +16,21 @@ ATOMS, MISSING = _identities.ATOMS, _identities.MISSING
 known_of, value_of = _identities.known_of, _values.value_of
 
 
+def locals_of(frame: Any) -> Any:
+    """Return the variables of a frame by name.
+
+    Before Python 3.13 a function's frame keeps the dictionary, and with it the values: it is
+    emptied, unless the program has it.
+    """
+    found = frame.f_locals
+    if not frame.f_code.co_flags & 1 or type(found) is not dict:
+        return found
+    copied = found.copy()
+    if sys.getrefcount(found) <= 3:  # the frame, the variable, the argument
+        found.clear()
+    return copied
+
+
 def read_value(value: Any, step: int) -> Any:
     """Return the index of a value that a line reads; -1 for functions, classes and modules."""
     if id(type(value)) in ATOMS or known_of(value) is not None:
@@ -44,7 +59,7 @@ def unbind(state: Any, name: str, number: int) -> None:
 
 def store_globals(frame: Any, state: Any, is_sure: bool) -> None:
     """Record the global variables that a line stores."""
-    names, space, step = frame.f_globals, state.namespace, state.step
+    names, space, step = state.names, state.namespace, state.step
     for name, is_stored in state.flow.namespace:
         value = names.get(name, MISSING)
         part = "." + name

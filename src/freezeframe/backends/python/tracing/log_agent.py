@@ -66,7 +66,7 @@ class _File:
 file = _File
 _lock = _thread.allocate_lock()
 #: held while a text gets its index
-_tables = _thread.allocate_lock()
+_tables = _thread.RLock()
 next_value = iter(range(1 << 62)).__next__
 
 
@@ -93,7 +93,7 @@ def _introduce() -> None:
 def reopen() -> None:
     """Begin the files of a forked child."""
     global _lock, _tables
-    _lock, _tables = _thread.allocate_lock(), _thread.allocate_lock()
+    _lock, _tables = _thread.allocate_lock(), _thread.RLock()
     del records[:]
     _clear()
     _File.pid, _File.segment, _File.began, _File.size = posix.getpid(), 0, _File.steps, 0
@@ -143,15 +143,19 @@ def value(text: str, kind: str, number: int) -> int:
     key = (text, kind, number)
     found = _values.get(key)
     if found is None:
-        found = _values[key] = next_value()
-        records.extend((VALUE, found, string(text), string(kind), number))
+        # An exception, as at the limit of recursion, leaves no index without its record.
+        record = (string(text), string(kind), number)
+        found = next_value()
+        records.extend((VALUE, found, *record))
+        _values[key] = found
     return found
 
 
 def composed(kind: str, number: int) -> int:
     """Return the index of an object as a value: the reader composes its text from its parts."""
+    named = string(kind)
     found = next_value()
-    records.extend((VALUE, found, -1, string(kind), number))
+    records.extend((VALUE, found, -1, named, number))
     return found
 
 

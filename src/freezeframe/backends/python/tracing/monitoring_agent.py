@@ -47,6 +47,16 @@ def remark() -> str:
     return ""
 
 
+def watch_children(note: Any) -> None:
+    """Call *note* with the arguments and the environment of each child that is started."""
+
+    def audit(event: str, arguments: Any) -> None:
+        if event == "subprocess.Popen":
+            note(arguments[1], arguments[3])
+
+    sys.addaudithook(audit)
+
+
 def end() -> None:
     """Stop tracing."""
     if _tool[0] >= 0:
@@ -81,7 +91,8 @@ def _on_return(code: Any, offset: int, value: Any) -> Any:
         state = _states.get(id(frame))
         if state is None:
             return _recorder.without_state(code)
-        _recorder.leave(state, frame, value)
+        _recorder.settle(state, frame)
+        _recorder.leave(state, value)
     except BaseException as error:
         _recorder.pass_on(error)
     return None
@@ -92,7 +103,8 @@ def _on_yield(code: Any, offset: int, value: Any) -> Any:
         frame = _getframe(1)
         state = _states.get(id(frame))
         if state is not None:
-            _recorder.suspend(state, frame, value)
+            _recorder.settle(state, frame)
+            _recorder.suspend(state, value)
     except BaseException as error:
         _recorder.pass_on(error)
     return None
@@ -115,7 +127,9 @@ def _on_unwind(code: Any, offset: int, error: Any) -> Any:
             frame = _getframe(1)
             state = _states.get(id(frame))
             if state is not None:
-                _recorder.unwind(state, frame, _recorder.describe(error))
+                state.is_interrupted = True
+                _recorder.settle(state, frame)
+                _recorder.unwind(state, _recorder.describe(error))
     except BaseException as failure:
         _recorder.pass_on(failure)
     return None

@@ -30,12 +30,18 @@ class State:
     """A frame that is traced."""
 
     __slots__ = (
-        "error", "flow", "flows", "is_interrupted", "namespace", "number", "plan", "record",
-        "step", "values",
+        "error", "error_id", "flow", "flows", "is_interrupted", "key", "names", "namespace",
+        "number", "plan", "record", "step", "values",
     )  # fmt: skip
 
-    def __init__(self, number: int, plan: Any) -> None:
+    def __init__(self, number: int, plan: Any, key: int) -> None:
         self.number = number
+        #: id of the frame, under which `states` has it
+        self.key = key
+        #: id of the exception that was recorded last
+        self.error_id = 0
+        #: the global variables of the frame
+        self.names: Any = None
         self.plan = plan
         self.flows = plan.flows
         #: the flow of the line that is executed; None before the first line
@@ -59,7 +65,7 @@ states: dict[int, State] = {}
 #: id of a frame → the step that an exception left it from
 left: dict[int, int] = {}
 _next_frame = iter(range(1, 1 << 62)).__next__
-_next_step = iter(range(1, 1 << 62)).__next__
+next_step = iter(range(1, 1 << 62)).__next__
 #: id of a code object → its plan, or None if it is not traced
 plans: dict[int, Any] = {}
 #: code objects, held so that their ids are not used again
@@ -71,13 +77,13 @@ class Settings:
     """What is traced, and when recording ends; set once at the beginning."""
 
     is_traced: Any = None
+    file_of: Any = None
     #: path, line and number of hits of the line where recording ends
     until: Any = None
     hits = 0
     #: functions that take most of the time may be left out when the run takes long
     may_drop = True
     on_until: Any = None
-    is_recording = True
 
 
 def pass_on(error: BaseException) -> None:
@@ -90,6 +96,11 @@ def pass_on(error: BaseException) -> None:
     )
     if type(error) is KeyboardInterrupt or not is_internal:
         raise error
+    if type(error) is RecursionError:
+        if _AT_LIMIT not in remarks:
+            remarks.append(_AT_LIMIT)
+            _write_remarks()
+        return
     if len(faults) < 5:
         name = trace.tb_frame.f_code.co_name if trace is not None else ""
         at = trace.tb_lineno if trace is not None else 0
@@ -120,11 +131,17 @@ def plan_of(code: Any) -> Any:
     stop = until[1] if until and until[0] == path else None
     found = plans[key] = _plans.Plan(code, path, _kind_of(code), source, stop)
     found.outer = _outer.get(key)
-    found.arguments = _code.arguments_of(found)
     for each in code.co_consts:
         if type(each) is type(code):
             _outer[id(each)] = found
     return found
+
+
+def set_running(plan: Any, code: Any) -> None:
+    """Let a plan be that of an instrumented code object."""
+    plan.running = code
+    _codes.append(code)
+    plans[id(code)] = plan
 
 
 #: id of a code object → the plan of the code that defines it, which holds it
@@ -147,18 +164,11 @@ def _kind_of(code: Any) -> int:
 def _code_index(plan: Any) -> int:
     """Return the index of a code object in the current segment."""
     code = plan.code
-    index = plan.index = _log.next_value()
     string = _log.string
-    _log.records.extend(
-        (
-            _log.CODE,
-            index,
-            string(getattr(code, "co_qualname", code.co_name)),
-            string(plan.path),
-            code.co_firstlineno,
-            plan.kind,
-        )
-    )
+    named = string(getattr(code, "co_qualname", code.co_name)), string(plan.path)
+    index = _log.next_value()
+    _log.records.extend((_log.CODE, index, *named, code.co_firstlineno, plan.kind))
+    plan.index = index
     return int(index)
 
 
@@ -167,8 +177,18 @@ def _code_index(plan: Any) -> int:
 
 def start(frame: Any, plan: Any) -> State:
     """Record the beginning of a frame, with its arguments."""
-    state = State(_next_frame(), plan)
-    states[id(frame)] = state
+    state, step = enter(frame, plan)
+    if plan.calls == 1:
+        plan.arguments = _code.arguments_of(plan)
+    given = () if plan.arguments is None else plan.arguments(frame, state, step)
+    _log.records.extend((_log.FRAME, plan.index, *state.record, len(given) // 2, *given))
+    return state
+
+
+def enter(frame: Any, plan: Any) -> tuple[State, int]:
+    """Return the state of a frame that begins, and the step that called it or -1."""
+    key = id(frame)
+    state = states[key] = State(_next_frame(), plan, key)
     plan.calls += 1
     if plan.code.co_cellvars:
         plan.started += 1
@@ -179,22 +199,21 @@ def start(frame: Any, plan: Any) -> State:
     step = -1
     site: Any = _NOWHERE
     # A generator that was closed without an event may have had the same id.
-    if caller is not None and caller.plan.code is back.f_code:
+    if caller is not None and caller.plan.running is back.f_code:
         step = caller.step
         site = caller.plan.sites.get(back.f_lasti)
         if site is None:
             site = caller.plan.site(back.f_lasti)
-    code = plan.index if plan.index >= 0 else _code_index(plan)
-    names = frame.f_globals
+    if plan.index < 0:
+        _code_index(plan)
+    state.names = names = frame.f_globals
     namespace = _get_known(id(names))
     if namespace is None or namespace.shape != _NAMESPACE:
         namespace = _new_namespace(names)
     state.namespace = namespace
     state.record = (state.number, step, *site, _thread_name(), _task_name(), namespace.number)
     _First.now += 1
-    given = () if plan.arguments is None else plan.arguments(frame, state, step)
-    _log.records.extend((_log.FRAME, code, *state.record, len(given) // 2, *given))
-    return state
+    return state, step
 
 
 _NOWHERE = (-1, -1, -1, -1)
@@ -268,7 +287,7 @@ def line(
     frame: Any = None,
     get_frame: Any = sys._getframe,
     get: Any = states.get,
-    next_step: Any = _next_step,
+    next_step: Any = next_step,
     extend: Any = _log.records.extend,
     kind: int = _log.STEP,
     suspects: Any = _identities.suspects,
@@ -302,16 +321,21 @@ def line(
         if flow.before is not None:
             flow.before(frame, state, step)
         if flow.until:
-            _count_hit()
+            count_hit()
         if not step & 1023:
-            _log.file.steps = step
-            _log.check()
-            state.plan.samples += 1
-            if _log.file.flushed > _log.file.late and Settings.may_drop:
-                _drop_hottest()
+            tick(state, step)
     except BaseException as error:
         pass_on(error)
     return None
+
+
+def tick(state: State, step: int) -> None:
+    """Write what is pending, and look at the clock; called every now and then."""
+    _log.file.steps = step
+    _log.check()
+    state.plan.samples += 1
+    if _log.file.flushed > _log.file.late and Settings.may_drop:
+        _drop_hottest()
 
 
 def without_state(code: Any) -> Any:
@@ -348,6 +372,7 @@ def _drop_hottest() -> None:
 
 #: calls after which a function may be left out
 _OFTEN = 100
+_AT_LIMIT = "steps at the limit of recursion were not recorded"
 #: what was left out; written in each segment
 remarks: list[str] = []
 
@@ -363,7 +388,7 @@ def _new_flow(plan: Any, offset: int, number: int) -> Any:
     return flow
 
 
-def _settle(state: State, frame: Any) -> None:
+def settle(state: State, frame: Any) -> None:
     """Record what the line that a frame leaves has changed."""
     flow = state.flow
     _First.now += 1
@@ -373,10 +398,10 @@ def _settle(state: State, frame: Any) -> None:
 
 def last_step() -> int:
     """Return the number of the last step; called once, at the end."""
-    return int(_next_step()) - 1
+    return int(next_step()) - 1
 
 
-def _count_hit() -> None:
+def count_hit() -> None:
     Settings.hits += 1
     if Settings.hits == Settings.until[2]:
         Settings.on_until()
@@ -385,10 +410,9 @@ def _count_hit() -> None:
 # --- the end of a frame -------------------------------------------------------------------------
 
 
-def leave(state: State, frame: Any, value: Any) -> None:
-    """Record that a frame returns."""
-    states.pop(id(frame), None)
-    _settle(state, frame)
+def leave(state: State, value: Any) -> None:
+    """Record that a frame returns; what its last line has changed is recorded."""
+    states.pop(state.key, None)
     if state.plan.kind == _COMPREHENSION:
         _First.by_step = 1
     index = _value_of(value, state.step)
@@ -397,9 +421,8 @@ def leave(state: State, frame: Any, value: Any) -> None:
     _end(state)
 
 
-def suspend(state: State, frame: Any, value: Any) -> None:
+def suspend(state: State, value: Any) -> None:
     """Record that a frame yields or awaits."""
-    _settle(state, frame)
     _log.records.extend((_log.YIELD, state.step, _value_of(value, state.step)))
 
 
@@ -412,14 +435,12 @@ def raised(state: State, error: Any, offset: int) -> None:
     _log.records.extend((_log.RAISE, state.step, _log.string(text)))
 
 
-def unwind(state: State, frame: Any, error: str) -> None:
+def unwind(state: State, error: str) -> None:
     """Record that an exception, described as *error*, leaves a frame."""
-    states.pop(id(frame), None)
-    state.is_interrupted = True
-    _settle(state, frame)
+    states.pop(state.key, None)
     if len(left) > 10_000:
         left.clear()
-    left[id(frame)] = state.step
+    left[state.key] = state.step
     _log.records.extend((_log.UNWIND, state.number, _log.string(error)))
     _end(state)
 

@@ -32,6 +32,16 @@ def remark() -> str:
     return ""
 
 
+def watch_children(note: Any) -> None:
+    """Call *note* with the arguments and the environment of each child that is started."""
+
+    def audit(event: str, arguments: Any) -> None:
+        if event == "subprocess.Popen":
+            note(arguments[1], arguments[3])
+
+    sys.addaudithook(audit)
+
+
 def end() -> None:
     """Stop tracing."""
     if sys.gettrace() is _on_call:
@@ -83,9 +93,12 @@ def _on_event(frame: Any, event: str, value: Any, record: Any = _recorder.line) 
 def _on_return(state: Any, frame: Any, value: Any) -> None:
     """Record a return, a yield or the end by an exception, which have the same event."""
     opcode = state.plan.opcode(frame.f_lasti)
+    if opcode not in (_YIELD, _RETURN):
+        state.is_interrupted = True
+    _recorder.settle(state, frame)
     if opcode == _YIELD:
-        _recorder.suspend(state, frame, value)
+        _recorder.suspend(state, value)
     elif opcode == _RETURN:
-        _recorder.leave(state, frame, value)
+        _recorder.leave(state, value)
     else:
-        _recorder.unwind(state, frame, state.error)
+        _recorder.unwind(state, state.error)

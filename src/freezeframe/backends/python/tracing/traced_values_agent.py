@@ -160,6 +160,8 @@ def _new_object(value: Any, made: Any, step: int) -> Any:
         index = _log.value(text, kind.name, made.number)
         if shape == FIXED:
             made.value = index
+            if not kind.is_weak:
+                _identities.held_values[index] = made
         return index
     made.value = index = _log.composed(made.kind.name, made.number)
     if not made.kind.is_weak:

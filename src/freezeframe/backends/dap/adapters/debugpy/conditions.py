@@ -18,9 +18,11 @@ from typing import Any
 from freezeframe.backends.breakpoint_hits import HitCondition, split_log
 from freezeframe.backends.python import (
     ASSIGNING_AGENT,
+    BYTECODE_AGENT,
     EXCEPTIONS_AGENT,
     FAILURES_AGENT,
     LOADED_AGENT,
+    LOADING_AGENT,
     LOCKS_AGENT,
     NAMES_AGENT,
     NATIVE_AGENT,
@@ -78,7 +80,8 @@ _SHARING = (
     ("_freezeframe_shared_tracing", "shared_tracing_agent.py"),
 )
 _UNTRACED = (
-    ("_freezeframe_instrument", "instrument_agent.py"),
+    ("_freezeframe_instrument", str(BYTECODE_AGENT)),
+    ("_freezeframe_loading", str(LOADING_AGENT)),
     ("_freezeframe_line_hooks", "line_hooks_agent.py"),
     ("_freezeframe_tracing", "tracing_agent.py"),
 )

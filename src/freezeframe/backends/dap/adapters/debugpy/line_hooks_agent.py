@@ -1,7 +1,7 @@
 """Lines with a breakpoint call a hook; runs inside the debuggee.
 
 Sent there together with `agent.py`, under the same rules, and used in CPython 3.11 only. It becomes
-the module `_freezeframe_line_hooks`. Code gets its hooks (see `instrument_agent.py`) after it is
+the module `_freezeframe_line_hooks`. Code gets its hooks (see `bytecode_agent.py`) after it is
 loaded and before it runs; functions that exist already get them when a breakpoint is set.
 `tracing_agent.py` decides what a hook does when it is reached.
 """
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _instrument: Any = sys.modules.get("_freezeframe_instrument")
+_loading: Any = sys.modules.get("_freezeframe_loading")
 lock = threading.RLock()
 #: idents of threads that are traced
 armed: set[int] = set()
@@ -180,29 +181,14 @@ def is_alive(generator: Any) -> bool:
 
 def watch_loading() -> None:
     """Instrument code after it is loaded and before it runs."""
-    if _undo:
-        return
-    external: Any = sys.modules["_frozen_importlib_external"]
-    wrap_loader(external.SourceLoader, "get_code")
-    wrap_loader(external.SourcelessFileLoader, "get_code")
-    zipped: Any = sys.modules.get("zipimport")
-    if zipped is not None:
-        wrap_loader(zipped.zipimporter, "get_code")
-    for name in ("runpy", "_pydevd_bundle.pydevd_runpy"):
-        module: Any = sys.modules.get(name)
-        if module is not None:
-            wrap_loader(module, "_get_code_from_file")
+    if not _undo:
+        _loading.watch_loaders(_loaded, _undo)
+        _loading.watch_runners(_loaded, _undo, ("runpy", "_pydevd_bundle.pydevd_runpy"))
 
 
 def watch_pytest() -> None:
     """Do the same for test modules, which pytest compiles, keeps and runs by itself."""
-    rewrite: Any = sys.modules["_pytest.assertion.rewrite"]
-    read = getattr(rewrite, "_read_pyc", None)
-    if hasattr(rewrite, "AssertionRewritingHook") and not hasattr(read, "freezeframe"):
-        wrap_loader(rewrite, "_read_pyc")
-        wrap_loader(rewrite, "_rewrite_test")
-        wrap_loader(rewrite, "_write_pyc", back=True)
-        rewrite._read_pyc.freezeframe = True
+    _loading.watch_pytest(_loaded, _plain, _undo)
 
 
 def silence() -> None:
@@ -223,40 +209,16 @@ def remove() -> None:
     by_file.clear()
 
 
-def wrap_loader(owner: Any, name: str, back: bool = False) -> None:
-    """Instrument what a function of *owner* returns; *back*: the function takes original code."""
-    load = owner.__dict__[name]
-
-    def loaded(*arguments: Any, **named: Any) -> Any:
-        return _loaded(load(*arguments, **named))
-
-    def kept(*arguments: Any, **named: Any) -> Any:
-        return load(*map(_plain, arguments), **named)
-
-    wrapped: Any = kept if back else loaded
-    # The import system removes frames of its own files from a traceback.
-    wrapped.__code__ = wrapped.__code__.replace(
-        co_filename="<frozen importlib._bootstrap_external>"
-    )
-    wrapped.__name__, wrapped.__qualname__ = load.__name__, load.__qualname__
-    setattr(owner, name, wrapped)
-    _undo.append(lambda: setattr(owner, name, load))
-
-
-def _loaded(result: Any) -> Any:
+def _loaded(code: Any) -> Any:
     state["fresh"] = False
     if by_file:
         try:
             with lock:
-                if isinstance(result, tuple):
-                    return tuple(
-                        instrumented(each) if hasattr(each, "co_code") else each for each in result
-                    )
-                return instrumented(result) if hasattr(result, "co_code") else result
+                return instrumented(code)
         except Exception:
             # Code without hooks is found when it runs, and traced.
             pass
-    return result
+    return code
 
 
 def _plain(value: Any) -> Any:

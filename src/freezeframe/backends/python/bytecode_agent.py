@@ -1,32 +1,48 @@
-"""Insert calls into the bytecode of functions, at the lines of breakpoints; runs inside the
-debuggee.
+"""Insert calls into the bytecode of functions; runs inside the debuggee.
 
-Sent there together with `agent.py`, under the same rules, and used in CPython 3.11 only: the
-version that has neither sys.monitoring nor an evaluator that pydevd could replace. It becomes the
-module `_freezeframe_instrument`.
+It becomes the module `_freezeframe_instrument`, and imports nothing of this package. Reading and
+writing know the bytecode of CPython 3.11 to 3.13; `tracing/instrumentation_agent.py` uses them.
 
-A call is inserted on exactly the edges on which `sys.settrace` would report a `line` event, and
-belongs to no line itself. Everything else stays: names, constants (new ones follow the old), the
-positions of every instruction and the table of exception handlers.
+`instrument` inserts calls at the lines of breakpoints, in CPython 3.11 only: the version that has
+neither sys.monitoring nor an evaluator that pydevd could replace. A call is inserted on exactly the
+edges on which `sys.settrace` would report a `line` event, and belongs to no line itself. Everything
+else stays: names, constants (new ones follow the old), the positions of every instruction and the
+table of exception handlers.
 """
 
 from __future__ import annotations
 
 import opcode
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OP = opcode.opmap
-_CACHES: Any = getattr(opcode, "_inline_cache_entries", [0] * 256)
+
+
+def _caches() -> list[int]:
+    """Return the number of cache entries behind each instruction."""
+    known: Any = getattr(opcode, "_inline_cache_entries", ())
+    if not isinstance(known, dict):
+        return [*known, *[0] * (256 - len(known))]
+    found = [0] * 256
+    for name, count in known.items():  # from 3.13 on by name
+        if _OP.get(name, 256) < 256:
+            found[_OP[name]] = count
+    return found
+
+
+_CACHES = _caches()
 _JUMPS = frozenset(opcode.hasjrel)
 _BACKWARD = frozenset(op for name, op in _OP.items() if "JUMP_BACKWARD" in name)
 #: after these only a jump reaches the next instruction
-_NO_NEXT = frozenset(
+NO_NEXT = frozenset(
     _OP[name]
     for name in (
         "RETURN_VALUE",
+        "RETURN_CONST",
         "RAISE_VARARGS",
         "RERAISE",
         "JUMP_FORWARD",
@@ -38,6 +54,8 @@ _NO_NEXT = frozenset(
 _EXTENDED = _OP["EXTENDED_ARG"]
 _RESUME, _SEND = _OP.get("RESUME"), _OP.get("SEND")
 _HANDLERS = frozenset(_OP.get(name) for name in ("PUSH_EXC_INFO", "END_ASYNC_FOR"))
+#: the order of what is pushed before the arguments of a call
+_NULL_FIRST = sys.version_info < (3, 13)
 _NOWHERE = (None, None, None, None)
 #: stack depth of the inserted call
 _DEPTH = 6
@@ -97,8 +115,8 @@ def instrument(code: Any, hooks: dict[int, Any], done: dict[Any, Any]) -> Any:
 
 
 def _insert(code: Any, hooks: dict[int, Any]) -> Any:
-    old = _read(code)
-    handlers = _read_handlers(code, old)
+    old = read(code)
+    handlers = read_handlers(code, old)
     constants = list(code.co_consts)
     first = next(index for index, each in enumerate(old) if each.op == _RESUME)
     new: list[Instruction] = []
@@ -117,7 +135,7 @@ def _insert(code: Any, hooks: dict[int, Any]) -> Any:
         line = each.position[0]
         if index > first and line in hooks:
             jumping = any(_is_event(old, source, index) for source in jumps.get(index, ()))
-            falls = index > 0 and old[index - 1].op not in _NO_NEXT
+            falls = index > 0 and old[index - 1].op not in NO_NEXT
             falling = falls and (index - 1 <= first or _is_event(old, index - 1, index))
             # Not the cleanup after a handler: no statement begins there.
             thrown = each.op in _HANDLERS and any(
@@ -145,13 +163,40 @@ def _insert(code: Any, hooks: dict[int, Any]) -> Any:
         (starts.get(start, start), starts.get(end, end), entries.get(target, target), rest)
         for start, end, target, rest in handlers
     ]
-    _lay_out(new)
+    lay_out(new)
     return code.replace(
-        co_code=_write(new),
+        co_code=write(new),
         co_consts=tuple(constants),
         co_stacksize=code.co_stacksize + _DEPTH,
-        co_linetable=_write_positions(new, code.co_firstlineno),
-        co_exceptiontable=_write_handlers(ranges, new),
+        co_linetable=write_positions(new, code.co_firstlineno),
+        co_exceptiontable=write_handlers(ranges, new),
+    )
+
+
+def call_at_start(code: Any, function: Any, names: tuple[str, ...]) -> Any:
+    """Return *code* with a call of *function* at its beginning, with some of its parameters."""
+    instructions = read(code)
+    handlers = read_handlers(code, instructions)
+    first = next(index for index, each in enumerate(instructions) if each.op == _RESUME)
+    constants = [*code.co_consts, function]
+    call = [Instruction(_OP["LOAD_CONST"], len(constants) - 1, _NOWHERE)]
+    call.insert(0 if _NULL_FIRST else 1, Instruction(_OP["PUSH_NULL"], 0, _NOWHERE))
+    for name in names:
+        index = code.co_varnames.index(name)
+        op = _OP["LOAD_DEREF" if name in code.co_cellvars else "LOAD_FAST"]
+        call.append(Instruction(op, index, _NOWHERE))
+    if "PRECALL" in _OP:
+        call.append(Instruction(_OP["PRECALL"], len(names), _NOWHERE))
+    call.append(Instruction(_OP["CALL"], len(names), _NOWHERE))
+    call.append(Instruction(_OP["POP_TOP"], 0, _NOWHERE))
+    instructions[first + 1 : first + 1] = call
+    lay_out(instructions)
+    return code.replace(
+        co_code=write(instructions),
+        co_consts=tuple(constants),
+        co_stacksize=code.co_stacksize + len(names) + 2,
+        co_linetable=write_positions(instructions, code.co_firstlineno),
+        co_exceptiontable=write_handlers(handlers, instructions),
     )
 
 
@@ -190,7 +235,7 @@ def _call(constants: list[Any], hook: Any) -> list[Instruction]:
 # --- reading ------------------------------------------------------------------------------------
 
 
-def _read(code: Any) -> list[Instruction]:
+def read(code: Any) -> list[Instruction]:
     bytecode = code.co_code
     positions = list(code.co_positions())
     found: list[Instruction] = []
@@ -204,10 +249,11 @@ def _read(code: Any) -> list[Instruction]:
             extended = arg << 8
             continue
         each = Instruction(op, arg, positions[at // 2 - 1])
+        each.at = start // 2
         by_offset[start] = each
         found.append(each)
-        ends.append(at)
         at += 2 * _CACHES[op]
+        ends.append(at)
         extended, start = 0, at
     for each, end in zip(found, ends, strict=True):
         if each.op in _JUMPS:
@@ -216,7 +262,7 @@ def _read(code: Any) -> list[Instruction]:
     return found
 
 
-def _read_handlers(code: Any, instructions: list[Instruction]) -> list[Any]:
+def read_handlers(code: Any, instructions: list[Instruction]) -> list[Any]:
     """Return the table of handlers: start, end (or None), target, depth and flag."""
     offsets: dict[int, Instruction] = {}
     at = 0
@@ -253,7 +299,7 @@ def _read_handlers(code: Any, instructions: list[Instruction]) -> list[Any]:
 # --- writing ------------------------------------------------------------------------------------
 
 
-def _lay_out(instructions: list[Instruction]) -> None:
+def lay_out(instructions: list[Instruction]) -> None:
     """Give each instruction its offset and each jump its distance."""
     settled = False
     for each in instructions:
@@ -267,7 +313,7 @@ def _lay_out(instructions: list[Instruction]) -> None:
         for each in instructions:
             if each.target is None:
                 continue
-            after = each.at + each.size - _CACHES[each.op]
+            after = each.at + each.size
             distance = each.target.at - after
             each.arg = -distance if each.op in _BACKWARD else distance
             size = max(each.size, _units(each.arg) + _CACHES[each.op])
@@ -280,7 +326,7 @@ def _units(arg: int) -> int:
     return 1 + (arg > 0xFF) + (arg > 0xFFFF) + (arg > 0xFFFFFF)
 
 
-def _write(instructions: list[Instruction]) -> bytes:
+def write(instructions: list[Instruction]) -> bytes:
     out = bytearray()
     for each in instructions:
         prefixes = each.size - _CACHES[each.op] - 1
@@ -291,7 +337,7 @@ def _write(instructions: list[Instruction]) -> bytes:
     return bytes(out)
 
 
-def _write_positions(instructions: list[Instruction], first_line: int) -> bytes:
+def write_positions(instructions: list[Instruction], first_line: int) -> bytes:
     out = bytearray()
     previous = first_line
     for position, units in _runs(instructions):
@@ -333,7 +379,7 @@ def _varint(out: bytearray, value: int) -> None:
     out.append(value)
 
 
-def _write_handlers(ranges: list[Any], instructions: list[Instruction]) -> bytes:
+def write_handlers(ranges: list[Any], instructions: list[Instruction]) -> bytes:
     last = instructions[-1]
     out = bytearray()
     for start, end, target, rest in ranges:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from freezeframe.backends.dap.adapters.debugpy import instrument_agent
+from freezeframe.backends.python import bytecode_agent
 
 pytestmark = pytest.mark.skipif(
     sys.version_info[:2] != (3, 11), reason="later versions have sys.monitoring"
@@ -137,11 +137,11 @@ def test_hooks_are_called_once_for_each_line_event() -> None:
     code = compiled()
     hooks = {
         line: hook(line)
-        for each in instrument_agent.nested(code)
+        for each in bytecode_agent.nested(code)
         for *_, line in each.co_lines()
         if line
     }
-    run(instrument_agent.instrument(code, hooks, {}))
+    run(bytecode_agent.instrument(code, hooks, {}))
 
     assert called == lines
 
@@ -150,7 +150,7 @@ def test_all_but_the_calls_stays_as_it_was() -> None:
     code = compiled()
     done: dict[int, Any] = {}
 
-    new = instrument_agent.instrument(code, dict.fromkeys(range(10, 300), len), done)
+    new = bytecode_agent.instrument(code, dict.fromkeys(range(10, 300), len), done)
 
     assert new is not code
     kept = ("co_name", "co_qualname", "co_filename", "co_firstlineno", "co_flags", "co_varnames")
@@ -167,7 +167,7 @@ def _instructions(code: CodeType) -> collections.Counter[Any]:
 
 def test_code_without_the_lines_is_returned_as_it_is() -> None:
     code = compiled()
-    assert instrument_agent.instrument(code, {10_000: len}, {}) is code
+    assert bytecode_agent.instrument(code, {10_000: len}, {}) is code
 
 
 def _lines(code: CodeType) -> set[int]:
