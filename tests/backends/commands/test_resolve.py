@@ -158,6 +158,23 @@ async def test_a_console_script_is_run_by_the_interpreter_of_its_first_line(tmp_
 
 
 @on_loop
+async def test_a_workspace_of_npm_is_named_before_or_behind_the_command(tmp_path):
+    web = tmp_path / "packages" / "web"
+    web.mkdir(parents=True)
+    (web / "package.json").write_text('{"name": "shop-web", "scripts": {"test": "node t.js"}}')
+    (web / "t.js").write_text("")
+    (tmp_path / "package.json").write_text(
+        '{"workspaces": ["packages/*"], "scripts": {"test": "npm test --workspaces"}}'
+    )
+
+    for words in ("npm test -w shop-web -- -x", "npm -w packages/web test -- -x"):
+        got = await found(tmp_path, words)
+        assert (got.line.cwd, got.program.args) == (str(web), ("-x",))
+    # Of all workspaces npm itself runs the scripts, and its children are followed.
+    assert (await found(tmp_path, "npm test")).program.name == "npm"
+
+
+@on_loop
 async def test_a_script_of_package_json_runs_what_comes_before_its_program(tmp_path):
     write(
         tmp_path / "package.json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from freezeframe.errors import NotFound, UsageError
 from . import shell
 from .command_line import CommandLine, Program, Tools, nearest_above, prepare
 from .node import other_runtime
-from .options import split
+from .options import Split, split, takes_next, values
 from .wrappers import finished
 
 _VALUED = ("-w", "--workspace", "--prefix", "-C", "--dir", "--filter", "--cwd", "--loglevel")
@@ -25,12 +26,16 @@ _NAMED = ("test", "start", "stop", "restart")
 
 async def npm(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
     """Read `npm test`, `npm run x -- args`, `npm exec x`."""
-    found = split(line.argv[1:], _VALUED)
+    found = _anywhere(line.argv[1:]) if line.name == "npm" else split(line.argv[1:], _VALUED)
     if not found.rest:
         raise UsageError(f"`{line.name}` alone runs nothing.", next="dbg start npm test")
     line = _elsewhere(line, found.value("--prefix", "-C", "--dir", "--cwd"))
-    if found.has("-w", "--workspace", "--filter"):
-        return _itself(line)
+    if found.has("-w", "--workspace", "--workspaces", "-ws", "--filter"):
+        workspaces = values(found.options, ("-w", "--workspace"))
+        folder = _workspace(line, workspaces[0]) if len(workspaces) == 1 else None
+        if folder is None:
+            return _itself(line)
+        line = line.moved_to(folder)
     verb, rest = _SHORTHANDS.get(found.rest[0], found.rest[0]), found.rest[1:]
     own_bins = line.name in ("yarn", "pnpm")
     if verb in ("run", "run-script", "rum", "urn"):
@@ -46,6 +51,34 @@ async def npm(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
     if own_bins:
         return await npx(line.then("npx", verb, *rest), tools)
     raise UsageError(f"`npm {verb}` does not run a program.", next=_some_script(line))
+
+
+def _anywhere(args: tuple[str, ...]) -> Split:
+    """Return npm's options, which may stand behind its command too: `npm test -w web -- args`."""
+    end = args.index("--") if "--" in args else len(args)
+    options: list[str] = []
+    words: list[str] = []
+    at = 0
+    while at < end:
+        size = 1 + takes_next(args[at], _VALUED) if args[at].startswith("-") else 0
+        (options if size else words).extend(args[at : at + max(1, size)])
+        at += max(1, size)
+    return Split(tuple(options), (*words, *args[end:]))
+
+
+def _workspace(line: CommandLine, named: str) -> str | None:
+    """Return the folder of a workspace, by its path or by its package's name."""
+    root, _, package = _package(line)
+    if os.path.isfile(os.path.join(root, named, "package.json")):
+        return os.path.join(root, named)
+    patterns = package.get("workspaces") or ()
+    patterns = patterns.get("packages") or () if isinstance(patterns, dict) else patterns
+    for pattern in filter(lambda each: isinstance(each, str), patterns):
+        for path in sorted(glob.glob(os.path.join(glob.escape(root), pattern, "package.json"))):
+            folder = os.path.dirname(path)
+            if _package(line.moved_to(folder))[2].get("name") == named:
+                return folder
+    return None
 
 
 async def npx(line: CommandLine, tools: Tools) -> CommandLine | Program | None:
