@@ -19,6 +19,7 @@ from pathlib import Path
 
 import environment as labs
 import history
+import hunting
 import mcp_server
 import native
 import node
@@ -26,7 +27,14 @@ import tracing
 from measures import FLOOR, MEASURES, Figure, Measure, Probe
 
 ROUNDS = 30
-_ANYWHERE = (*MEASURES, *history.RECORDED, *mcp_server.SERVED, *node.INSPECTED, *tracing.TRACED)
+_ANYWHERE = (
+    *MEASURES,
+    *history.RECORDED,
+    *mcp_server.SERVED,
+    *node.INSPECTED,
+    *tracing.TRACED,
+    *hunting.HUNTED,
+)
 
 
 def main() -> int:

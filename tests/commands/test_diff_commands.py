@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
+
+from harness.requirements import need
+
 _SHOP = """\
 import time
 
@@ -169,3 +173,96 @@ def test_two_tests_part_in_the_code_that_they_share_and_not_in_themselves(dbg, w
     [difference] = first["differences"]
     assert (difference["path"], difference["a"], difference["b"]) == ("value", "2", "-2")
     assert (first["a_next"]["line"], first["b_next"]["line"]) == (7, 5)
+
+
+_PRICES = {
+    "prices.c": """\
+#include <stdlib.h>
+static int price(int n, int limit) {
+    int p = n * 3;
+    if (n > limit)
+        p = p / 2;
+    return p;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]), total = 0;
+    for (int i = 0; i < 3; i++)
+        total += price(n + i, 10);
+    if (total < 70)
+        return 3;
+    return 0;
+}
+""",
+    "prices.js": """\
+function price(n, limit) {
+  let p = n * 3;
+  if (n > limit) {
+    p = p / 2;
+  }
+  return p;
+}
+const n = Number(process.argv[2]);
+let total = 0;
+for (let i = 0; i < 3; i++) {
+  total += price(n + i, 10);
+}
+if (total < 70) {
+  throw new Error(`too little: ${total}`);
+}
+""",
+    "prices.go": """\
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+)
+
+func price(n, limit int) int {
+	p := n * 3
+	if n > limit {
+		p = p / 2
+	}
+	return p
+}
+
+func main() {
+	n, _ := strconv.Atoi(os.Args[1])
+	total := 0
+	for i := 0; i < 3; i++ {
+		total += price(n+i, 10)
+	}
+	if total < 70 {
+		panic(fmt.Sprint("too little: ", total))
+	}
+}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "branch"),
+    [
+        ("prices.c", "gcc", (4, "if (n > limit)")),
+        ("prices.js", "node", (3, "if (n > limit)")),
+        ("prices.go", "go", (11, "if n > limit")),
+    ],
+    ids=["c", "javascript", "go"],
+)
+def test_programs_of_other_languages_are_stepped_to_the_branch_where_they_part(
+    dbg, write_program, name, tool, branch
+):
+    need(tool, f"install {tool}")
+    write_program(name, _PRICES[name])
+
+    answer = dbg.data("diff", f"{name} 8", f"{name} 10")
+
+    first = answer["first"]
+    assert (first["kind"], first["line"], first["statement"]) == ("branch", *branch)
+    assert first["hit"] == 2
+    assert {each["path"]: (each["a"], each["b"]) for each in first["differences"]}["n"] == (
+        "9",
+        "11",
+    )
+    assert (answer["a"]["failed"], answer["b"]["failed"]) == (False, True)

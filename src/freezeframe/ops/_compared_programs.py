@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -24,6 +23,7 @@ from freezeframe.questions.run_comparison import (
 
 from ._context import Context
 from ._launch_program import LaunchRequest, PreparedLaunch, prepare_launch
+from ._stepped_programs import run_stepped
 from ._stored_traces import store_trace
 from ._suggestions import quoted
 from ._worktrees import Worktree, worktree_of
@@ -119,19 +119,31 @@ def _paths_inside(tree: Worktree, env: Mapping[str, str]) -> dict[str, str]:
 
 
 async def traced(ctx: Context, command: ComparedCommand, seconds: float) -> ComparedTrace:
-    """Run a command and return its trace. Raises Unsupported if it cannot be traced inside."""
+    """Run a command and return its trace: from inside a Python program, else step by step."""
     await ctx.announce(f"running {command.label}, traced")
-    target, name = await traceable(ctx, command)
-    found = await run_compared(ctx, target, command, seconds)
-    store_trace(ctx, f"{name}-{_name(command.label)}", target, found.trace)
+    ready = await _prepared(ctx, command)
+    target = ready.target
+    if _PYTHON in ready.choice.debugger.languages:
+        found = await run_compared(ctx, target, command, seconds)
+    else:
+        trace = await run_stepped(ctx, target, ready.choice, command.root, seconds)
+        end = _end_of(trace, command.label, seconds)
+        found = ComparedTrace(trace, ctx.hub.sources, command.root, end)
+    store_trace(ctx, f"{ready.name}-{_name(command.label)}", target, found.trace)
     return found
 
 
-async def traceable(ctx: Context, command: ComparedCommand) -> tuple[Launch, str]:
-    """Return the program behind a command, and its name. Raises Unsupported for other languages."""
+async def _prepared(ctx: Context, command: ComparedCommand) -> PreparedLaunch:
     there = replace(ctx, caller=replace(ctx.caller, cwd=command.cwd, env=command.env))
-    ready = await prepare_launch(there, command.request)
-    return _required(ready), ready.name
+    return await prepare_launch(there, command.request)
+
+
+async def traceable(ctx: Context, command: ComparedCommand) -> tuple[Launch, str]:
+    """Return the Python program behind a command, and its name. Raises Unsupported."""
+    ready = await _prepared(ctx, command)
+    if _PYTHON not in ready.choice.debugger.languages:
+        raise Unsupported(f"{ready.target.program} is no Python program.")
+    return ready.target, ready.name
 
 
 async def run_compared(
@@ -151,16 +163,6 @@ async def run_compared(
 
 def _name(label: str) -> str:
     return re.sub(r"\W+", "-", label).strip("-")[:20] or "run"
-
-
-def _required(ready: PreparedLaunch) -> Launch:
-    if _PYTHON in ready.choice.debugger.languages:
-        return ready.target
-    name = shlex.quote(os.path.basename(ready.target.program))
-    raise Unsupported(
-        f"{ready.choice.debugger.languages[0]} programs are compared by their recorded stops.",
-        next=f"dbg start {name} -b FILE:LINE",
-    )
 
 
 async def compared(
@@ -259,20 +261,13 @@ def _end_of(trace: Trace, label: str, seconds: float) -> RunEnd:
     }.get(outcome.how, "passed")
     if outcome.how == "exited" and outcome.exit_code:
         how = f"exited with code {outcome.exit_code}"
-    function = ""
-    step = trace.step(outcome.step) if outcome.step is not None else None
+    function, path, line = "", outcome.path, outcome.line
+    step = trace.step(outcome.step) if outcome.step is not None and failed else None
     if step is not None:
-        function = trace.frames[step.frame].function
-    return RunEnd(
-        label,
-        how,
-        failed,
-        outcome.exception,
-        outcome.path,
-        outcome.line,
-        function,
-        len(trace.steps),
-    )
+        # What raised it may be in a library.
+        frame = trace.frames[step.frame]
+        function, path, line = frame.function, frame.path, step.line
+    return RunEnd(label, how, failed, outcome.exception, path, line, function, len(trace.steps))
 
 
 def command_request(args: Sequence[str]) -> LaunchRequest:

@@ -138,7 +138,7 @@ class _Retrace:
     async def _trace(self, run: SteppedRun, seconds: float, calls: SelectedCalls | None) -> Trace:
         before = run.stepped_s
         found = await run.trace(min(self._left_s, seconds), calls)
-        trace = _for_provenance(found, self._sources)
+        trace = for_provenance(found, self._sources)
         self._left_s -= run.stepped_s - before
         if len(trace.steps) > len(self._best.steps):
             self._best = trace
@@ -203,7 +203,7 @@ def _start(sources: Sources, frame: Frame, expression: str) -> StepsStart:
     )
 
 
-def _for_provenance(trace: Trace, sources: Sources) -> Trace:
+def for_provenance(trace: Trace, sources: Sources) -> Trace:
     """Return the trace as provenance reads it.
 
     Paths of parts are spelled as expressions spell them; the stop at the closing bracket of a

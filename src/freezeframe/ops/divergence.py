@@ -32,6 +32,7 @@ from .history import find
 
 #: Divergences listed by --all.
 _DIVERGENCES = 200
+_LONGEST_LABEL = 30
 
 
 @op(
@@ -73,10 +74,10 @@ async def diff(
 ) -> RunDiff | ProgramDiff:
     """Run two commands and show the first divergence that explains why one of them fails.
 
-    Both are traced; lines are matched across edits of the source. The answer has the line, which
-    of its executions it was, both values, the branch that parted, and how each run ended. With
-    --against the command also runs in a temporary worktree of that revision. Recorded runs are
-    compared by their stops, matched by location and hit number.
+    Both are traced, Python programs from inside, others step by step; lines are matched across
+    edits of the source. The answer has the line, which of its executions it was, both values, the
+    branch that parted, and how each run ended. With --against the command also runs in a temporary
+    worktree of that revision. Recorded runs are compared by their stops.
     """
     seconds = RUN_S if timeout is None else timeout
     if seconds <= 0:
@@ -152,13 +153,21 @@ def _is_command(ctx: Context, text: str) -> bool:
 
 async def _two_commands(ctx: Context, a: str, b: str, seconds: float) -> ProgramDiff:
     made = []
-    for label, text in (("pass", a), ("fail", b)):
-        argv = _commands.split_command(text)
+    commands = [_commands.split_command(text) for text in (a, b)]
+    for argv, label in zip(commands, _labels(*commands), strict=True):
         if not argv:
             raise UsageError("an empty command cannot be run.", next="dbg help diff")
         made.append(_here(ctx, label, command_request(argv)))
-    same = a == b
+    same = commands[0] == commands[1]
     return await compare_commands(ctx, made[0], made[1], seconds, CompareOptions(same_input=same))
+
+
+def _labels(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, str]:
+    """Return names for two commands: the first argument that is different."""
+    for one, other in zip(a, b, strict=False):
+        if one != other and max(len(one), len(other)) <= _LONGEST_LABEL:
+            return one, other
+    return "the first", "the second"
 
 
 def _here(ctx: Context, label: str, request: LaunchRequest) -> ComparedCommand:

@@ -14,10 +14,11 @@ from dataclasses import replace
 from freezeframe.model.divergence import DivergenceKind, DivergencePoint, NextLine
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.history import Difference
-from freezeframe.model.trace import TracedFrame, TracedStep
+from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedValue
 
-from .compared_values import is_volatile
+from .compared_values import is_same_text, is_volatile
 from .differing_operands import DifferingOperand, DifferingOperands, described, differing_writes
+from .expressions import StatementKind
 from .paired_frames import FramePair, Gap, PairedRuns, TracedSide
 from .traced_values import Execution, shortened
 
@@ -25,6 +26,7 @@ from .traced_values import Execution, shortened
 _MOST_STATEMENTS = 400
 _MOST_STATEMENT = 110
 _MOST_DIFFERENCES = 4
+_YIELDING = (FrameKind.GENERATOR, FrameKind.COMPREHENSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,12 @@ _Source = TracedStep | _Omission
 class DivergenceChain:
     """The way back from a step of the second run to the first divergence that led to it."""
 
-    def __init__(self, runs: PairedRuns, *, same_input: bool = True) -> None:
-        """Without *same_input* a branch inside of a call matters more than its arguments."""
+    def __init__(self, runs: PairedRuns) -> None:
         self._runs = runs
         self._a, self._b = runs.a, runs.b
         self._operands = DifferingOperands(runs)
-        self._same_input = same_input
+        #: every statement that was met on the way, also where that led back
+        self.met: list[ChainLink] = []
 
     def back_from(self, step: TracedStep) -> list[ChainLink]:
         """Return the chain, newest first; empty if the step cannot be compared."""
@@ -87,10 +89,9 @@ class DivergenceChain:
                 made, sources = self._link(pair, here)
                 seen[here.number] = (len(chain), sources)
                 chain.append(made)
+                self.met.append(made)
             # A call of the statement led back to what the statement passed to it.
             position, sources = seen[here.number]
-            if not self._same_input and _has_branch_inside(chain, position):
-                break
             del chain[position + 1 :]
             at = sources.pop(0) if sources else None
         return chain
@@ -119,6 +120,9 @@ class DivergenceChain:
         differences = [*(each.difference for each in operands), *written]
         kind = DivergenceKind.OPERANDS if operands else DivergenceKind.VALUE
         is_raised = described(same.raised) != described(step.raised)
+        calls = [*self._a.index.calls_of(same.number), *self._b.index.calls_of(step.number)]
+        if any(each.raised is not None for each in calls):
+            is_raised = False  # the exception comes from inside
         if is_raised:
             kind = DivergenceKind.RAISED
         point = self.point(kind, pair, same, step, differences)
@@ -165,8 +169,14 @@ class DivergenceChain:
         found: list[_Source] = []
         for frame in self._b.index.calls_of(step.number):
             inner = self._runs.pair_of(frame)
-            if inner is not None and inner.b_steps and _ended_differently(inner):
-                found.append(inner.b_steps[-1])
+            end = _different_end(inner) if inner is not None and inner.b_steps else None
+            if end is not None:
+                found.append(end)
+        execution = self._b.values.execution(step)
+        statement = execution.statement
+        if statement is not None and statement.kind is StatementKind.FOR and statement.value:
+            # The generator that gave the loop its element.
+            found += self._b.values.yields(execution, statement.value)[-1:]
         ranked = sorted(operands, key=lambda each: is_volatile(each.a_text, each.b_text))
         for each in ranked:
             writer = self._operands.writer(each)
@@ -299,12 +309,6 @@ class DivergenceChain:
         return count
 
 
-def _has_branch_inside(chain: Sequence[ChainLink], position: int) -> bool:
-    """Whether the chain has a branch in a call that the statement at *position* made."""
-    outer = chain[position].step.frame
-    return any(each.is_control and each.step.frame > outer for each in chain[position + 1 :])
-
-
 def _next_line(side: TracedSide, frame: TracedFrame, step: TracedStep | None) -> NextLine | None:
     if step is None:
         return None
@@ -315,11 +319,21 @@ def _text(execution: Execution, line: str) -> str:
     return execution.statement.text if execution.statement is not None else line
 
 
-def _ended_differently(pair: FramePair) -> bool:
-    """Whether two calls returned or raised something different."""
+def _different_end(pair: FramePair) -> TracedStep | None:
+    """Return the step where a call returned, raised or yielded something different, if it did."""
+    last = pair.b_steps[-1]
     if described(pair.a.raised) != described(pair.b.raised):
-        return True
-    one, other = pair.a.returned, pair.b.returned
+        return last
+    for step in pair.b_steps if pair.b.kind in _YIELDING else ():
+        same = pair.counterpart(step) if step.yielded is not None else None
+        if step.yielded is not None and (
+            same is None or not _is_same_value(same.yielded, step.yielded)
+        ):
+            return step
+    return None if _is_same_value(pair.a.returned, pair.b.returned) else last
+
+
+def _is_same_value(one: TracedValue | None, other: TracedValue | None) -> bool:
     if one is None or other is None:
-        return (one is None) != (other is None)
-    return described(one.text) != described(other.text)
+        return one is other
+    return is_same_text(one.text, other.text)

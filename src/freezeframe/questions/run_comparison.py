@@ -18,6 +18,7 @@ from .traced_values import SourceLines
 #: steps whose values are compared one by one
 _MOST_COMPARED = 150_000
 _MOST_THEN = 3
+_CONTROL = (DivergenceKind.BRANCH, DivergenceKind.RAISED)
 _UNEXPLAINED = (DivergenceKind.VALUE, DivergenceKind.OPERANDS)
 
 
@@ -76,12 +77,15 @@ class _Comparison:
     def __init__(self, runs: PairedRuns, same_input: bool) -> None:
         self._runs = runs
         self._b = runs.b
-        self._chain = DivergenceChain(runs, same_input=same_input)
+        self._chain = DivergenceChain(runs)
         self._same_input = same_input
 
     def of_runs(self, end: RunEnd) -> FoundDivergence:
         step = self._consequence(end)
         chain = self._chain.back_from(step) if step is not None else []
+        if not self._same_input:
+            # Which way led to the values matters more than where they came from.
+            chain = sorted(self._chain.met, key=lambda each: -each.step.number)
         at = self._chosen(chain)
         if at is None:
             return self._by_scan(step)
@@ -163,6 +167,9 @@ class _Comparison:
         points = self._scan(step.number if step is not None else None)
         steady = [each for each in points if not _is_volatile(each[1])]
         own = [each for each in steady if not _is_definition(each[1])] or steady
+        if not self._same_input:
+            # Values differ from the beginning: where the runs took different ways says more.
+            own = [each for each in own if each[1].kind in _CONTROL] or own
         edited = self._runs.lines.edited
         if not own:
             return FoundDivergence(None, edited=edited, unrelated=len(points))

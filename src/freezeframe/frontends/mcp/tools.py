@@ -323,7 +323,8 @@ DEFAULT: tuple[McpTool, ...] = (
     CommandLineTool(
         "debug_command",
         description=(
-            "Any `dbg` command line, for every debugger: `help`, `frame 2`, `watch x`, `set x 3`, "
+            "Any `dbg` command line: `help`, `diff --against REV -- CMD` and `diff 'CMD' 'CMD'` "
+            "(first divergence), `hunt -- CMD` (flaky), `frame 2`, `watch x`, `set x 3`, "
             "`display x`, `catch raised`, `input text`, `batch next locals`, `restart`."
         ),
     ),
