@@ -133,3 +133,14 @@ def test_modules_beside_a_program_are_built_with_it_and_errors_told(dbg, project
     failed = dbg.error("start", "main.ml")
     assert failed["code"] == "build-failed"
     assert "main.ml:1:20: This expression has type string" in failed["message"]
+
+
+def test_a_program_that_waits_for_input_promises_no_pause_that_does_not_come(dbg, project):
+    programs.write("waits.ml", "let () = print_string (input_line stdin)\n", project)
+    dbg.data("start", "waits.ml", "--no-wait")
+
+    report = dbg.data("await", "--timeout", "2", code=124)
+
+    assert "only when that call returns" in str(report["notes"])
+    dbg.data("input", "x\n")
+    assert dbg.data("await")["state"] == "terminated"

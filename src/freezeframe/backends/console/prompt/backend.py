@@ -168,11 +168,12 @@ class PromptBackend(PromptLifecycle):
     def blind_because(self) -> str | None:
         if Feature.PAUSE not in self.features:
             return f"{self._name} shows no stack of a program that runs"
+        is_waiting = self.pid is None or not is_busy(self.pid)
+        if is_waiting and self._command_set.interrupt_late:
+            return "it waits in a system call, and can be paused only when that call returns"
         if not self._command_set.halts_unseen:
             return f"{self._name} shows the stack of a stopped program only: dbg pause"
-        if self.pid is None or not is_busy(self.pid):
-            if self._command_set.interrupt_late:
-                return "it waits in a system call, and can be paused only when that call returns"
+        if is_waiting:
             return "it waits in a system call; dbg pause shows where, and may end that call"
         return None
 
