@@ -229,3 +229,32 @@ def test_a_branch_that_would_have_written_the_value_again_is_named():
     [condition] = [each for each in links[0].conditions if each.decisive]
     assert (condition.line, condition.text, condition.taken) == (5, "word === ''", False)
     assert [(each.expression, each.value) for each in condition.reads] == [("word", "'a'")]
+
+
+def test_a_comparison_is_not_taken_for_the_call_of_a_constructor():
+    p = _Program(
+        "ast.rs",
+        """
+        #[derive(PartialEq)]
+        struct Shown(String);
+        fn check() {
+            assert_eq!(Shown(text(doc)), Shown(expected));
+        }
+        fn text(doc: &Doc) -> String {
+            let made = doc.name;
+            made
+        }
+        """,
+        [
+            ("ast::check", None, {"doc": "Doc", "expected": '"b"'}, None),
+            ("ast::text", 1, {"doc": "Doc"}, '"a"'),
+            ("ast::{impl#1}::eq", 1, {}, "false"),
+        ],
+    )
+    p.step(1, "assert_eq!")
+    p.step(2, "let made", made='"a"')
+    p.step(2, "    made")
+    p.step(3, "PartialEq")
+    p.trace.steps.append(TracedStep(5, 1, p.trace.steps[0].line))
+    name_calls(p.trace, lambda path: AnySource(p.lines(path), path))
+    assert p.trace.frames[3].called_as == ""

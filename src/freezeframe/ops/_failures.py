@@ -14,6 +14,7 @@ from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.stops import ExceptionInfo, Frame, StopReason
 from freezeframe.model.testing import FailingTest, Failure, FailureFrame
 from freezeframe.model.values import ScopeKind, Value
+from freezeframe.questions.macro_calls import frame_at_invocation
 from freezeframe.runners.runner import Runner
 from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
@@ -68,6 +69,7 @@ async def describe(
     described: list[FailureFrame] = []
     for frame in reversed(shown):
         is_innermost = frame is users[0]
+        frame = frame_at_invocation(frame, session.sources.lines, error.message)
         text = _statement(session, error, frame)
         values, more = await _values(stop, frame, text, others=_OTHERS if is_innermost else 0)
         if not is_innermost:

@@ -30,6 +30,7 @@ from freezeframe.model.trace import (
     TraceUntil,
 )
 from freezeframe.model.values import is_cut
+from freezeframe.questions.macro_calls import frame_at_invocation
 from freezeframe.questions.provenance import explain
 from freezeframe.questions.trace_index import TraceIndex
 from freezeframe.session.session import Session
@@ -89,7 +90,12 @@ async def traced_again(
         return SecondRun(_cut(trace, at), number, at)
     whole, choice = require_traceable(ctx, session)
     target = target or whole
-    frames = await stop.frames(_COMPARED_FRAMES)
+    message = stop.exception.message if stop.exception is not None else ""
+    lines = session.sources.lines
+    frames = [
+        frame_at_invocation(each, lines, message) for each in await stop.frames(_COMPARED_FRAMES)
+    ]
+    frame = frame_at_invocation(frame, lines, message)
     if stop.second_run is not None and stop.second_run.entered_for not in (None, expression):
         stop.second_run = None  # another value went through other calls
     is_known = stop.second_run is not None

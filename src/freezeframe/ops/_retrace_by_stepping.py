@@ -23,6 +23,7 @@ from freezeframe.model.trace import Outcome, Trace
 from freezeframe.questions.any_expressions import path_text
 from freezeframe.questions.any_source import AnySource
 from freezeframe.questions.called_names import name_calls
+from freezeframe.questions.macro_calls import at_invocations, frame_at_invocation
 from freezeframe.questions.own_functions import OwnFunctions
 from freezeframe.questions.recording_start import recording_start
 from freezeframe.questions.selected_calls import SelectedCalls, needed_calls
@@ -71,7 +72,10 @@ async def retrace_by_stepping(
         return Trace(outcome=Outcome("killed"), remarks=("no frame is code of the workspace",))
     roots = (ctx.workspace.root, target.cwd)
     retrace = _Retrace(ctx.hub.sources, goal, chain, OwnFunctions(roots), expression)
-    starts = _starts(goal.frames, ctx.hub.sources, expression)
+    message = stop.exception.message if stop.exception is not None else ""
+    lines = ctx.hub.sources.lines
+    frames = [frame_at_invocation(each, lines, message) for each in goal.frames]
+    starts = _starts(frames, ctx.hub.sources, expression)
     for number, start in enumerate(starts[:_MOST_STARTS]):
         run = SteppedRun(ctx, target, choice, goal, start)
         if number == 0 and (whole := await retrace.whole(run)) is not None:
@@ -209,6 +213,7 @@ def for_provenance(trace: Trace, sources: Sources) -> Trace:
     Paths of parts are spelled as expressions spell them; the stop at the closing bracket of a
     function is left out, so that its last statement is the last step.
     """
+    at_invocations(trace, sources.lines)
     callers = {frame.caller for frame in trace.frames.values()}
     steps = []
     for step in trace.steps:

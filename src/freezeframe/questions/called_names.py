@@ -21,6 +21,12 @@ _LIBRARY = re.compile(
     r"(?!\s*\.\s*(?:constructor|prototype))"
 )
 
+#: functions that an operator, a macro or the end of a block calls: no call of the source is theirs
+_OPERATORS = re.compile(
+    r"eq|ne|cmp|partial_cmp|lt|le|gt|ge|hash|drop|deref|deref_mut|borrow|as_ref|index|index_mut|fmt|neg|not"
+    r"|(?:add|sub|mul|div|rem|bit\w+|shl|shr)(?:_assign)?|operator\W*|~\w+|Equal|Less|compareTo|hashCode"
+)
+
 
 def name_calls(trace: Trace, file: Callable[[str], AnySource | None]) -> None:
     """Set `called_as` of the frames whose callers use another name."""
@@ -44,7 +50,11 @@ def _name(frames: list[TracedFrame], statement: Statement) -> None:
         if name and name not in own and not _LIBRARY.match(call.text):
             unknown.setdefault(call.text, call)
     names = {called_name(each) for each in _calls(statement)}
-    unmatched = [each for each in frames if own_name(each) not in names]
+    unmatched = [
+        each
+        for each in frames
+        if own_name(each) not in names and not _OPERATORS.fullmatch(own_name(each))
+    ]
     functions = {(each.path, each.function) for each in unmatched}
     if len(functions) != 1:
         return
