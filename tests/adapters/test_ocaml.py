@@ -136,7 +136,9 @@ def test_modules_beside_a_program_are_built_with_it_and_errors_told(dbg, project
 
 
 def test_a_program_that_waits_for_input_promises_no_pause_that_does_not_come(dbg, project):
-    programs.write("waits.ml", "let () = print_string (input_line stdin)\n", project)
+    text = "let wait () =\n  let line = input_line stdin in\n  String.length line\n"
+    text += "let () =\n  print_newline ();\n  print_int (wait ())\n"
+    programs.write("waits.ml", text, project)
     dbg.data("start", "waits.ml", "--no-wait")
 
     report = dbg.data("await", "--timeout", "2", code=124)
