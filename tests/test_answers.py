@@ -203,6 +203,7 @@ _ELSEWHERE = frozenset(
         "test",
         "hang",
         "crash",
+        "try_",
         "watch",
         "watch_list",
         "watch_remove",

@@ -13,9 +13,11 @@ from freezeframe.model import (
     crashes,
     divergence,
     history,
+    hunting,
     probes,
     questions,
     setup_answers,
+    trials,
     waits,
 )
 from freezeframe.model.answers import (
@@ -72,6 +74,8 @@ PARTS = {
     "Holder",
     "HitGroup",
     "Instruction",
+    "FailureGroup",
+    "HuntWorker",
     "Iteration",
     "LineChange",
     "LineOfCall",
@@ -96,6 +100,7 @@ PARTS = {
     "SourceText",
     "Stack",
     "StepTrail",
+    "Trial",
     "Wait",
     "WaitFacts",
     "Waiter",
@@ -110,8 +115,10 @@ _MODULES = (
     divergence,
     setup_answers,
     history,
+    hunting,
     probes,
     questions,
+    trials,
     waits,
 )
 

@@ -66,7 +66,7 @@ async def compare_with_revision(
         # The interpreter of a virtual environment that git does not have.
         then = replace(request, interpreter=ready.target.interpreter or request.interpreter)
         there = ComparedCommand(
-            revision, then, tree.inside(cwd), tree.top, _paths_inside(tree, ctx.caller.env)
+            revision, then, tree.inside(cwd), tree.top, paths_inside(tree, ctx.caller.env)
         )
         before = await traced(ctx, there, seconds)
         after = await traced(ctx, now, seconds)
@@ -107,7 +107,7 @@ def _named_tests(args: Sequence[str], cwd: str) -> tuple[str, ...]:
     return tuple(os.path.relpath(each, top) for each in found)
 
 
-def _paths_inside(tree: Worktree, env: Mapping[str, str]) -> dict[str, str]:
+def paths_inside(tree: Worktree, env: Mapping[str, str]) -> dict[str, str]:
     """Return an environment in which modules of the worktree are found before installed ones.
 
     A project that is installed in place (`pip install -e`) would run as it is now.

@@ -31,7 +31,7 @@ _EDITING = _SUBSTITUTING | frozenset(
 
 _ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "|", "&", "%"))
 #: characters of a value that two variables do not have by chance
-_TELLING = 6
+_LONG_ENOUGH = 6
 
 #: what adds nothing to a sum or a text
 NEUTRAL = frozenset(("0", "0.0", "''", '""', "[]", "()", "b''"))
@@ -116,8 +116,8 @@ class Operands(ReadOperands):
         for each in self._every(node, query):
             if each.value is None or each.value.type != query.value.type:
                 continue
-            is_telling = len(text) >= _TELLING or each.node.text == query.at.target
-            if is_telling and self._values.text_at(each.value, query.at.execution.first) == text:
+            is_specific = len(text) >= _LONG_ENOUGH or each.node.text == query.at.target
+            if is_specific and self._values.text_at(each.value, query.at.execution.first) == text:
                 alike.setdefault(each.node.text, each)
         if len(alike) != 1:
             return None

@@ -1,0 +1,118 @@
+"""What a hypothesis changed: the first difference from the unpatched run. Pure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from freezeframe.model.trials import Trial
+
+from .source_patterns import code_of
+
+_LONGEST = 60
+
+
+def with_difference(trial: Trial, unpatched: Trial) -> Trial:
+    """Return the trial with the first difference from the unpatched run, in the order of time."""
+    if trial.how == "refused":
+        return trial
+    return replace(trial, difference=_first_difference(trial, unpatched))
+
+
+def _first_difference(trial: Trial, unpatched: Trial) -> str:
+    lines = zip_longest(unpatched.output.splitlines(), trial.output.splitlines())
+    for number, (was, now) in enumerate(lines, 1):
+        if was == now:
+            continue
+        if was is None:
+            return f"prints {_short(now)} where the unpatched run prints nothing more"
+        if now is None:
+            return f"does not print {_short(was)}"
+        return f"line {number} of its output is {_short(now)}, not {_short(was)}"
+    if _end(trial) != _end(unpatched):
+        return "only its end differs" if trial.output else "its end differs"
+    return ""
+
+
+def _end(trial: Trial) -> tuple[object, ...]:
+    return trial.how, trial.exit, trial.exception, trial.counts
+
+
+def _short(text: str | None) -> str:
+    text = text or ""
+    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+#: counts the hits of a line inside of the program, in one expression that needs no import
+_PYTHON_HITS = (
+    "(__import__('builtins').__dict__.__setitem__('_freezeframe_hits', "
+    "__import__('builtins').__dict__.get('_freezeframe_hits', 0) + 1), "
+    "__import__('builtins').__dict__['_freezeframe_hits'])[1]"
+)
+_SCRIPT_HITS = "(globalThis.freezeframeHits = (globalThis.freezeframeHits || 0) + 1)"
+_SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+#: the end of a line after which a statement may begin
+_STATEMENT_END = (";", "{", "}", ":", "*/")
+
+
+def guarded_source(path: str, source: str, line: int, hit: int, statement: str) -> str | None:
+    """Return a source that executes *statement* before a line, when it is reached the *hit*-th
+    time; None if no statement can stand there, or the language is not known.
+    """
+    if path.endswith((".py", ".pyw")):
+        return _guarded_python(source, line, hit, statement)
+    lines = source.splitlines(keepends=True)
+    if not 0 < line <= len(lines) or not _begins_statement(lines, line):
+        return None
+    text = lines[line - 1]
+    if path.endswith(_SCRIPTS):
+        guard = f"if ({_SCRIPT_HITS} === {hit}) {{ {statement}; }} "
+    elif path.endswith(".go"):
+        guard = f"freezeframeHits++; if freezeframeHits == {hit} {{ {statement} }}; "
+        lines.append("\nvar freezeframeHits int\n")
+    else:
+        return None
+    indent = len(text) - len(text.lstrip())
+    lines[line - 1] = text[:indent] + guard + text[indent:]
+    return "".join(lines)
+
+
+def _begins_statement(lines: Sequence[str], line: int) -> bool:
+    """Whether a line is not the rest of a statement, nor a branch of one."""
+    if lines[line - 1].lstrip().startswith(("}", ")", "]", ".", "else", "case ", "default:")):
+        return False
+    before = next((code_of(each) for each in reversed(lines[: line - 1]) if code_of(each)), "{")
+    return (
+        before.endswith(_STATEMENT_END) or before.startswith("//") or before[-1:] not in "(,=+-&|."
+    )
+
+
+def _guarded_python(source: str, line: int, hit: int, statement: str) -> str | None:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    around = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    if not around:
+        return None
+    lines = source.splitlines(keepends=True)
+    text = lines[max(around) - 1]
+    indent = text[: len(text) - len(text.lstrip())]
+    lines.insert(max(around) - 1, f"{indent}if {_PYTHON_HITS} == {hit}: {statement}\n")
+    changed = "".join(lines)
+    try:
+        compile(changed, "<copy>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    return changed
+
+
+def is_line_added(path: str) -> bool:
+    """Whether the lines after the statement are one further down in a guarded source."""
+    return path.endswith((".py", ".pyw"))

@@ -1,0 +1,59 @@
+"""Hypotheses: the first difference from the unpatched run, and statements in a copy of a source."""
+
+from __future__ import annotations
+
+import pytest
+
+from freezeframe.model.stops import Exit
+from freezeframe.model.trials import Trial
+from freezeframe.questions.trials import guarded_source, with_difference
+
+_UNPATCHED = Trial("", "raised", exception="ValueError: -1", output="a\nb\n")
+
+
+@pytest.mark.parametrize(
+    ("trial", "difference"),
+    [
+        (_UNPATCHED, ""),
+        (Trial("x", "ended", Exit(0), output="a\nc\n"), "line 2 of its output is 'c', not 'b'"),
+        (
+            Trial("x", "ended", Exit(0), output="a\nb\nc\n"),
+            "prints 'c' where the unpatched run prints nothing more",
+        ),
+        (Trial("x", "ended", Exit(0), output="a\n"), "does not print 'b'"),
+        (Trial("x", "ended", Exit(0), output="a\nb\n"), "only its end differs"),
+        (Trial("x", "refused", problem="no"), ""),
+    ],
+)
+def test_the_first_difference_is_in_the_output_or_at_the_end(trial, difference):
+    assert with_difference(trial, _UNPATCHED).difference == difference
+
+
+def test_a_python_function_returns_at_the_hit_that_is_meant_and_only_there():
+    source = "def f(n):\n    if (n >\n            2):\n        n += 1\n    return n\n"
+
+    changed = guarded_source("f.py", source, 3, 2, "return 'early'")
+
+    assert changed is not None
+    names: dict = {}
+    exec(changed, names)
+    assert [names["f"](n) for n in (1, 2, 3)] == [1, "early", 4]
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "line", "stands"),
+    [
+        ("a.py", "if a:\n    b()\nelif c:\n    d()\n", 3, False),
+        ("a.js", "function f() {\n  let a =\n    3;\n  return a;\n}\n", 3, False),
+        ("a.js", "function f() {\n  let a = 3;\n  return a;\n}\n", 3, True),
+        ("a.go", "func f() int {\n\treturn 1\n}\n", 2, True),
+        ("a.go", "func f() {\n\tg(1,\n\t\t2)\n}\n", 3, False),
+        ("a.rs", "fn f() {\n    g();\n}\n", 2, False),
+    ],
+)
+def test_a_statement_stands_only_where_one_may_begin(path, source, line, stands):
+    changed = guarded_source(path, source, line, 1, "return 3")
+
+    assert (changed is not None) == stands
+    if changed is not None:
+        assert changed.splitlines()[: line - 1] == source.splitlines()[: line - 1]
