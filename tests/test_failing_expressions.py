@@ -38,6 +38,8 @@ from freezeframe.questions.failing_expressions import failing_expression
         ("def g(on):\n  m = f()\n  if not m:\n    raise E(on)", "E: no", "m", None),
         ("try:\n    f()\nexcept A as e:\n    raise B", "B: no", "e", None),
         ("with raises(A):\n    load(text)", "Failed: DID NOT RAISE A", "load(text)", None),
+        ("with raises(A):\n    rows[-9]", "Failed: DID NOT RAISE A", "rows[-9]", None),
+        ("self.assertRaises(A, f, x)", "", "self.assertRaises(A, f, x)", None),
     ],
 )
 def test_the_wrong_value_of_a_failing_statement_is_found(statement, error, text, compared):

@@ -112,3 +112,61 @@ def test_a_block_that_was_to_raise_may_end_with_any_expression(run: Run) -> None
     returned = [each for each in answer.links if each.kind is LinkKind.RETURN]
     assert answer.value == "'bee'"
     assert "return number + 1" in [each.statement for each in returned]
+
+
+OMITTED = """
+    class Report:
+        def __init__(self):
+            self.found = []
+
+        def add(self, kind):
+            self.found.append(kind)
+
+    def check(report, name, known):
+        if name in known:
+            known.remove(name)
+        else:
+            report.add("UnknownName")
+
+    def parse(text):
+        if not text:
+            raise ValueError("no text")
+        return text
+
+    class Case:
+        def assertRaises(self, kind, function, *args):
+            try:
+                function(*args)
+            except kind:
+                return
+            raise AssertionError("not raised")
+
+    def main():
+        report = Report()
+        check(report, "a", {"a"})
+        found = report.found
+        Case().assertRaises(ValueError, parse, "x")
+
+    main()
+"""
+
+
+@pytest.fixture(params=PYTHONS, ids=str)
+def omitted(request: pytest.FixtureRequest) -> Run:
+    return traced(OMITTED, str(request.param.path))
+
+
+def test_a_branch_that_kept_what_was_expected_from_being_made_is_named(omitted: Run) -> None:
+    main = omitted.step_at('Case().assertRaises(ValueError, parse, "x")')
+    answer = omitted.why("found", expected="['UnknownName']", at=main)
+
+    [link] = [each for each in answer.links if each.kind is LinkKind.NOT_EXECUTED]
+    assert (link.function, link.statement) == ("check", "if name in known")
+    assert "report.add" in (link.note or "")
+
+
+def test_a_function_that_was_to_raise_leads_to_its_conditions(omitted: Run) -> None:
+    step = omitted.step_at('Case().assertRaises(ValueError, parse, "x")')
+    answer = omitted.why("Case().assertRaises(ValueError, parse, 'x')", at=step)
+
+    assert [each.statement for each in answer.links][:1] == ["if not text"]

@@ -74,6 +74,8 @@ class LinkKind(StrEnum):
     RAISED = "raised"
     #: a condition under which an exception would have been raised; it did not hold
     NOT_RAISED = "not-raised"
+    #: a condition that kept a statement from being executed which names what was expected
+    NOT_EXECUTED = "not-executed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from ._test_report import runner_of
 from .questions import explained
 
 #: links of the chain: the answer stays short, and `why` shows more
-_LINKS = 7
+_LINKS = 11
 _LONGEST_SOURCE = 1_000_000
 _PYTHON = (".py", ".pyw")
 _FUNCTION = late_regex.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -86,7 +86,7 @@ async def _explained(
 def _next(expression: str, origin: Explanation, report: RunnerReport) -> tuple[str, ...]:
     """Return what shows more than this answer: the rest of the chain, the call most of it is in."""
     named = f"why {quoted(expression)}" if expression else "why"
-    more = f"{named} --depth {_LINKS * 3}" if origin.left_out else named
+    more = f"{named} --depth {_LINKS * 2}" if origin.left_out else named
     [failure] = report.failures
     own = {origin.path, *(each.path for each in failure.frames[:1])}
     inside = [

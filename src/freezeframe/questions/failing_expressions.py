@@ -167,7 +167,8 @@ def _assertion(statement: ast.stmt) -> ast.Call | None:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return None
     name = _called(statement.value)
-    return statement.value if name.lower().startswith("assert") else None
+    is_assertion = name.lower().startswith("assert") or EXPECTING.fullmatch(name)
+    return statement.value if is_assertion else None
 
 
 def _called(call: ast.Call) -> str:
@@ -179,6 +180,8 @@ def _of_assertion(call: ast.Call) -> FailingExpression | None:
         _called(call),
         [each for each in call.args if not isinstance(each, ast.Starred)],
     )
+    if EXPECTING.fullmatch(name) and len(arguments) > 1:
+        return FailingExpression(ast.unparse(call))  # `raises(ValueError, parse, text)`
     if not arguments or "raises" in name.lower():
         return None
     if _ONE.search(name) or len(arguments) == 1:

@@ -13,9 +13,11 @@ from .chain_links import MOST_CONDITIONS, MOST_STATEMENT, ChainLinks
 from .decisions import innermost, untaken_raises
 from .definitions import Definitions
 from .expressions import Expression, Form, StatementKind, evaluated
+from .omitted_statements import omitted_links
 from .operands import NEUTRAL
 from .queries import Computed, EvaluatedAt, Query
 from .read_operands import OBJECT, VALUE
+from .source_patterns import EXPECTING
 from .text_spans import first_offset
 from .trace_index import TraceIndex
 from .traced_values import (
@@ -35,11 +37,14 @@ DEFAULT_DEPTH = 7
 _MOST_RELAYS = 4000
 #: assertions of equality, as test libraries call them
 _EQUALITY = late_regex.compile(r"(?i)assert_?(\w+_?)?equals?")
+#: how much later the second operand of a statement is followed than the first one
+_RANK = 1.5
 #: how much later an operand is followed than one that says more: an object than a plain value
 _DISTANT = 3.0
 #: how much later the key of an element is followed than what was put there
 _KEY = 2.0
 _MOST_KEYS = 2
+_MOST_OMITTED = 2
 #: how much later the values of a branch are followed than those of the statement that it led to
 _CONTROL = 3.0
 
@@ -80,6 +85,8 @@ class _Chain:
         self._unknown: dict[tuple[int, str], list[str]] = {}
         self._pending: list[tuple[float, int, Query]] = []
         self._pushed = 0
+        #: branches that kept what was expected from being made
+        self._omitted: list[Link] = []
         self._seen: set[tuple[int, int, str]] = set()
         #: the frame and the step of the statement that the chain begins at
         self._begin = (0, 0)
@@ -94,6 +101,9 @@ class _Chain:
             return self._expected(
                 Explanation(expression, None, owner.path, block[0].line, owner.function), *block
             )
+        if node is not None and _is_expecting(node):
+            empty = Explanation(expression, None, owner.path, execution.line, owner.function)
+            return self._expected(empty, execution, node)
         if not expression and statement is not None:
             node = statement.value
             expression = statement.text
@@ -114,6 +124,8 @@ class _Chain:
                 self._follow_from(found)
         if statement is not None and statement.kind is StatementKind.RAISE:
             self._follow_conditions(execution, 0.0, None)
+        if text is not None and expected is not None:
+            self._omitted = omitted_links(self._values, text, expected, execution, _MOST_OMITTED)
         return self._answered(answer, root, text)
 
     def _in_block(
@@ -140,6 +152,8 @@ class _Chain:
         value = self._values.value(node, made)
         root = Query(node, at, value)
         raised = next((each for each in made.steps if each.raised is not None), None)
+        if raised is not None and _is_expecting(node) and self._is_of_assertion(raised):
+            raised = None
         if raised is not None:
             self._follow_from(self._definitions.raised_at(root, raised))
             return self._answered(answer, root, None)
@@ -171,6 +185,12 @@ class _Chain:
             self._follow(root)
         return self._answered(answer, root, value.text if value is not None else None)
 
+    def _is_of_assertion(self, raised: TracedStep) -> bool:
+        """Whether an exception is the failure of an assertion that called a function."""
+        inner = self._values.innermost_raise(raised)
+        name = self._index.frames[inner.frame].function.rpartition(".")[2]
+        return inner is raised or EXPECTING.fullmatch(name) is not None
+
     def _led_to(self, answer: Explanation, execution: Execution) -> Explanation:
         """Return why a statement without a value was executed."""
         if execution.statement is None or answer.expression != execution.statement.text:
@@ -182,8 +202,11 @@ class _Chain:
         """Follow what is pending, and return the answer."""
         focus = root.focus if root is not None else ()
         part = f"{answer.expression}{''.join(focus)}" if focus else None
-        while self._pending and len(self._links) < self._depth:
+        most = self._depth - len(self._omitted)
+        while self._pending and len(self._links) < most:
             self._follow(heappop(self._pending)[2])
+        for each in self._omitted:
+            self._links.append(each, self._frame_of(each))
         links = self._links.in_order()
         left = {
             query.node.text: None
@@ -199,6 +222,10 @@ class _Chain:
             ends=tuple(dict.fromkeys((*self._ends, *self._unknown_arguments()))),
             left_out=tuple(left)[:4],
         )
+
+    def _frame_of(self, link: Link) -> int:
+        step = self._index.step(link.step)
+        return step.frame if step is not None else 0
 
     def _unknown_arguments(self) -> list[str]:
         return [
@@ -310,7 +337,7 @@ class _Chain:
         )
         best = max((each.weight for each in ranked), default=VALUE)
         for rank, operand in enumerate(ranked):
-            cost = query.cost + 1.0 + rank
+            cost = query.cost + 1.0 + _RANK * rank
             if operand.weight < max(best, OBJECT) or _is_neutral(operand, query):
                 cost += _DISTANT
             if is_round and at.target != operand.node.text:
@@ -361,6 +388,12 @@ class _Chain:
         if found.end is not None or query.at.kind is not LinkKind.WRITE:
             return False
         return not any(query.node.paths()) and not self._values.calls(query.at.execution)
+
+
+def _is_expecting(node: Expression) -> bool:
+    """Whether a call expects an exception of a function: `raises(ValueError, parse, text)`."""
+    is_call = node.form is Form.CALL and len(node.operands) > 2
+    return is_call and EXPECTING.fullmatch(called_name(node)) is not None
 
 
 def _keys(query: Query) -> list[Query]:

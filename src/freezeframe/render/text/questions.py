@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, ReadValue
 from freezeframe.render.budget import Fixed, Listing, Section
-from freezeframe.render.formatting import clip, file_line, one_line, plural, size
+from freezeframe.render.formatting import clip, file_line, head_of, one_line, plural, size
 from freezeframe.render.styled_lines import Line, Tone, View
 
 from ._registry import headline, next_step, renders, wrapped_in
 
 _MOST_VALUE = 60
-_MOST_STATEMENT, _LEAST_STATEMENT = 90, 32
+_MOST_STATEMENT, _LEAST_STATEMENT = 90, 28
 _LEAST_CHANGE = 24
 _MOST_READ = 40
 #: of the line of one statement, tried in this order
-_WIDTHS = (320, 240, 190, 150, 130)
+_WIDTHS = (320, 240, 190, 150, 125, 105, 90)
 
 
 def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Section]:
@@ -38,9 +38,7 @@ def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Sec
         missing = len(answer.links) - shown
         return f"  … {plural(missing, 'older statement')}" if missing else None
 
-    listing = Listing(
-        rank, len(answer.links), item, more, (head,), widths=(320, 240, 190, 150, 120)
-    )
+    listing = Listing(rank, len(answer.links), item, more, (head,), widths=_WIDTHS)
     return [listing, *_ends(answer, rank)]
 
 
@@ -56,12 +54,12 @@ def _ends(answer: Explanation, rank: int) -> list[Section]:
 
 def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str:
     link = links[index]
-    location = f"{_location(links, index, view)} in {one_line(link.function)}"
+    location = _location(links, index, view)
     # What the statement made matters more than all of its text.
     room = width - size(location) - 6
-    change = clip(_change(link), max(_LEAST_CHANGE, room - _LEAST_STATEMENT))
+    change = _brief(_change(link), max(_LEAST_CHANGE, room - _LEAST_STATEMENT))
     left = min(_MOST_STATEMENT, room - size(change))
-    text = f"  {location}  {clip(link.statement, max(_LEAST_STATEMENT, left))}"
+    text = f"  {location}  {_brief(link.statement, max(_LEAST_STATEMENT, left))}"
     text += f"  {change}" if change else ""
     # Facts are left out whole, the least important ones first.
     facts = _facts(link, view)
@@ -79,27 +77,44 @@ def _link_text(links: Sequence[Link], index: int, width: int, view: View) -> str
             if size(f"{text}  {'; '.join(shown)}") <= width:
                 kept.add(position)
     shown = [fact for at, (_, fact) in enumerate(facts) if at in kept]
-    return clip(f"{text}  {'; '.join(shown)}" if shown else text, width, tail=False)
+    return _brief(f"{text}  {'; '.join(shown)}" if shown else text, width)
+
+
+def _brief(text: str, limit: int) -> str:
+    """Return *text* on one line of at most *limit* bytes; what is left out is one character.
+
+    A line of a chain has several short texts: the sizes of what is left out would fill it.
+    """
+    whole = one_line(text)
+    if size(whole) <= limit:
+        return whole
+    end = whole[-(limit // 4) :]
+    while size(end) > limit // 4:
+        end = end[1:]
+    return f"{head_of(whole, limit - size(end) - size('…'))}…{end}"
 
 
 def _location(links: Sequence[Link], index: int, view: View) -> str:
-    """Return the location of a link; the folders of its file only where the file changes."""
+    """Return the location of a link: of its file and function only what the line above has not."""
     link = links[index]
-    shown = file_line(link.path, link.line, view.cwd)
-    return shown.rpartition("/")[2] if index and links[index - 1].path == link.path else shown
+    above = links[index - 1] if index else None
+    function = one_line(link.function.rpartition("<locals>.")[2])
+    if above is None or above.path != link.path:
+        return f"{file_line(link.path, link.line, view.cwd)} in {function}"
+    return f":{link.line}" if above.function == link.function else f":{link.line} in {function}"
 
 
 def _change(link: Link) -> str:
     if link.new is None:
-        return "" if link.old is None else f"{clip(link.old, _MOST_VALUE)} → deleted"
-    new = clip(link.new, _MOST_VALUE)
+        return "" if link.old is None else f"{_brief(link.old, _MOST_VALUE)} → deleted"
+    new = _brief(link.new, _MOST_VALUE)
     if link.kind is LinkKind.RETURN:
         return f"returned {new}"
     if link.kind is LinkKind.RAISED:
         return f"raised {new}"
     if link.kind in (LinkKind.ARGUMENT, LinkKind.DEFAULT):
         return f"{link.target} = {new}"
-    return f"= {new}" if link.old is None else f"{clip(link.old, _MOST_VALUE)} → {new}"
+    return f"= {new}" if link.old is None else f"{_brief(link.old, _MOST_VALUE)} → {new}"
 
 
 def _facts(link: Link, view: View) -> list[tuple[int, str]]:
@@ -112,7 +127,8 @@ def _facts(link: Link, view: View) -> list[tuple[int, str]]:
     if link.iteration is not None:
         facts.append((2, f"round {link.iteration.round} of {link.iteration.of}"))
     if link.note:
-        facts.append((3, one_line(link.note)))
+        rank = -1 if link.kind is LinkKind.NOT_EXECUTED else 3
+        facts.append((rank, one_line(link.note)))
     if link.via:
         facts.append((4, f"via {_relays(link, view)}"))
     return [*facts, *((5, _reads([each])) for each in long)]
@@ -131,7 +147,8 @@ def _relays(link: Link, view: View) -> str:
 
 def _reads(reads: Sequence[ReadValue]) -> str:
     return ", ".join(
-        f"{clip(each.expression, _MOST_READ)} = {clip(each.value, _MOST_READ)}" for each in reads
+        f"{_brief(each.expression, _MOST_READ)} = {_brief(each.value, _MOST_READ)}"
+        for each in reads
     )
 
 
@@ -142,13 +159,13 @@ def _condition(condition: Condition, shown: set[str], link: Link, view: View) ->
         reads = tuple(each for each in reads if each.expression not in shown)
     values = f" ({_reads(reads)})" if reads else ""
     if condition.exception is not None:
-        values = f" ({clip(condition.exception, _MOST_VALUE)})"
+        values = f" ({_brief(condition.exception, _MOST_VALUE)})"
     line = ""
     if condition.decisive:
         same = condition.path == link.path
         line = "line" if same else file_line(condition.path, None, view.cwd) + " line"
         line += f" {condition.line} "
-    return f"{word}: {line}{clip(condition.text, _MOST_VALUE)}{values}"
+    return f"{word}: {line}{_brief(condition.text, _MOST_VALUE)}{values}"
 
 
 def _branch_location(condition: Condition) -> str:

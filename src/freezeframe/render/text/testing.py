@@ -22,7 +22,9 @@ _CAUSE, _FRAMES, _ORIGIN, _OUTPUT, _REST = 1, 2, 3, 5, 6
 _MESSAGE_LINES = 8
 _MESSAGE = 200
 #: bytes of the frames, of the answer without its last lines, and of the chain at least
-_FRAME_BYTES, _ANSWER_BYTES, _CHAIN_BYTES = 560, 1620, 700
+_FRAME_BYTES, _ANSWER_BYTES, _CHAIN_BYTES = 560, 1640, 700
+#: of a long chain its frames leave more room
+_FEW_LINKS, _FEWER_FRAME_BYTES = 4, 400
 _LONGEST_VIA = 70
 #: a time that is not worth a word
 _BRIEF_S = 0.05
@@ -100,7 +102,8 @@ def failure_sections(failure: Failure, view: View, *, brief: bool = False) -> li
         return f"  … {plural(missing, 'outer frame')} (dbg backtrace)" if missing else None
 
     listing = Listing(_FRAMES, len(frames), item, more, widths=(160, 100, 60), from_end=True)
-    sections.append(Capped(listing, _FRAME_BYTES))
+    is_explained = failure.origin is not None and len(failure.origin.links) > _FEW_LINKS
+    sections.append(Capped(listing, _FRAME_BYTES if not is_explained else _FEWER_FRAME_BYTES))
     if failure.raised_in is not None:
         sections.append(Fixed(_FRAMES, (Line(f"  raised in {one_line(failure.raised_in)}"),)))
     if failure.origin is not None and failure.origin.links:
