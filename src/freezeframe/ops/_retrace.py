@@ -330,11 +330,14 @@ def _exception(stop: StopState) -> str | None:
 
 
 def _missed(session: Session, stop: StopState, frames: Sequence[Frame], trace: Trace) -> str:
+    code = trace.outcome.exit_code
     how = {
         "timeout": f"it did not end within {_limit_s(session, stop):.0f} s",
         "killed": "it was killed",
         "raised": f"it raised {trace.outcome.exception}",
-    }.get(trace.outcome.how, f"it exited with code {trace.outcome.exit_code}")
+    }.get(
+        trace.outcome.how, f"it exited with code {code}" if code is not None else "it went past it"
+    )
     remarks = trace.remarks
     if trace.outcome.how == "timeout" and remarks:
         how, remarks = remarks[0], remarks[1:]
