@@ -171,6 +171,7 @@ func first[T any, U ~int](items []T, by map[string][]U) T {
         (4, "main.plain", ["a", "b", "c"]),
         (11, "main.(*Cart).Add", ["c", "amount", "more"]),
         (15, "main.first[...]", ["items", "by"]),
+        (15, "main.first[go.shape.map[string]int,go.shape.int]", ["items", "by"]),
         (4, "main.main.func1", None),
         (4, "main.nowhere", None),
     ],

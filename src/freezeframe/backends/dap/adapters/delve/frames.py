@@ -113,9 +113,13 @@ def argument_names(path: str, line: int, function: str) -> Sequence[str] | None:
 
 def _signature(path: str, line: int, function: str) -> tuple[list[str], str] | None:
     """Return the parameters of the function around a line, and the source after them."""
-    name = re.sub(r"(\.func\d+(\.\d+)*|\[\.\.\.\])", "", function).rpartition(".")[2]
     if ".func" in function:
         return None
+    # The types of an instance: `main.Sum[...]`, `main.Pair[go.shape.map[string]int]`.
+    removed = 1
+    while removed:
+        function, removed = re.subn(r"\[[^\[\]]*\]", "", function)
+    name = function.rpartition(".")[2]
     try:
         text = "".join(files.read_text(path).splitlines(keepends=True)[:line])
     except OSError:
