@@ -164,3 +164,15 @@ def test_a_function_that_runs_at_exit_is_said_to_run_unseen(dbg, write_program):
 
     assert printed(report) == "bye\n"
     assert any("as it exits" in note for note in report["notes"]), report["notes"]
+
+
+def test_a_location_that_is_not_come_to_and_a_line_that_does_not_parse_are_said(dbg, write_program):
+    write_program("broken.py", "def x(:\n")
+    write_program("way.py", "n = 1\nif n > 1:\n    n = 2\nimport broken\n")
+    dbg("start", "way.py", "-e")
+
+    assert "broken.py:1: def x(:\n" in dbg("until", "3").out
+    dbg("start", "way.py", "-e")
+    dbg("set", "n", "3")
+    dbg("until", "3")
+    assert "note: it ended without a stop at way.py:2" in dbg("batch", "until 2", "until 2").out

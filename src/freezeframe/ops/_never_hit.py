@@ -49,7 +49,7 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
     found = [entry for entry, bound in missed if bound is None or bound.verified]
     pending = any(bound and not bound.verified and not bound.rejected for _, bound in missed)
     notes = tuple(
-        f"breakpoint {entry.id} at {_named(entry.location)} {_missed(entry)}"
+        f"breakpoint {entry.id} at {named(entry.location)} {_missed(entry)}"
         for entry in found[:_NAMED]
     )
     if len(found) > _NAMED:
@@ -99,7 +99,8 @@ def _missed(entry: LogicalBreakpoint) -> str:
     return f"never stopped the program: it was not reached, or {' or '.join(unmet)}"
 
 
-def _named(location: Location) -> str:
+def named(location: Location) -> str:
+    """Return a short name of a location."""
     if location.function:
         return location.function
     return f"{os.path.basename(location.file or '')}:{location.line}"

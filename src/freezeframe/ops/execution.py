@@ -24,6 +24,7 @@ from ._blocked_threads import other_stacks, with_stacks
 from ._common_args import NextStop, Timeout
 from ._context import Context
 from ._locations import located
+from ._never_hit import named
 from ._registry import Arg, Effect, Needs, op
 from ._stepped_watches import continue_by_stepping
 from ._stop_report import running_report, stop_report, trail_of
@@ -396,7 +397,10 @@ async def until(
         await session.resume()
 
     ticket = await _resume(session, go)
-    return await _answer(ctx, session, ticket, clock, wait=wait)
+    report = await _answer(ctx, session, ticket, clock, wait=wait)
+    if report.state != Phase.TERMINATED.value:
+        return report
+    return replace(report, notes=(*report.notes, f"it ended without a stop at {named(location)}"))
 
 
 @op(

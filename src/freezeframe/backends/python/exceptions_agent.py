@@ -95,7 +95,8 @@ def _source_of(error: Any) -> list[str]:
     """Return the line that a syntax error is about."""
     if not error.filename:
         return []
-    return [f"{error.filename}:{error.lineno}: {(error.text or '').strip()}".rstrip(": ")]
+    text = (error.text or "").strip()
+    return [f"{error.filename}:{error.lineno}" + (f": {text}" if text else "")]
 
 
 def _template_of(error: BaseException) -> list[str]:
