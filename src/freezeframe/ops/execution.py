@@ -272,7 +272,9 @@ async def _step(
                 return running_report(ctx, session, clock.waited_s, trail=tuple(trail))
             stopped, stop = got
         if count == 0 or stopped is not session or not _stepped(kind, before, stop):
-            return await stop_report(ctx, stopped, stop, trail=tuple(trail))
+            # The changes of the last line are those of the stop.
+            last = (replace(trail_of(session, before, before), changed=()),) if trail else ()
+            return await stop_report(ctx, stopped, stop, trail=(*trail, *last))
         if not inner:
             trail.append(trail_of(stopped, before, stop))
         elif depth is None or stop.depth is None:
