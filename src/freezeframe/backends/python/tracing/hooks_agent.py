@@ -123,10 +123,10 @@ def _settle_lines(site: Any, scope: Any) -> list[str]:
     plan = site.plan
     flows = [plan.flows.get(offset) or plan.flow(offset, line) for offset, line in site.before]
     if len(flows) > _MOST or any(_code.is_simple(each) for each in flows):
-        return ["first.now += 1", f"settle(frame, state, {site.offset})"]
+        return [f"settle(frame, state, {site.offset})"]
     found = [(flow, _code.after_lines(flow, plan, scope)) for flow in flows]
     found = [(flow, lines) for flow, lines in found if lines]
-    lines = ["first.now += 1"]
+    lines: list[str] = []
     for flow, after in found:
         is_ended = site.kind == _sites.LINE and flow.end == site.offset
         after = [f"sure = {'not state.is_interrupted' if is_ended else 'False'}", *after]
@@ -149,6 +149,7 @@ def _line_lines(site: Any, scope: Any) -> list[str]:
         f"state.flow = {scope.constant(flow)}",
         "state.step = step",
         "state.is_interrupted = False",
+        *(["state.calls, state.mark = 0, first.untraced"] if flow.calls > 0 else []),
         f"extend(({_log.STEP}, step, state.number, {site.line}))",
     ]
     scope.unset = site.unset
@@ -186,7 +187,6 @@ def _unwind(state: Any, error: Any) -> None:
         if id(error) != state.error_id:
             _recorder.raised(state, error, -1)
         state.is_interrupted = True
-        _values.First.now += 1
         _settle(sys._getframe(1), state, -1)
         _recorder.unwind(state, _recorder.describe(error))
     except BaseException as failure:

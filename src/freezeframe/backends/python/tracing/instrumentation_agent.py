@@ -24,6 +24,7 @@ _RESUME, _RETURN, _YIELD = _OP["RESUME"], _OP["RETURN_VALUE"], _OP["YIELD_VALUE"
 _RETURN_CONST = _OP.get("RETURN_CONST", -1)
 _COPY, _CALL, _POP, _FAST = _OP["COPY"], _OP["CALL"], _OP["POP_TOP"], _OP["LOAD_FAST"]
 _CONST, _JUMP, _RERAISE = _OP["LOAD_CONST"], _OP["JUMP_FORWARD"], _OP["RERAISE"]
+_ALWAYS_JUMP = (_JUMP, _OP["JUMP_BACKWARD"])
 _PUSH_EXC = _OP["PUSH_EXC_INFO"]
 _SEND = _OP["SEND"]
 #: a loop that ends skips this instruction, and from 3.13 on the one behind it
@@ -246,6 +247,7 @@ class _Writer:
             if each.target is not None:
                 target = graph.numbers[id(each.target)]
                 is_event = graph.reached[at] is not None and graph.is_event(at, target)
+                is_event = is_event and each.op not in _ALWAYS_JUMP
                 table = self.entries if is_event and target in self.entries else self.plain
                 each.target = table[target]
         unwind = self._insert_unwind()
@@ -262,14 +264,16 @@ class _Writer:
     def _insert(self, at: int, each: Any) -> None:
         graph, known = self.graph, self.graph.reached[at]
         begin = len(self.new)
+        skip = None
         # Behind the instruction that makes it the handled one: a call may be interrupted.
         if graph.old[at - 1].op == _PUSH_EXC:
             self._insert_call(Site(RAISED, self.plan, 2 * each.at, graph.lines[at] or 0), at, True)
         sources = [s for s in graph.sources.get(at, ()) if graph.reached[s] is not None]
-        events = [s for s in sources if graph.is_event(s, at)]
+        events = [
+            s for s in sources if graph.is_event(s, at) and graph.old[s].op not in _ALWAYS_JUMP
+        ]
         if events:
             falls = at - 1 in sources and graph.old[at - 1].op not in _bytecode.NO_NEXT
-            skip = None
             if falls and at - 1 not in events:
                 skip = Instruction(_JUMP, 0, each.position)
                 self.new.append(skip)
@@ -279,15 +283,21 @@ class _Writer:
                 flows |= graph.reached[source].flows
             site.before = self._flows(flows)
             self.entries[at] = self._insert_call(site, at, False)
-            if skip is not None:
-                skip.target = each  # or the call before it, below
+        if each.op in _ALWAYS_JUMP:
+            # What has a value here may have none where other ways lead to the same line.
+            target = graph.numbers[id(each.target)]
+            if graph.is_event(at, target):
+                there = graph.old[target]
+                site = Site(LINE, self.plan, 2 * there.at, graph.lines[target] or 0)
+                site.before = self._flows(known.flows)
+                self.plain[at] = self._insert_call(site, at, False)
         if each.op in (_RETURN, _RETURN_CONST, _YIELD):
             kind = YIELD if each.op == _YIELD else RETURN
             site = Site(kind, self.plan, 2 * each.at, graph.lines[at] or 0)
             site.before = self._flows(known.flows)
             self.plain[at] = self._insert_call(site, at, True)
-            if at in self.entries and skip is not None:
-                skip.target = self.plain[at]
+        if skip is not None:
+            skip.target = self.plain.get(at, each)
         if len(self.new) > begin:
             self.starts[at] = self.new[begin]
 

@@ -20,9 +20,10 @@ _stores: Any = sys.modules["_freezeframe_stores"]
 
 LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
 READ, LOOK, INSIDE = _mentions.READ, _mentions.LOOK, _mentions.INSIDE
+_ASSIGNED = _mentions.ASSIGNED
 _MISSING = _identities.MISSING
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
-#: objects that were looked at before this are looked at again; the recorder has set it
+#: objects that were looked at before this are looked at again
 _NOW = "now = first.now"
 
 
@@ -90,7 +91,7 @@ def functions_of(flow: Any, plan: Any) -> tuple[Any, Any]:
     if flow.nodes:
         scope = Scope()
         before = _function(scope, "before(frame, state, step)", before_lines(flow, plan, scope))
-    if flow.nodes or flow.locals or flow.namespace:
+    if flow.nodes or flow.locals or flow.namespace or flow.calls:
         scope = Scope()
         after = _function(scope, "after(frame, state, sure)", after_lines(flow, plan, scope))
     return before, after
@@ -183,7 +184,11 @@ def before_lines(flow: Any, plan: Any, scope: Scope) -> list[str]:
 def after_lines(flow: Any, plan: Any, scope: Scope) -> list[str]:
     paths = _Paths(flow, plan, scope)
     nodes = [at for at, node in enumerate(flow.nodes) if node[4] & LOOK]
-    lines = [_NOW, "step = state.step"]
+    lines = _loud_lines(flow)
+    assigned = {at for at in nodes if flow.nodes[at][4] & _ASSIGNED}
+    if flow.nodes or flow.locals or flow.namespace:
+        lines += [_NOW, "step = state.step"]
+    count = len(lines)
     if flow.is_made:
         lines.append("first.by_step = 1")
     if nodes:
@@ -192,7 +197,8 @@ def after_lines(flow: Any, plan: Any, scope: Scope) -> list[str]:
     # object that a variable was set to is recorded with the variable.
     stored = {name for name, *_ in (*flow.locals, *flow.namespace)}
     late = {at for at in nodes if paths.root_name(at) in stored}
-    lines += _looks(flow, paths, set(nodes) - late)
+    lines += _looks(flow, paths, assigned - late)
+    lines += _if_loud(flow, _looks(flow, paths, set(nodes) - assigned - late))
     if flow.locals:
         lines.append("values = state.values")
     for name, is_sure, is_free in flow.locals:
@@ -201,10 +207,31 @@ def after_lines(flow: Any, plan: Any, scope: Scope) -> list[str]:
         lines += ["names = state.names", "space = state.namespace", "parts = space.parts"]
     for name, is_sure in flow.namespace:
         lines += _store_global(name, is_sure, scope)
-    lines += _looks(flow, paths, late)
+    lines += _looks(flow, paths, assigned & late)
+    lines += _if_loud(flow, _looks(flow, paths, late - assigned))
     if flow.is_made:
         lines.append("first.by_step = 0")
-    return lines if len(lines) > 2 else []
+    return lines if len(lines) > count else _loud_lines(flow)
+
+
+def _loud_lines(flow: Any) -> list[str]:
+    """Return code that finds out whether a flow may have run code that is not traced."""
+    if flow.calls == 0:
+        return []
+    if flow.calls < 0:
+        return ["first.untraced += 1", "first.now += 1"]
+    return [
+        f"loud = state.calls != {flow.calls} or first.untraced != state.mark",
+        "if loud:",
+        "    first.untraced += 1",
+        "    first.now += 1",
+    ]
+
+
+def _if_loud(flow: Any, lines: list[str]) -> list[str]:
+    if flow.calls < 0 or not lines:
+        return lines
+    return ["if loud:", *("    " + each for each in lines)]
 
 
 def _looks(flow: Any, paths: _Paths, nodes: set[int]) -> list[str]:
@@ -216,7 +243,7 @@ def _looks(flow: Any, paths: _Paths, nodes: set[int]) -> list[str]:
         if at in needed:
             lines += paths.resolve(at)
             if at in nodes:
-                lines += paths.look(at, "1")
+                lines += paths.look(at, "1", bool(flow.nodes[at][4] & _ASSIGNED))
     return lines
 
 
@@ -281,6 +308,7 @@ class _Paths:
         self._nodes = flow.nodes
         self._plan = plan
         self._scope = scope
+        self._calls = flow.calls
         self._parents = {node[0] for node in flow.nodes if node[0] >= 0}
         self._dicts: set[int] = set()
 
@@ -344,14 +372,26 @@ class _Paths:
             at = self._nodes[at][0]
         return self._nodes[at][2]
 
-    def look(self, at: int, by_step: str) -> list[str]:
+    def _assigned_field(self, at: int) -> Any:
+        """Return the only part that a line assigns, if it is a field; None otherwise."""
+        if self._calls:
+            return None
+        parts = [node for node in self._nodes if node[0] >= 0 and node[4] & _ASSIGNED]
+        is_field = len(parts) == 1 and parts[0][0] == at and parts[0][1] == ATTRIBUTE
+        return parts[0][2] if is_field else None
+
+    def look(self, at: int, by_step: str, always: bool = False) -> list[str]:
         """Return code that looks at an object, and at it as a part of a large container."""
         scope = self._scope
         parent, kind, key = self._nodes[at][:3]
+        field = self._assigned_field(at) if always else None
+        what = f"look(v{at}, k{at}, step, {by_step})"
+        if field is not None:
+            what = f"look_at_field(v{at}, k{at}, {scope.constant(field)}, step)"
         lines = [
-            f"if k{at} is not None and k{at}.seen < now:",
-            f"    k{at}.seen = now",
-            f"    look(v{at}, k{at}, step, {by_step})",
+            f"if k{at} is not None{'' if always else f' and k{at}.seen < now'}:",
+            f"    if k{at}.seen < now: k{at}.seen = now",
+            f"    {what}",
         ]
         if self._nodes[at][4] & INSIDE:
             lines.append(f"    look_inside(v{at}, k{at}, step, {by_step})")
@@ -383,6 +423,7 @@ NAMES: dict[str, Any] = {
     "read_value": _stores.read_value,
     "key_index": _stores.key_index,
     "look": _values.look,
+    "look_at_field": _values.look_at_field,
     "look_inside": _values.look_inside,
     "look_at_item": _values.look_at_item,
     "part_missing": _values.look_at_missing,

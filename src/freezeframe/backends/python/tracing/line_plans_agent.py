@@ -37,8 +37,8 @@ class Flow:
     """The instructions that follow a line event, up to the next line."""
 
     __slots__ = (
-        "after", "before", "end", "is_made", "is_ready", "line", "locals", "namespace", "nodes",
-        "until",
+        "after", "before", "called", "calls", "end", "is_made", "is_ready", "line", "locals",
+        "namespace", "nodes", "until",
     )  # fmt: skip
 
     def __init__(self, line: int) -> None:
@@ -52,6 +52,10 @@ class Flow:
         #: paths of objects, prefixes first: (number of the prefix or -1, kind, key, text, flags,
         #: name as a part)
         self.nodes: tuple[Any, ...] = ()
+        #: how many calls of it may change objects, and the names of the functions of these calls;
+        #: -1: it may run any code
+        self.calls = -1
+        self.called: Any = frozenset()
         #: the line makes the objects that it stores
         self.is_made = False
         #: the functions of `line_code_agent.py`; None: nothing to do
@@ -114,19 +118,20 @@ class Plan:
         if self._units is None:
             self._units = _instructions(self.code)
         _read_stores(found, offset, self)
-        found.nodes, found.is_made = self.nodes(line)
+        found.nodes, found.is_made, calls = self.nodes(line)
+        if calls is not None:
+            found.calls = len(calls)
+            found.called = frozenset((*calls, "__init__"))
         found.until = line == self.until
         return found
 
     def nodes(self, line: int) -> Any:
-        """Return the paths that a line mentions, with roots that this code knows, and whether
-        the line makes what it stores.
-        """
+        """Return what `Source.mentions` returns, with roots that this code knows."""
         found = self._nodes.get(line)
         if found is None:
-            nodes, is_made = self.source.mentions(line)
+            nodes, *others = self.source.mentions(line)
             rooted = [self._root(node) if node[1] == NAME else node for node in nodes]
-            found = self._nodes[line] = (_needed(rooted), is_made)
+            found = self._nodes[line] = (_needed(rooted), *others)
         return found
 
     def _root(self, node: Any) -> Any:

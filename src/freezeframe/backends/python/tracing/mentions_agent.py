@@ -19,7 +19,8 @@ _MAX_NODES = 40
 LOCAL, GLOBAL, NAME, ATTRIBUTE, ITEM, ITEM_BY = range(6)
 # Flags of nodes: its value is recorded before the line is executed; the line may change it; the
 # line may change one of its parts, and which one is not known beforehand (`d[len(w)].append(w)`).
-READ, LOOK, INSIDE = 1, 2, 4
+# The line assigns one of its parts, whatever it calls.
+READ, LOOK, INSIDE, ASSIGNED = 1, 2, 4, 8
 
 
 class Source:
@@ -30,18 +31,20 @@ class Source:
         self._mentions: dict[int, Any] = {}
 
     def mentions(self, line: int) -> Any:
-        """Return the paths that the statements of a line mention, and whether the line makes
-        what it stores.
+        """Return the paths that the statements of a line mention, whether the line makes what it
+        stores, and the names of what it calls that may change objects; None: it may run any code.
         """
         nodes: Any = ()
         is_made = False
+        calls: Any = () if line in self._statements else None
         for statement, parts in self._statements.get(line, ()):
             found = self._mentions.get(id(statement))
             if found is None:
                 found = self._mentions[id(statement)] = _mentions_of(statement, parts)
             nodes = _joined(nodes, found[0]) if nodes else found[0]
             is_made = is_made or found[1]
-        return nodes, is_made
+            calls = None if calls is None or found[2] is None else calls + found[2]
+        return nodes, is_made, calls
 
 
 def read_source(path: str) -> Source:
@@ -105,7 +108,7 @@ def _read_body(body: Any, found: dict[int, Any]) -> None:
             found.setdefault(line, []).append((statement, parts))
 
 
-def _mentions_of(statement: Any, parts: Any) -> tuple[Any, bool]:
+def _mentions_of(statement: Any, parts: Any) -> tuple[Any, bool, Any]:
     walk = _Walk()
     for part in parts:
         walk.visit(part, True)
@@ -113,11 +116,14 @@ def _mentions_of(statement: Any, parts: Any) -> tuple[Any, bool]:
     for at, node in enumerate(walk.nodes):
         if changes or at in walk.changed:
             inside = INSIDE if at in walk.inside else 0
-            walk.nodes[at] = (*node[:4], node[4] | LOOK | inside, node[5])
+            assigned = ASSIGNED if at in walk.changed else 0
+            walk.nodes[at] = (*node[:4], node[4] | LOOK | inside | assigned, node[5])
     is_made = type(getattr(statement, "value", None)) in _DISPLAYS or _is_made(statement)
-    return tuple(walk.nodes), is_made
+    is_unknown = walk.is_unknown or type(statement) in (*_CHANGING, *_DEFINITIONS)
+    return tuple(walk.nodes), is_made, None if is_unknown else tuple(walk.calls)
 
 
+_DEFINITIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
 _CHANGING = (_ast.With, _ast.AsyncWith, _ast.AsyncFor)
 _DISPLAYS = (_ast.Dict, _ast.List, _ast.Set, _ast.ListComp, _ast.DictComp, _ast.SetComp)
 _CONSTRUCTORS = ("dict", "list", "set", "sorted")
@@ -161,7 +167,7 @@ _HARMLESS = frozenset(
         "abs", "all", "any", "bool", "bytes", "chr", "dict", "divmod", "enumerate", "float",
         "format", "frozenset", "hash", "id", "int", "isinstance", "issubclass", "len", "list",
         "max", "min", "ord", "print", "range", "repr", "reversed", "round", "set", "sorted",
-        "str", "sum", "tuple", "type", "zip",
+        "str", "sum", "super", "tuple", "type", "zip",
     )
 )  # fmt: skip
 _HARMLESS_METHODS = frozenset(
@@ -180,6 +186,12 @@ def _is_harmless(func: Any) -> bool:
     return type(func) is _ast.Attribute and func.attr in _HARMLESS_METHODS
 
 
+_SUSPENDING = (_ast.Await, _ast.Yield, _ast.YieldFrom)
+_LOOPS = (_ast.ListComp, _ast.SetComp, _ast.DictComp, _ast.GeneratorExp)
+#: what may run any code, or the same code more often than once
+_UNKNOWN = (*_SUSPENDING, *_LOOPS, _ast.Lambda)
+
+
 class _Walk:
     """The paths of names, attributes and subscripts in an expression, prefixes first."""
 
@@ -191,6 +203,9 @@ class _Walk:
         self.changed: list[int] = []
         #: containers with an element whose key is computed
         self.inside: list[int] = []
+        #: names of the functions of such calls, and whether others may be called, or more often
+        self.calls: list[str] = []
+        self.is_unknown = False
         self._known: dict[str, int] = {}
 
     def visit(self, node: Any, is_read: bool) -> None:
@@ -205,12 +220,14 @@ class _Walk:
                 self.changed.append(self.path(node, False))
             if self.path(node, is_read and type(node.ctx) is _ast.Load) >= 0:
                 return
-        elif kind in (_ast.Await, _ast.Yield, _ast.YieldFrom):
-            self.may_change = True
+        elif kind in _UNKNOWN:
+            self.is_unknown = True
+            self.may_change |= kind in _SUSPENDING
         elif kind is _ast.Call:
             func = node.func
             if not _is_harmless(func):
                 self.may_change = True
+                self.calls.append(getattr(func, "attr", getattr(func, "id", "")))
             # A method is no field: only its object is looked at.
             if type(func) is _ast.Attribute:
                 self.visit(func.value, is_read)
@@ -227,9 +244,7 @@ class _Walk:
             self.changed.append(self.path(target, True))
             self.visit(node.value, is_read)
             return
-        elif kind is _ast.Lambda:
-            return
-        for name in getattr(node, "_fields", ()):
+        for name in getattr(node, "_fields", ()) if kind is not _ast.Lambda else ():
             child = getattr(node, name, None)
             if name != "annotation" and type(child) not in (type(None), str, int):
                 self.visit(child, is_read)

@@ -30,8 +30,8 @@ class State:
     """A frame that is traced."""
 
     __slots__ = (
-        "error", "error_id", "flow", "flows", "is_interrupted", "key", "names", "namespace",
-        "number", "plan", "record", "step", "values",
+        "calls", "error", "error_id", "flow", "flows", "is_interrupted", "key", "mark", "names",
+        "namespace", "number", "plan", "record", "step", "values",
     )  # fmt: skip
 
     def __init__(self, number: int, plan: Any, key: int) -> None:
@@ -40,6 +40,10 @@ class State:
         self.key = key
         #: id of the exception that was recorded last
         self.error_id = 0
+        #: traced functions that the line has called, and how often lines had run code that may
+        #: not be traced when it began
+        self.calls = 0
+        self.mark = -1
         #: the global variables of the frame
         self.names: Any = None
         self.plan = plan
@@ -201,9 +205,20 @@ def enter(frame: Any, plan: Any) -> tuple[State, int]:
     # A generator that was closed without an event may have had the same id.
     if caller is not None and caller.plan.running is back.f_code:
         step = caller.step
+        flow = caller.flow
+        if flow is not None and plan.code.co_name in flow.called:
+            caller.calls += 1
+            if flow.calls > 1:
+                _First.now += 1
+        else:
+            _First.untraced += 1
+            _First.now += 1
         site = caller.plan.sites.get(back.f_lasti)
         if site is None:
             site = caller.plan.site(back.f_lasti)
+    else:
+        _First.untraced += 1
+        _First.now += 1
     if plan.index < 0:
         _code_index(plan)
     state.names = names = frame.f_globals
@@ -212,7 +227,6 @@ def enter(frame: Any, plan: Any) -> tuple[State, int]:
         namespace = _new_namespace(names)
     state.namespace = namespace
     state.record = (state.number, step, *site, _thread_name(), _task_name(), namespace.number)
-    _First.now += 1
     return state, step
 
 
@@ -306,7 +320,6 @@ def line(
         offset = frame.f_lasti
         step = next_step()
         flow = state.flow
-        first.now += 1
         if flow is not None and flow.after is not None:
             flow.after(frame, state, flow.end == offset and not state.is_interrupted)
         if suspects:
@@ -317,6 +330,7 @@ def line(
         state.flow = flow
         state.step = step
         state.is_interrupted = False
+        state.calls, state.mark = 0, first.untraced
         extend((kind, step, state.number, number))
         if flow.before is not None:
             flow.before(frame, state, step)
@@ -391,7 +405,6 @@ def _new_flow(plan: Any, offset: int, number: int) -> Any:
 def settle(state: State, frame: Any) -> None:
     """Record what the line that a frame leaves has changed."""
     flow = state.flow
-    _First.now += 1
     if flow is not None and flow.after is not None:
         flow.after(frame, state, False)
 

@@ -38,15 +38,18 @@ _get_int, _get_str, _get_float = _log.ints.get, _log.strs.get, _log.floats.get
 class Looking:
     """How deep, and how many, objects that are seen first are looked at now."""
 
-    __slots__ = ("by_step", "count", "depth", "now")
+    __slots__ = ("by_step", "count", "depth", "now", "untraced")
 
     def __init__(self) -> None:
         self.depth = 0
         self.count = 0
         #: 1: the line that is settled makes them, by a display
         self.by_step = 0
-        #: the moment at which objects are looked at: the program has not run since it began
+        #: the moment since which no code has run that may change objects, but for the
+        #: assignments of lines that are recorded
         self.now = 0
+        #: how often lines have run code that may not be traced
+        self.untraced = 0
 
 
 First = Looking()  # an object: setting variables of a class is slow
@@ -173,6 +176,7 @@ def _new_object(value: Any, made: Any, step: int) -> Any:
             First.depth += 1
             First.count += 1
             try:
+                made.seen = First.now
                 look(value, made, step, First.by_step)
             finally:
                 First.depth -= 1
@@ -231,6 +235,33 @@ def look(value: Any, made: Any, step: int, by_step: int) -> None:
         sight = list(map(id, held))
         if sight != made.sight:
             _compare_set(made, held, sight, base.__len__(value) > SMALL, step, by_step)
+
+
+def look_at_field(value: Any, made: Any, key: str, step: int) -> None:
+    """Record the change of the one field that a line has assigned."""
+    sight, keys = made.sight, made.keys
+    held = made.get_dict(value) if made.get_dict is not None and made.shape == FIELDS else None
+    if sight is None or type(held) is not dict or not 0 <= len(held) - len(sight) <= 1:
+        look(value, made, step, 1)
+        return
+    new = held.get(key, MISSING)
+    if new is MISSING or (key in keys) != (len(held) == len(sight)):
+        look(value, made, step, 1)
+        return
+    kept = new if id(type(new)) in ATOMS else None
+    if len(held) == len(sight):
+        at = keys.index(key)
+        if sight[at] == id(new):
+            return
+        sight[at], made.keep[at] = id(new), kept
+        was, made.values[at] = made.values[at], value_of(new, step)
+    else:
+        was, at = -1, len(sight)
+        made.values.append(value_of(new, step))
+        sight.append(id(new))
+        made.keep.append(kept)
+        keys.append(key)
+    write(made, _field(made, key), made.values[at], was, step, 1)
 
 
 def _keys_of(value: Any, made: Any) -> Any:
