@@ -170,3 +170,51 @@ def test_a_function_that_was_to_raise_leads_to_its_conditions(omitted: Run) -> N
     answer = omitted.why("Case().assertRaises(ValueError, parse, 'x')", at=step)
 
     assert [each.statement for each in answer.links][:1] == ["if not text"]
+
+
+LIBRARY = """
+    import contextlib
+
+    def rows(names):
+        for name in names:
+            yield name.upper()
+
+    def show(key, table):
+        value = table.get(key)
+        if value:
+            return value
+        raise SystemExit(1)
+
+    def main():
+        listed = list(rows(["a", "b"]))
+        second = listed[1]
+        stack = contextlib.ExitStack()
+        stack.callback(show, "k", {"k": ""})
+        try:
+            status = stack.close()
+        except SystemExit:
+            status = 1
+        raise RuntimeError("end")
+
+    main()
+"""
+
+
+@pytest.fixture(params=PYTHONS, ids=str)
+def library(request: pytest.FixtureRequest) -> Run:
+    return traced(LIBRARY, str(request.param.path))
+
+
+def test_an_element_of_a_list_of_a_generator_leads_to_its_yield(library: Run) -> None:
+    first = library.why("second").links[0]
+
+    assert (first.statement, first.new) == ("yield name.upper()", "'B'")
+
+
+def test_what_a_library_called_is_followed_where_its_result_is_not_known(library: Run) -> None:
+    step = library.step_at("status = stack.close()")
+    answer = library.why("stack.close()", at=step)
+
+    raised = [each for each in answer.links if each.kind is LinkKind.RAISED]
+    assert [each.statement for each in raised] == ["raise SystemExit(1)"]
+    assert raised[0].conditions[0].text == "value"

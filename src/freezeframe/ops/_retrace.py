@@ -33,6 +33,7 @@ from freezeframe.model.values import is_cut
 from freezeframe.questions.macro_calls import frame_at_invocation
 from freezeframe.questions.provenance import explain
 from freezeframe.questions.trace_index import TraceIndex
+from freezeframe.questions.traced_values import shortened
 from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
@@ -46,6 +47,9 @@ _SECONDS_PER_SECOND, _LEAST_S, _MOST_S = 15.0, 30.0, 150.0
 #: frames of a stop that are compared with those of the trace
 _COMPARED_FRAMES = 60
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+#: control characters, as they are or escaped
+_ESCAPED = re.compile(r"\\(?:x[0-9a-fA-F]{2}|[0-9a-z])|[\x00-\x1f\x7f]|\s")
+_MOST_DIFFERENCE = 90
 #: of the type of an exception: `org.opentest4j.`
 _PACKAGE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
 _LANGUAGE = "Python"
@@ -222,7 +226,7 @@ async def _located(
     if exception is not None and not _is_same_text(trace.outcome.exception, exception):
         different = (f"it raised {trace.outcome.exception}", *different)
     if different:
-        what = "; ".join(different[:3])
+        what = "; ".join(shortened(each, _MOST_DIFFERENCE) for each in different[:3])
         notes.append(
             f"the second run differed ({what}): this chain may not be the one of this stop"
         )
@@ -245,8 +249,12 @@ def _is_same_text(second: str | None, first: str) -> bool:
         return True
     if second is None:
         return True
-    second = _PACKAGE.sub("", second)
-    return _ADDRESS.sub("0x", second) == _ADDRESS.sub("0x", first)
+    return _comparable(_PACKAGE.sub("", second)) == _comparable(first)
+
+
+def _comparable(text: str) -> str:
+    """Return a message without addresses and without characters that debuggers escape."""
+    return _ESCAPED.sub("", _ADDRESS.sub("0x", text))
 
 
 def _candidates(stop: StopState, frames: Sequence[Frame], trace: Trace) -> list[TracedStep]:

@@ -94,7 +94,7 @@ class ChainLinks:
         if at.kind is LinkKind.DEFAULT:
             return ()
         found = list(conditions(self._values, execution))
-        if at.kind is LinkKind.RETURN:
+        if at.kind in (LinkKind.RETURN, LinkKind.RAISED):
             # Another return stood before this one, inside of the same branch.
             after = found[0].line if found else 0
             exits = untaken_exits(self._values, execution)

@@ -6,7 +6,7 @@ from freezeframe.model import late_regex
 from freezeframe.model.trace import FrameKind, TracedFrame, TracedValue
 
 from .expressions import StatementKind
-from .trace_index import NEVER, StepWrite
+from .trace_index import NEVER, StepWrite, TraceIndex
 from .traced_values import SILENT_TYPES, TracedValues, is_same
 
 _CLASS = late_regex.compile(r"<class '(?:[\w.<>]*\.)?(\w+)'>")
@@ -84,3 +84,11 @@ def _written(values: TracedValues, frame: TracedFrame, attribute: str) -> StepWr
     if found is None and frame.kind is FrameKind.MODULE and frame.namespace is not None:
         found = values.index.part_write(frame.namespace, f".{attribute}", NEVER)
     return found
+
+
+def is_missing(index: TraceIndex, owner: TracedValue, part: str, moment: int) -> bool:
+    """Whether the trace has the fields of an object, and this is none of them."""
+    if owner.object is None or not part.startswith("."):
+        return False
+    names = {each.write.name for each in index.writes_of_parts(owner.object, moment)}
+    return bool(names) and part not in names

@@ -10,12 +10,19 @@ from freezeframe.model.values import is_cut
 
 from .arguments import Arguments
 from .block_values import arm_of, written_by_reference
-from .class_attributes import attribute_write, imported_write
+from .class_attributes import attribute_write, imported_write, is_missing
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
+from .generator_values import yielded_by
 from .implicit_calls import implicit_call
-from .library_calls import called_back, last_item_set, last_method_call, unwrapped_element
+from .library_calls import (
+    called_back,
+    entered_code,
+    last_item_set,
+    last_method_call,
+    unwrapped_element,
+)
 from .operands import Operands
 from .path_writes import (
     added_argument,
@@ -219,7 +226,7 @@ class Definitions:
             if enclosing is not None:
                 return enclosing
             return Computed(query)  # a module, a class: nothing that the trace follows
-        if owner is not None and self._is_missing(owner, part, execution):
+        if owner is not None and is_missing(self._index, owner, part, execution.first):
             why = "the trace does not say what its class has or computes"
             return chain_end(query, f"{node.text} is not a field of its object; {why}")
         return replace(
@@ -242,14 +249,6 @@ class Definitions:
             return None
         inner = replace(query, value=None) if query.focus else query
         return self._from_write(inner, found, query.node.text)
-
-    def _is_missing(self, owner: TracedValue, part: str, execution: Execution) -> bool:
-        """Whether the trace has the fields of an object, and this is none of them."""
-        if owner.object is None or not part.startswith("."):
-            return False
-        written = self._index.writes_of_parts(owner.object, execution.first)
-        names = {each.write.name for each in written}
-        return bool(names) and part not in names
 
     def _from_part(self, query: Query, written: StepWrite, target: str) -> Query | Computed:
         """Follow a part of the value: the rest of the focus stays."""
@@ -382,20 +381,22 @@ class Definitions:
             query = replace(query, called=None)
         else:
             frame = self._values.called(query.at.execution, query.node)
+        if frame is not None and frame.raised and (steps := self._index.steps_of(frame.number)):
+            return self._exceptions.raised_at(query, steps[-1])
         if frame is None:
             if called_name(query.node) in _RESUMING and (found := self._yielded(query)):
                 return found
             inner = called_back(self._values, query)
             if inner is not None:
                 return self._returned(query, inner)
-            name = query.node.operands[0].text
-            own = called_name(query.node)
+            name, own = query.node.operands[0].text, called_name(query.node)
             ran = any(
                 each.function.rpartition(".")[2] == own
                 for each in self._values.calls_inside(query.at.execution)
             )
             note = None if ran or name in _WRAPPING else f"{name}() was not traced"
-            return Computed(query, self._operands.of(query), note=note)
+            own_code = entered_code(self._values, query) if note is not None else ()
+            return Computed(query, (*own_code, *self._operands.of(query)), note=note)
         if frame.function.rpartition(".")[2] == "__init__":
             return self._constructed(query, frame)
         return self._returned(query, frame)
@@ -412,7 +413,8 @@ class Definitions:
 
     def _returned(self, query: Query, frame: TracedFrame) -> Query | Computed:
         if frame.kind is FrameKind.GENERATOR:
-            return Computed(query, self._operands.of(query))
+            yielded = yielded_by(self._values, query, frame)
+            return yielded or Computed(query, self._operands.of(query))
         if not query.focus and not is_same(query.value, frame.returned):
             return chain_end(query, f"{query.node.text} was {_CHANGED}")
         execution = self._values.return_of(frame)
@@ -460,8 +462,7 @@ class Definitions:
                         focus=(name, *query.focus),
                         part=query.part or known,
                     )
-        yielded = self._yielded(query)
-        if yielded is not None:
+        if (yielded := self._yielded(query)) is not None:
             return yielded
         read = Expression(source.text, Form.OTHER, source.position, (source,))
         made = replace(query, node=read, value=None, focus=())

@@ -22,6 +22,8 @@ _CHANGING = late_regex.compile(
     r"_?(?:add|set|put|push|append|insert|extend|update|load|write|feed|fill|store|merge|register"
     r"|remove|discard|clear|pop|del)"
 )
+#: the weight of a plain value
+_ENTERED = 2
 #: steps that are searched for an assignment to an element
 _MOST_SEARCHED = 2000
 
@@ -71,6 +73,25 @@ def callbacks(values: TracedValues, query: Query) -> list[TracedFrame]:
         if 0 <= at <= query.offset:
             found.append(frame)
     return found
+
+
+def entered_code(values: TracedValues, query: Query) -> tuple[Query, ...]:
+    """Return the last call that library code made into traced code during the query's call.
+
+    What the library returned was decided there, or by an exception that left it.
+    """
+    own = values.index.frames[query.at.execution.frame].thread
+    entered = [
+        frame
+        for frame in frames_during(values, query.at.execution)
+        if frame.caller is None and frame.thread == own and values.index.steps_of(frame.number)
+    ]
+    raised = [frame for frame in entered if frame.raised is not None]
+    returned = [frame for frame in entered if frame.returned is not None]
+    for frame in (raised or returned)[-1:]:
+        made = Query(query.node, query.at, frame.returned, called=frame.number)
+        return (replace(made, weight=_ENTERED),)
+    return ()
 
 
 def frames_during(values: TracedValues, execution: Execution) -> list[TracedFrame]:

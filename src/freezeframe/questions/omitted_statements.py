@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from freezeframe.model import late_regex
 from freezeframe.model.questions import Link, LinkKind
+from freezeframe.model.values import is_cut
 
-from .expressions import SourceFile, Statement, StatementKind
+from .expressions import Form, SourceFile, Statement, StatementKind
 from .traced_values import Execution, TracedValues, shortened
 
 #: the last part of a dotted name
@@ -27,6 +28,8 @@ def omitted_links(
     The statements name what is in the text of *expected* and not in that of *actual*. *begin* is
     where the two were compared; its file is left out, unless it is the only one.
     """
+    if is_cut(actual) or "…" in actual:
+        return []
     known = set(_WORD.findall(actual)) | _COMMON
     words = [each for each in dict.fromkeys(_WORD.findall(expected)) if each not in known]
     if not 0 < len(words) <= _MOST_WORDS:
@@ -71,6 +74,8 @@ def _link(
     for branch in source.branches(statement):
         header = branch.header
         if header.kind not in _DECIDING or header.first not in executed:
+            continue
+        if header.value is None or header.value.form is Form.CONSTANT:
             continue
         step = values.index.step(executed[header.first])
         if step is None:
