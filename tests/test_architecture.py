@@ -199,6 +199,7 @@ ALLOWED_IN_BACKENDS = {
         "discovery",
         "fork_modes",
         "javascript",
+        "snapshots",
         "transport",
         "unwinding",
     },

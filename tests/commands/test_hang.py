@@ -168,3 +168,56 @@ def test_goroutines_that_wait_for_each_other_are_probably_a_deadlock(dbg, write_
     line = _GO.splitlines().index("\tto.mu.Lock()") + 1
     assert sorted(each[:2] for each in _cycle(answer).values()) == [("to.mu", line)] * 2
     assert dbg.data("sessions")["sessions"][0]["state"] == "stopped"
+
+
+_PROMISE = """\
+function ready(emitter) {
+  return new Promise((resolve) => { emitter.onready = resolve; });
+}
+async function main() {
+  setInterval(() => {}, 1000);
+  await ready({});
+}
+main();
+"""
+_MONITORS = """\
+import java.util.concurrent.CyclicBarrier;
+public class Shop {
+    static final Object orders = new Object(), stock = new Object();
+    static final CyclicBarrier both = new CyclicBarrier(2);
+    static void work(Object first, Object second) {
+        synchronized (first) {
+            try { both.await(); } catch (Exception e) { throw new RuntimeException(e); }
+            synchronized (second) { System.out.println("done"); }
+        }
+    }
+    public static void main(String[] args) {
+        new Thread(() -> work(orders, stock), "placer").start();
+        new Thread(() -> work(stock, orders), "refiller").start();
+    }
+}
+"""
+
+
+def test_a_promise_that_is_never_resolved_is_shown_where_it_is_awaited_and_made(dbg, write_program):
+    need("node", "apt-get install nodejs")
+    write_program("app.js", _PROMISE)
+
+    answer = dbg.data("hang", "app.js", "--after", 1)
+
+    assert (answer["how"], answer["left"]) == ("waits", "ended")
+    rows = [(each["kind"], (each["at"] or {}).get("line")) for each in answer["waits"]]
+    assert rows == [("promise", 6), ("resolve", 2), ("loop", None)]
+    assert answer["waits"][2]["detail"] == "open: Timeout"
+
+
+def test_java_monitors_form_a_cycle_with_their_owners(dbg, write_program):
+    need("javac", "apt-get install default-jdk")
+    write_program("Shop.java", _MONITORS)
+
+    answer = dbg.data("hang", "Shop.java", "--after", 2)
+
+    assert (answer["how"], answer["is_certain"]) == ("deadlock", True)
+    names = [each["name"].partition("(")[2] for each in answer["cycle"]]
+    assert sorted(names) == ["placer)", "refiller)"]
+    assert all(each["what"].startswith("second (Object@") for each in answer["cycle"])

@@ -8,7 +8,7 @@ of their expressions which lock that is.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from freezeframe.backends.lock_waits import holder_id
@@ -43,6 +43,12 @@ _KINDS = (
     (re.compile(r"IO wait|epoll|\bpoll|accept|recv|connect|read\b|write\b|send\b"), "io"),
     (re.compile(r"sem_(?:timed|clock)?wait|semacquire"), "semaphore"),
 )
+#: a lock that a thread's state names, with its holder, as the agent for Java writes it
+_HELD = re.compile(
+    r"(?:blocked on the monitor of|waiting for) (?P<lock>\S+)(?: held by thread (?P<holder>.+))?"
+)
+#: a thread that is waited for, by its id
+_JOINED = re.compile(r"waiting to be notified on (?:\w*Thread)@(?P<id>\d+)")
 #: states of a thread that runs
 _RUNS = frozenset(("running", "stopped", ""))
 
@@ -59,9 +65,10 @@ async def stopped_waits(session: Session, stop: StopState) -> WaitFacts:
     """Return what the threads of a stopped program wait for, and the locks that they hold."""
     stacks = await _stacks(stop)
     waits: list[Wait] = []
+    ids = {stack.thread.name: f"{stack.thread.id}" for stack in stacks}
     for stack in stacks:
         found = await _wait(session, stop, stack)
-        waits += [found] if found is not None else []
+        waits += [_as_stated(found, ids)] if found is not None else []
     holds: list[Hold] = []
     if any(each.kind == "lock" for each in waits):
         for stack in stacks:
@@ -99,9 +106,28 @@ async def _wait(session: Session, stop: StopState, stack: _Stack) -> Wait | None
     site = _site(session, stack.frames[at])
     name = _name(stack.thread)
     wait = Wait(f"{stack.thread.id}", name, kind, what.removeprefix("in "), at=site)
-    if kind == "lock":
+    if kind == "lock" and _HELD.match(what) is None:
         return await _lock_wait(stop, stack, wait, at)
     return wait
+
+
+def _as_stated(wait: Wait, ids: Mapping[str, str]) -> Wait:
+    """Return a wait with the lock and the holder that the thread's state names."""
+    held, joined = _HELD.match(wait.what), _JOINED.match(wait.what)
+    if joined is not None and joined["id"] in ids.values():
+        return replace(wait, kind="join", what="the end of a thread", targets=(joined["id"],))
+    if held is None:
+        return wait
+    holder = ids.get(held["holder"] or "")
+    taken = lock_taken_at(wait.at.text) if wait.at is not None else None
+    named = f"{taken.text} ({held['lock']})" if taken is not None else held["lock"]
+    return replace(
+        wait,
+        kind="lock" if holder is not None or wait.kind == "lock" else wait.kind,
+        what=named,
+        resource=held["lock"],
+        targets=(holder,) if holder is not None else (),
+    )
 
 
 async def _lock_wait(stop: StopState, stack: _Stack, wait: Wait, at: int) -> Wait:

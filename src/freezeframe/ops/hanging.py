@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from freezeframe.backends.backend import Attach, Feature
+from freezeframe.backends.javascript import pending_promises
 from freezeframe.backends.snapshots import TakesSnapshots
 from freezeframe.backends.transport.processor_times import is_runnable, processor_seconds
 from freezeframe.errors import DebuggerError, NotRunning, UsageError
@@ -43,6 +44,8 @@ _MEASURED_S = 1.0
 #: seconds of a program that goes on printing, unless the caller says how many
 _SECONDS = 60.0
 _MOST_VALUES = 6
+#: how often a program is looked at again that has not begun
+_RETRIES = 4
 
 
 @op(
@@ -107,13 +110,13 @@ async def hang(
         module=module,
         adapter=adapter,
         cwd=cwd,
-        env=env,
+        env=(pending_promises.options(ctx.caller.env), *env),
         stdin=stdin,
         wait=False,
     )
     report = await launch(ctx, request)
     session = ctx.hub.find(report.session, ctx.workspace)
-    answer = await _examined(ctx, session, after, limit_s, keep=True, fresh=True)
+    answer = await _examined(ctx, session, after, limit_s, keep=True, retries=_RETRIES, fresh=True)
     if isinstance(answer, HangReport) and answer.left == "ended":
         await asyncio.shield(_ended(ctx, session))
     return answer
@@ -156,7 +159,14 @@ class _Quiet:
 
 
 async def _examined(
-    ctx: Context, session: Session, after: float, limit_s: float, *, keep: bool, fresh: bool = False
+    ctx: Context,
+    session: Session,
+    after: float,
+    limit_s: float,
+    *,
+    keep: bool,
+    retries: int = 0,
+    fresh: bool = False,
 ) -> HangReport | StopReport:
     """Wait until the program hangs, and diagnose it; *fresh*: its first stop is news."""
     seen = {} if fresh else await _resumed(session)
@@ -172,9 +182,9 @@ async def _examined(
             return await stop_report(ctx, *got, notes=("it stopped before it hung",))
     answer = await _diagnosed(ctx, _leaf(member), quiet, keep=keep)
     is_empty = answer.how == "waits" and not answer.waits and answer.left == "stopped"
-    if is_empty and limit_s > after:
+    if is_empty and retries > 0:
         # No thread has reached the user's code: the debugger still loads the program.
-        return await _examined(ctx, session, after, limit_s - after, keep=keep)
+        return await _examined(ctx, session, after, limit_s, keep=keep, retries=retries - 1)
     return answer
 
 

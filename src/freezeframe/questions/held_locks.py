@@ -31,6 +31,8 @@ _TAKES = (
         rf"\blet\s+(?:mut\s+)?(?P<guard>\w+)(?:\s*:[^=]+)?\s*=\s*(?P<lock>{_PATH})"
         r"\.(?:lock|read|write)\(\)(?:\.await)?(?:\.unwrap\(\)|\.expect\([^)]*\)|\?)?;"
     ),
+    # Java: synchronized (orders) {
+    late_regex.compile(r"\bsynchronized\s*\(\s*(?P<lock>[^()]+?)\s*\)"),
     # Go, C++, Java: a.mu.Lock(), m.lock()
     late_regex.compile(
         rf"^(?P<lock>{_PATH}?)(?P<joint>\.|->)(?:R?Lock|lock|lock_shared)\(\)\s*;?$"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NoReturn
 
+from freezeframe import files
 from freezeframe.backends.backend import (
     Backend,
     BoundBreakpoint,
@@ -24,11 +25,14 @@ from freezeframe.backends.backend import (
 )
 from freezeframe.backends.breakpoint_hits import log_problem
 from freezeframe.backends.capabilities import supported
+from freezeframe.backends.javascript import pending_promises
 from freezeframe.backends.javascript.initialization import guarded
 from freezeframe.backends.program_io import writer_of
+from freezeframe.backends.snapshots import Snapshot
 from freezeframe.backends.transport.fd_writer import StdinWriter
 from freezeframe.backends.unwinding import refused_restart
 from freezeframe.errors import (
+    DebuggerError,
     DebuggerLost,
     EvaluationFailed,
     NotFound,
@@ -69,6 +73,9 @@ _HINTS = {
 }
 #: how long another thread may take to stop before it is reported as running
 _STOP_S = 0.3
+#: how long a program may take to list its promises
+_ANSWER_S = 3.0
+_LONGEST_SOURCE = 1_000_000
 
 
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
@@ -231,6 +238,24 @@ class InspectorBackend(NodeProgram):
             Thread(each.id, each.name, "stopped" if each.stack is not None else "running")
             for each in self.isolates.values()
         ]
+
+    async def snapshot(self, *, stacks: bool = True, waits: bool = False) -> Snapshot | None:
+        """Return the promises that are pending, of a program that records them."""
+        if not waits:
+            return None
+        try:
+            answer = await self.main.request(
+                "Runtime.evaluate",
+                timeout_s=_ANSWER_S,
+                expression=pending_promises.QUERY,
+                silent=True,
+                returnByValue=True,
+            )
+        except DebuggerError:
+            return None  # it computes, and answers nothing
+        text = answer.get("result", {}).get("value") or ""
+        found = pending_promises.read(str(text), _line_of)
+        return None if found is None else Snapshot(waits=found)
 
     def halt_briefly(self) -> AbstractAsyncContextManager[bool]:
         return pause_briefly(self.execution, self.isolates)
@@ -396,3 +421,11 @@ class InspectorBackend(NodeProgram):
 
 
 _check: type[Backend] = InspectorBackend
+
+
+def _line_of(path: str, line: int) -> str:
+    try:
+        lines = files.read_head(path, _LONGEST_SOURCE).decode("utf-8", "replace").split("\n")
+    except OSError:
+        return ""
+    return lines[line - 1] if 0 < line <= len(lines) else ""
