@@ -370,6 +370,18 @@ def test_names_of_every_alphabet_are_shown(dbg, script):
     assert texts(report) == {"naïve": "2", "число": "4"}
 
 
+def test_private_fields_of_an_inner_object_are_left_out_visibly(dbg, script):
+    p = script(
+        "class Temp { #c = 1; open = 2; }\nclass Shut { #c = 1; }\n"
+        "const both = [new Temp(), new Shut()];\nboth; // @here\n"
+    )
+
+    report = dbg.data("start", p.name, "-b", p.at("here"))
+
+    assert texts(report)["both"] == "[Temp {open: 2, …}, Shut {…}]"
+    assert dbg.data("print", "both[1]")["value"]["text"] == "Shut {#c: 1}"
+
+
 def test_values_of_every_kind_are_readable_and_no_code_of_theirs_runs(dbg, sample):
     p = sample("shapes")
 

@@ -129,7 +129,10 @@
     if (above.includes(value)) return '[circular]';
     if (depth > MAX_DEPTH || limit < 8) return brief(value);
     try {
-      return shape(value, limit, depth, [...above, value]);
+      const text = shape(value, limit, depth, [...above, value]);
+      // Private fields of an inner object are not read: it must not look as if it had none.
+      if (!above.length || slice(text, -1) !== '}' || !hasPrivate(value)) return text;
+      return `${slice(text, 0, -1)}${slice(text, -2) === '{}' ? '' : ', '}…}`;
     } catch (error) {
       return brief(value);
     }
