@@ -8,6 +8,7 @@ last statement of the chain had the same values in both runs, and did something 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedVa
 from .compared_values import is_same_text, is_volatile
 from .differing_operands import DifferingOperand, DifferingOperands, described, differing_writes
 from .expressions import StatementKind
-from .paired_frames import FramePair, Gap, PairedRuns, TracedSide
+from .paired_frames import FrameKey, FramePair, Gap, PairedRuns, TracedSide
 from .traced_values import Execution, shortened
 
 #: statements that are followed back
@@ -69,6 +70,9 @@ class DivergenceChain:
         self._operands = DifferingOperands(runs)
         #: every statement that was met on the way, also where that led back
         self.met: list[ChainLink] = []
+        #: the calls of each function of the second run, and the steps at a line of it
+        self._functions: dict[FrameKey, list[TracedFrame]] = {}
+        self._hits: dict[tuple[str, str, int], list[int]] = {}
 
     def back_from(self, step: TracedStep) -> list[ChainLink]:
         """Return the chain, newest first; empty if the step cannot be compared."""
@@ -298,15 +302,21 @@ class DivergenceChain:
 
     def hit(self, frame: TracedFrame, step: TracedStep) -> int:
         """Return which execution of its line a step is."""
-        key, count = self._b.key(frame), 0
-        for each in self._b.index.frames.values():
-            if self._b.key(each) == key:
-                count += sum(
-                    1
-                    for other in self._b.index.steps_of(each.number)
-                    if other.line == step.line and other.number <= step.number
-                )
-        return count
+        key = (*self._b.key(frame), step.line)
+        if key not in self._hits:
+            self._hits[key] = sorted(
+                other.number
+                for each in self._same_function(frame)
+                for other in self._b.index.steps_of(each.number)
+                if other.line == step.line
+            )
+        return bisect_right(self._hits[key], step.number)
+
+    def _same_function(self, frame: TracedFrame) -> list[TracedFrame]:
+        if not self._functions:
+            for each in self._b.index.frames.values():
+                self._functions.setdefault(self._b.key(each), []).append(each)
+        return self._functions[self._b.key(frame)]
 
 
 def _next_line(side: TracedSide, frame: TracedFrame, step: TracedStep | None) -> NextLine | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from freezeframe.model.divergence import DivergenceKind, DivergencePoint, RunEnd
 from freezeframe.model.fast_dataclass import dataclass
@@ -16,7 +17,11 @@ from .paired_frames import FramePair, PairedRuns, TracedSide
 from .traced_values import SourceLines
 
 #: steps whose values are compared one by one
-_MOST_COMPARED = 150_000
+_MOST_COMPARED = 100_000
+#: and where they are only counted, because they are not the reason
+_MOST_UNRELATED = 10_000
+#: differences that are described
+_MOST_DIFFERENCES = 200
 _MOST_THEN = 3
 _CONTROL = (DivergenceKind.BRANCH, DivergenceKind.RAISED)
 _UNEXPLAINED = (DivergenceKind.VALUE, DivergenceKind.OPERANDS)
@@ -185,25 +190,31 @@ class _Comparison:
         )
 
     def _unrelated(self, step: TracedStep, chain: set[int]) -> list[DivergencePoint]:
-        found = self._scan(step.number)
+        found = self._scan(step.number, _MOST_UNRELATED)
         return [
             point
             for number, point in found
             if number not in chain and not _is_definition(point) and point.kind != "edit"
         ]
 
-    def _scan(self, until: int | None) -> list[tuple[int, DivergencePoint]]:
-        """Return every difference before a step, by the number of its step."""
+    def _scan(
+        self, until: int | None, left: int = _MOST_COMPARED
+    ) -> list[tuple[int, DivergencePoint]]:
+        """Return every difference before a step, by the number of its step.
+
+        At most *left* steps are compared; calls with more than are left are passed over.
+        """
         found: list[tuple[int, DivergencePoint]] = []
-        left = _MOST_COMPARED
         for frame in sorted(self._b.index.frames.values(), key=lambda each: each.number):
             steps = self._b.index.steps_of(frame.number)
             if not steps or (until is not None and steps[0].number >= until):
                 continue
+            if len(steps) > left or len(found) >= _MOST_DIFFERENCES:
+                continue
             left -= len(steps)
-            pair = self._runs.pair_of(frame) if left > 0 else None
+            pair = self._runs.pair_of(frame)
             if pair is not None:
-                found += self._in_pair(pair, until)
+                found += islice(self._in_pair(pair, until), _MOST_DIFFERENCES - len(found))
         return sorted(found, key=lambda each: each[0])
 
     def _in_pair(
