@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from freezeframe.questions.failing_assertions import failing_assertion
+from freezeframe.questions.failing_assertions import failing_assertion, passes_exceptions_on
 from freezeframe.questions.recording_start import recording_start
 
 
@@ -106,3 +106,9 @@ def test_steps_begin_in_the_round_that_fails_with_what_the_assertion_needs():
     straight = ["package shop", *lines[:2], *(each[4:] for each in lines[4:8]), "    }", "}"]
     once = recording_start(straight, "/p/a_test.go", 7, "TestTotal")
     assert (once.line, once.repeated) == (4, False)
+
+
+def test_the_head_of_a_try_says_nothing_about_an_exception_that_left_its_block():
+    lines = ["try (Printer p = new Printer(out)) {", "    p.print(total);", "}", "} finally {"]
+    assert [passes_exceptions_on(lines, at) for at in (1, 2, 3, 4)] == [True, False, True, True]
+    assert not passes_exceptions_on(["retry(policy);"], 1)

@@ -11,7 +11,7 @@ from freezeframe.model import late_regex
 from freezeframe.model.answers import RunnerReport, StopReport
 from freezeframe.model.questions import Explanation
 from freezeframe.model.testing import FailureFrame
-from freezeframe.questions.failing_assertions import failing_assertion
+from freezeframe.questions.failing_assertions import failing_assertion, passes_exceptions_on
 from freezeframe.questions.failing_expressions import FailingExpression, failing_expression
 from freezeframe.runners.runner import Project
 from freezeframe.session.session import Session
@@ -118,7 +118,10 @@ def _expression(frame: FailureFrame, type: str, message: str) -> FailingExpressi
         return None
     if frame.path.endswith(_PYTHON):
         return failing_expression(source, frame.line, type, message)
-    found = failing_assertion(source.split("\n"), frame.path, frame.line, message)
+    lines = source.split("\n")
+    if passes_exceptions_on(lines, frame.line):
+        return None  # what it evaluates says nothing about the exception
+    found = failing_assertion(lines, frame.path, frame.line, message)
     return found or FailingExpression("")
 
 

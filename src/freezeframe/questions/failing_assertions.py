@@ -49,6 +49,7 @@ _LITERAL = re.compile(
     r"""-?[\d.]\w*(?:\.\d+)?|"(?:\\.|[^"\\])*"(?:\w*|\.to_string\(\)|\.into\(\))|'(?:\\.|[^'\\])*'"""
     r"""|`[^`$]*`|null|nil|None|undefined|nullptr|NULL|true|false|True|False|NaN"""
 )
+_PASSING = late_regex.compile(r"[\s}]*(?:(?:try|finally)\b.*)?$")
 _COMPARISON = late_regex.compile(
     r"\s*(?P<operator>===|!==|==|!=|<=|>=|(?<![<-])<(?!<)|(?<![->])>(?!>))\s*"
 )
@@ -76,6 +77,14 @@ def failing_assertion(
     if reading is not None:
         return _owner(statement.text, reading["field"])
     return None
+
+
+def passes_exceptions_on(lines: Sequence[str], line: int) -> bool:
+    """Whether the line is the head or the end of a block: an exception of its inside left it here.
+
+    Java closes the resources of a `try` at its head, and throws on from there.
+    """
+    return 0 < line <= len(lines) and _PASSING.match(lines[line - 1]) is not None
 
 
 def _of_branch(source: AnySource, statement: Statement) -> FailingExpression | None:
