@@ -174,6 +174,17 @@ def test_a_function_that_was_to_raise_leads_to_its_conditions(omitted: Run) -> N
 
 LIBRARY = """
     import contextlib
+    import io
+
+    def cut(line):
+        return line[2:]
+
+    def write(lines):
+        stream = io.StringIO()
+        for line in lines:
+            stream.write(cut(line))
+        stream.write("end")
+        return stream.getvalue()
 
     def rows(names):
         for name in names:
@@ -188,6 +199,7 @@ LIBRARY = """
     def main():
         listed = list(rows(["a", "b"]))
         second = listed[1]
+        text = write(["  one two;", "# three four;", "  five six;"])
         stack = contextlib.ExitStack()
         stack.callback(show, "k", {"k": ""})
         try:
@@ -218,3 +230,10 @@ def test_what_a_library_called_is_followed_where_its_result_is_not_known(library
     raised = [each for each in answer.links if each.kind is LinkKind.RAISED]
     assert [each.statement for each in raised] == ["raise SystemExit(1)"]
     assert raised[0].conditions[0].text == "value"
+
+
+def test_a_character_of_a_stream_leads_to_the_call_that_wrote_it(library: Run) -> None:
+    answer = library.why("text", depth=3, expected="'one two;# three four;five six;end'")
+
+    [link] = [each for each in answer.links if each.function == "cut"]
+    assert (link.statement, link.new) == ("return line[2:]", "'three four;'")

@@ -294,11 +294,11 @@ class Definitions:
     def _changed_by_call(self, query: Query, written: StepWrite, target: str) -> Computed | None:
         """Follow an object of a library to the last call that may have changed it."""
         value, moment = written.write.new, query.at.execution.first
-        found = last_method_call(self._values, value, written.end, moment)
+        found = last_method_call(self._values, value, written.end, moment, query.near)
         if found is None or value is None:
             return None
         execution, call = found
-        passed = replace(moved_to(query, EvaluatedAt(execution, target), None), node=call)
+        passed = replace(moved_to(query, EvaluatedAt(execution, target), query.near), node=call)
         operands = [each for each in self._operands.of(passed) if each.node is not call.operands[0]]
         receiver = call.operands[0].operands[0].text
         inner = tuple(each for each in operands if each.node.text != receiver)

@@ -80,6 +80,8 @@ def entered_code(values: TracedValues, query: Query) -> tuple[Query, ...]:
 
     What the library returned was decided there, or by an exception that left it.
     """
+    if values.calls(query.at.execution):
+        return ()  # those may have called the library too
     own = values.index.frames[query.at.execution.frame].thread
     entered = [
         frame
@@ -87,7 +89,9 @@ def entered_code(values: TracedValues, query: Query) -> tuple[Query, ...]:
         if frame.caller is None and frame.thread == own and values.index.steps_of(frame.number)
     ]
     raised = [frame for frame in entered if frame.raised is not None]
-    returned = [frame for frame in entered if frame.returned is not None]
+    returned = [frame for frame in entered if frame.returned and frame.returned.text != "None"]
+    # Of calls inside of each other the outermost one ends last.
+    returned.sort(key=lambda frame: values.index.steps_of(frame.number)[-1].number)
     for frame in (raised or returned)[-1:]:
         made = Query(query.node, query.at, frame.returned, called=frame.number)
         return (replace(made, weight=_ENTERED),)
@@ -138,9 +142,15 @@ def last_item_set(
 
 
 def last_method_call(
-    values: TracedValues, value: TracedValue | None, begin: int, moment: int
+    values: TracedValues,
+    value: TracedValue | None,
+    begin: int,
+    moment: int,
+    near: TracedValue | None = None,
 ) -> tuple[Execution, Expression] | None:
     """Return the last call with arguments of a method of a library's object, between two moments.
+
+    With *near*, the last one that was given a text with that one in it.
 
     What such an object holds is not recorded; a call that was given something may have changed it.
     """
@@ -165,9 +175,20 @@ def last_method_call(
             owner = values.value(function.operands[0], execution)
             if owner is None or owner.object != value.object:
                 continue
+            if near is not None and not _has_text(values, execution, call, near):
+                continue
             # Of a traced method the writes were recorded.
             return None if _is_traced(values, execution, call) else (execution, call)
     return None
+
+
+def _has_text(
+    values: TracedValues, execution: Execution, call: Expression, near: TracedValue
+) -> bool:
+    wanted = plain_text(near.text) or ""
+    given = [values.value(each, execution) for each in call.operands[1:]]
+    texts = [known_text(each.text) for each in given if each is not None]
+    return any(wanted in each[0] for each in texts if each is not None)
 
 
 def _is_traced(values: TracedValues, execution: Execution, call: Expression) -> bool:

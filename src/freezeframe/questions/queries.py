@@ -42,6 +42,8 @@ class Query:
     called: int | None = None
     #: the character of a string that is followed: the first one that differs
     offset: int | None = None
+    #: the text at that character, where the query's object holds it: a stream
+    near: TracedValue | None = None
     #: the link that read the value
     parent: int | None = None
     #: the statements that passed the value on, newest first

@@ -16,6 +16,8 @@ from .traced_values import called_name
 from .value_parts import elements_of
 
 _MOST_ELEMENTS = 2000
+#: characters that say which text a character is of
+_NEAR = 6
 
 
 class TextOperands(ReadOperands):
@@ -64,11 +66,17 @@ class TextOperands(ReadOperands):
         elif node.form is Form.CALL and called_name(node) == "join" and len(node.operands) == 2:
             yield from self._joined(query, known[0])
         elif node.form is Form.CALL:
-            near = known[0][query.offset : query.offset + 6]
+            near = known[0][query.offset : query.offset + _NEAR]
+            is_given = False
             for each in self._every(node, query):
                 text = known_text(each.value.text) if each.value is not None else None
                 if text is not None and near and near in text[0]:
+                    is_given = True
                     yield replace(each, weight=DECIDED, offset=text[0].index(near))
+            owner = node.operands[0].operands[:1] if node.operands[0].form is Form.PART else ()
+            if near and not is_given and owner and owner[0].form in (Form.NAME, Form.PART):
+                written = TracedValue(repr(near), "str")
+                yield self._operand(query, owner[0], DECIDED, near=written, offset=0)
 
     def _joined(self, query: Query, whole: str) -> Iterator[Query]:
         """Yield the element of `sep.join(elements)` that wrote the character."""
