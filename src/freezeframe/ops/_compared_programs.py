@@ -134,7 +134,9 @@ async def traced(ctx: Context, command: ComparedCommand, seconds: float) -> Comp
 
 
 async def _prepared(ctx: Context, command: ComparedCommand) -> PreparedLaunch:
-    there = replace(ctx, caller=replace(ctx.caller, cwd=command.cwd, env=command.env))
+    # The order of sets is chance, and would be a difference that does not matter.
+    env = {"PYTHONHASHSEED": "0", **command.env}
+    there = replace(ctx, caller=replace(ctx.caller, cwd=command.cwd, env=env))
     return await prepare_launch(there, command.request)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from freezeframe.model import late_regex
+from freezeframe.model.values import is_cut
 
 from .value_parts import split
 
@@ -41,9 +42,12 @@ def is_same_text(a: str, b: str) -> bool:
     a, b = plain(a), plain(b)
     if a == b:
         return True
-    if len(a) == len(b) and _SET.fullmatch(a) and _SET.fullmatch(b):
+    if _SET.fullmatch(a) and _SET.fullmatch(b) and ":" not in a:
         one, other = split(_inside(a)), split(_inside(b))
-        return one is not None and other is not None and sorted(one) == sorted(other)
+        if one is None or other is None or len(one) != len(other):
+            return False
+        # Of a set that was cut, the elements that are shown are chance.
+        return sorted(one) == sorted(other) or (is_cut(a) and one[-1:] == other[-1:])
     return False
 
 
