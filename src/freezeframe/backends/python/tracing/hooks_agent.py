@@ -123,7 +123,7 @@ def _settle_lines(site: Any, scope: Any) -> list[str]:
     plan = site.plan
     flows = [plan.flows.get(offset) or plan.flow(offset, line) for offset, line in site.before]
     if len(flows) > _MOST or any(_code.is_simple(each) for each in flows):
-        return [f"settle(frame, state, {site.offset})"]
+        return [f"settle(frame, state, {scope.constant(site.offset)})"]
     found = [(flow, _code.after_lines(flow, plan, scope)) for flow in flows]
     found = [(flow, lines) for flow, lines in found if lines]
     lines: list[str] = []
@@ -150,7 +150,7 @@ def _line_lines(site: Any, scope: Any) -> list[str]:
         "state.step = step",
         "state.is_interrupted = False",
         *(["state.calls, state.mark = 0, first.untraced"] if flow.calls > 0 else []),
-        f"extend(({_log.STEP}, step, state.number, {site.line}))",
+        f"extend(({_log.STEP}, step, state.number, {scope.constant(site.line)}))",
     ]
     scope.unset = site.unset
     lines += _code.before_lines(flow, plan, scope)
