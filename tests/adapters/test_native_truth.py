@@ -307,3 +307,26 @@ def test_a_variable_that_the_user_assigned_is_initialised(dbg, native):
     assert place(stepped) == p.at("after")
     assert texts(stepped)["set"] == "3"
     assert "a=4" in dbg("print", "both").out
+
+
+BYTES = r"""
+#include <stdint.h>
+
+int main(void) {
+    uint8_t level = 250, mac[6] = {1, 2, 3, 0, 255, 9};
+    int8_t offset = -5;
+    unsigned char text[8] = "abc";
+    return level + mac[0] + offset + text[0] == 0;  // @stop
+}
+"""
+
+
+def test_bytes_are_numbers_and_none_behind_a_zero_is_hidden(dbg, native):
+    p = native(BYTES, name="bytes")
+
+    shown = texts(dbg.data("start", p.name, "-b", p.at("stop")))
+
+    assert shown["level"].split()[0] == "250"
+    assert shown["offset"].split()[0] == "-5"
+    assert shown["text"] == '"abc"'
+    assert re.fullmatch(r'"\\(x01|001)\\(x02|002)\\(x03|003)\\000\\(xff|377)\\t"', shown["mac"])

@@ -6,6 +6,8 @@ import lldb  # type: ignore[import-not-found]
 
 #: maximum bytes of a character array to read
 _LONGEST = 4096
+#: elements of arrays that may hold bytes, not text
+_BYTES = ("unsigned char", "signed char")
 _CHARACTERS = "^(const |volatile )*((un)?signed )?char ?\\\\[[0-9]+\\\\]$"
 _STRING = (
     "^std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> ?>(( )?&)?$"
@@ -157,7 +159,7 @@ def _member_at(kind: Any, offset: int) -> "str | None":
 
 
 def characters(value: Any, _: Any) -> str:
-    """Return the string in a character array up to its terminator."""
+    """Return the string in a character array up to its terminator; all of an array of bytes."""
     raw = value.GetNonSyntheticValue()
     size, where = raw.GetByteSize(), raw.GetLoadAddress()
     if where == lldb.LLDB_INVALID_ADDRESS:
@@ -168,7 +170,9 @@ def characters(value: Any, _: Any) -> str:
         data = raw.GetProcess().ReadMemory(where, min(size, _LONGEST), error)
     if error.Fail() or data is None:
         return f"<{error.GetCString()}>"
-    text, end, _rest = data.partition(b"\0")
+    text, end, rest = data.partition(b"\0")
+    if any(rest) and raw.GetType().GetCanonicalType().GetArrayElementType().GetName() in _BYTES:
+        text = data
     more = f"...+{size - len(text)} bytes" if not end and size > len(text) else ""
     return f'"{_escaped(text)}"{more}'
 
@@ -277,6 +281,9 @@ def __lldb_init_module(debugger: Any, _: Any) -> None:
     debugger.HandleCommand(
         f'type summary add -w default -x "{_CHARACTERS}" -F {__name__}.characters'
     )
+    # Small numbers (`uint8_t`), which LLDB shows as characters.
+    debugger.HandleCommand('type format add -w default -p -f u "unsigned char"')
+    debugger.HandleCommand('type format add -w default -p -f d "signed char"')
     debugger.HandleCommand(
         f'type summary add -w default -v -x "{_DATA_MEMBER}" -F {__name__}.data_member'
     )

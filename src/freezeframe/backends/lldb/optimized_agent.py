@@ -48,11 +48,7 @@ def describe_frame(debugger: Any, frame: Any, level: int) -> dict[str, Any]:
         return {**code, "lists": False, "gone": []}
     # The byte before a return address belongs to the call.
     address = frame.GetPC() - (1 if level and not frame.IsInlined() else 0)
-    answer = lldb.SBCommandReturnObject()
-    debugger.GetCommandInterpreter().HandleCommand(
-        f"image lookup --verbose --address {address:#x}", answer
-    )
-    locations = dict(_VARIABLE.findall(answer.GetOutput() or ""))
+    locations = _locations(debugger, address, (code["unit"], frame.GetFunction().GetName()))
     named = {value.GetName(): value for value in frame.GetVariables(True, True, False, True)}
     gone: list[str] = []
     for name, location in locations.items():
@@ -79,6 +75,23 @@ def describe_frame(debugger: Any, frame: Any, level: int) -> dict[str, Any]:
             and "__vla_expr" not in str(sorted(locations))
         ],
     }
+
+
+#: by address, and the unit and function there: the locations of the variables
+_known: dict[Any, dict[str, str]] = {}
+
+
+def _locations(debugger: Any, address: int, place: Any) -> dict[str, str]:
+    """Return how the compiler describes the locations of the variables at an address."""
+    if (address, place) not in _known:
+        if len(_known) > 1000:
+            _known.clear()
+        answer = lldb.SBCommandReturnObject()
+        debugger.GetCommandInterpreter().HandleCommand(
+            f"image lookup --verbose --address {address:#x}", answer
+        )
+        _known[address, place] = dict(_VARIABLE.findall(answer.GetOutput() or ""))
+    return _known[address, place]
 
 
 def _is_optimized(value: Any, location: str) -> bool:

@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: maximum instructions of a function
 MOST_INSTRUCTIONS = 20000
@@ -60,6 +60,8 @@ class ControlFlow:
         self.is_indirect = False
         #: by the address after a call: what was called
         self.returns: dict[int, str] = {}
+        #: by variable and position: whether the variable is not initialised yet, once decided
+        self.unset: dict[Any, bool] = {}
         #: source lines of instructions in the function's own file
         self.lines: dict[int, int] = {}
         #: the first instructions of entries of the line table

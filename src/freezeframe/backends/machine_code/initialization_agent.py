@@ -69,6 +69,14 @@ def is_unset(variable: Variable, position: Position, flow: control_flow.ControlF
         return False
     if variable.line > position.line:
         return True
+    # A loop passes the same positions again and again.
+    key = (variable.name, variable.line, variable.is_bare, position)
+    if key not in flow.unset:
+        flow.unset[key] = _decide(variable, position, flow)
+    return flow.unset[key]
+
+
+def _decide(variable: Variable, position: Position, flow: control_flow.ControlFlow) -> bool:
     at = flow.containing(position.address)
     if _is_before(variable, position, flow, at) or _is_never_named(variable, position, flow, at):
         return True

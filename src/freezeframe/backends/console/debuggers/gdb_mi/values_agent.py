@@ -115,6 +115,8 @@ class FreezeframeTree:
         return value.address.cast(real.pointer()).dereference()
 
     def _text(self, value):
+        if not self.rust and (data := _bytes_beyond_text(value)) is not None:
+            return data
         text = value.format_string(max_elements=_CHARACTERS)
         length = self._length(value) if text.endswith('"...') else None
         if self.rust and length is None:
@@ -269,6 +271,25 @@ class FreezeframeTree:
             found.append(self.node(f"[{len(found)}]", child, way, depth - 1))
         count = int(size[1]) if size else len(found)
         return (found, count) if found else (None, None)
+
+
+#: elements of arrays that may hold bytes, not text
+_BYTES = ("unsigned char", "signed char")
+
+
+def _bytes_beyond_text(value):
+    """Return an array of bytes with all of them; None for a text that ends at its first NUL."""
+    bare = value.type.strip_typedefs()
+    if bare.code != gdb.TYPE_CODE_ARRAY or bare.sizeof > _CHARACTERS or value.address is None:
+        return None
+    if bare.target().strip_typedefs().unqualified().name not in _BYTES:
+        return None
+    data = gdb.selected_inferior().read_memory(int(value.address), bare.sizeof).tobytes()
+    if not any(data.partition(b"\0")[2]):
+        return None
+    known = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 92: "\\\\"}
+    shown = (known.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in data)
+    return '"' + "".join(shown) + '"'
 
 
 def _print(what):
