@@ -73,7 +73,7 @@ def is_unset(variable: Variable, position: Position, flow: control_flow.ControlF
     key = (variable.name, variable.line, variable.is_bare, position)
     if key not in flow.unset:
         flow.unset[key] = _decide(variable, position, flow)
-    return flow.unset[key]
+    return bool(flow.unset[key])
 
 
 def _decide(variable: Variable, position: Position, flow: control_flow.ControlFlow) -> bool:
