@@ -176,3 +176,19 @@ def test_a_location_that_is_not_come_to_and_a_line_that_does_not_parse_are_said(
     dbg("set", "n", "3")
     dbg("until", "3")
     assert "note: it ended without a stop at way.py:2" in dbg("batch", "until 2", "until 2").out
+
+
+@pytest.mark.parametrize("python", interpreters(), ids=str)
+def test_a_breakpoint_on_a_line_without_code_is_set_on_the_next(dbg, write_program, python):
+    write_program(
+        "moves.py",
+        "def f(n):\n    # a comment\n    if n:\n        m = 1\n    else:\n        m = (\n"
+        "            2\n        )\n    return m\nprint(f(0))\n",
+    )
+    points = [word for line in (2, 5, 8) for word in ("-b", f"moves.py:{line}")]
+
+    report = dbg.data("start", "moves.py", *points, "--interpreter", python.path)
+
+    assert frame_of(report)["line"] == 3, "not the `def`, which runs before any call"
+    lines = {each["line"] for each in dbg.data("breakpoint", "list")["breakpoints"]}
+    assert lines == {3, 6, 7}, "inside a statement that spans lines: one of its own"

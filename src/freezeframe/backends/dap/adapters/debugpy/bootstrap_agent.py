@@ -48,7 +48,7 @@ def main() -> None:
     names = ("debugpy", "debugpy.server.cli")
     cli = _load(os.path.dirname(package), cache, package, names)
     _try_each(_hide_secret, _silence_log, _skip_descriptions, _skip_pause, _hide_this_file)
-    _try_each(_end_without_a_record, _stop_in_templates, _fork_when_refused)
+    _try_each(_end_without_a_record, _stop_in_templates, _fork_when_refused, _move_breakpoints)
     _try_each(lambda: _redirect_children(package, cache))
     _try_each(lambda: _load_agent("run_program_agent.py")["install"](cli))
     _restore_main_module()
@@ -96,7 +96,7 @@ def prepare_child(package: str, cache: str) -> Any:
             del os.environ[variable]
     _try_each(_hide_secret, _silence_log, _skip_pause, _hide_from_pydevd)
     _try_each(lambda: _redirect_children(package, cache))
-    _try_each(_run_when_alone, _stop_in_templates, _fork_when_refused)
+    _try_each(_run_when_alone, _stop_in_templates, _fork_when_refused, _move_breakpoints)
     _try_each(lambda: _load_agent("run_program_agent.py")["enter_libraries"]())
     # The code of `python -c` follows.
     _try_each(lambda: _when_refused(pydevd, "settrace", _forget))
@@ -110,7 +110,7 @@ def prepare_running(package: str, cache: str) -> Any:
     debugpy = _load(os.path.dirname(package), cache, package, names, alone=False)
     _try_each(_hide_secret, _silence_log, _skip_descriptions, _skip_pause)
     _try_each(lambda: _redirect_children(package, cache))
-    _try_each(_stop_in_templates, _fork_when_refused)
+    _try_each(_stop_in_templates, _fork_when_refused, _move_breakpoints)
     # Left by an earlier debugger: children would connect to its port.
     sys.modules["pydevd"].SetupHolder.setup = None
     return debugpy
@@ -322,6 +322,10 @@ def _fork_when_refused() -> None:
     """Let a process forked during a detach run without the debugger, and let fork return."""
     pydevd: Any = sys.modules["pydevd"]
     _when_refused(pydevd, "settrace_forked", _forget)
+
+
+def _move_breakpoints() -> None:
+    _load_agent("moved_lines_agent.py")["install"]()
 
 
 def _forget() -> None:
