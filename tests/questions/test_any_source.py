@@ -263,3 +263,14 @@ def test_texts_in_backticks_keep_what_they_say():
     node = any_expression("Get(json, `fav.[0]`)")
     assert node.form is Form.CALL
     assert node.operands[2].text == "'fav.[0]'"
+
+
+def test_a_choice_among_the_arguments_of_a_call_leaves_it_a_call():
+    node = any_expression("push(keys, text(obj[key], on ? encoder : null, options.sort))")
+    inner = node.operands[2]
+    assert (inner.form, inner.operands[0].text) == (Form.CALL, "text")
+    assert [each.text for each in inner.operands[1:]] == [
+        "obj[key]",
+        "on ? encoder : null",
+        "options.sort",
+    ]

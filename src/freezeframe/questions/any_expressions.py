@@ -96,7 +96,8 @@ def _call(text: str) -> Expression | None:
         start, end = tokens[opened].end(), tokens[closed].start()
         arguments = []
         for each in pieces(text[start:end]):
-            if not each.strip() or is_any_expression(each):
+            is_alike = is_any_expression(each) and _choice(each) == each
+            if not each.strip() or is_alike:
                 arguments.append(each)
             else:
                 name = f"{_FOREIGN}{len(foreign)}_"
