@@ -15,6 +15,7 @@ from freezeframe.ops._retrace import _is_same_text
         ("TypeError: <A at 0x7f01>", "TypeError: <A at 0x7f02>", True),
         ("AssertionError: 'a\x00b'\n  c", "AssertionError: 'a\\x00b'\n  c", True),
         ("AssertionError: 'a\x00b'", "AssertionError: 'a\\0c'", False),
+        (f"E: {'lists differ ' * 20}…", f"E: {'lists differ ' * 30}", True),
     ],
 )
 def test_messages_are_compared_without_addresses_and_escapes(

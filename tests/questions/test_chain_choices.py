@@ -190,6 +190,10 @@ LIBRARY = """
         for name in names:
             yield name.upper()
 
+    def pairs(names):
+        for name in names:
+            yield [name, name * 2]
+
     def show(key, table):
         value = table.get(key)
         if value:
@@ -199,6 +203,9 @@ LIBRARY = """
     def main():
         listed = list(rows(["a", "b"]))
         second = listed[1]
+        take = iter(pairs(["x", "y"])).__next__
+        take()
+        pair = take()
         text = write(["  one two;", "# three four;", "  five six;"])
         stack = contextlib.ExitStack()
         stack.callback(show, "k", {"k": ""})
@@ -237,3 +244,9 @@ def test_a_character_of_a_stream_leads_to_the_call_that_wrote_it(library: Run) -
 
     [link] = [each for each in answer.links if each.function == "cut"]
     assert (link.statement, link.new) == ("return line[2:]", "'three four;'")
+
+
+def test_a_bound_method_of_a_generator_leads_to_its_yield(library: Run) -> None:
+    first = library.why("pair").links[0]
+
+    assert (first.statement, first.new) == ("yield [name, name * 2]", "['y', 'yy']")

@@ -50,6 +50,8 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 #: control characters, as they are or escaped
 _ESCAPED = re.compile(r"\\(?:x[0-9a-fA-F]{2}|[0-9a-z])|[\x00-\x1f\x7f]|\s")
 _MOST_DIFFERENCE = 90
+#: characters of two long messages that are compared
+_COMPARED_TEXT = 150
 #: of the type of an exception: `org.opentest4j.`
 _PACKAGE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
 _LANGUAGE = "Python"
@@ -249,7 +251,10 @@ def _is_same_text(second: str | None, first: str) -> bool:
         return True
     if second is None:
         return True
-    return _comparable(_PACKAGE.sub("", second)) == _comparable(first)
+    one, other = _comparable(_PACKAGE.sub("", second)), _comparable(first)
+    # Either may be cut where it is long, and not at the same character.
+    known = min(len(one), len(other), _COMPARED_TEXT)
+    return one == other or (known == _COMPARED_TEXT and one[:known] == other[:known])
 
 
 def _comparable(text: str) -> str:

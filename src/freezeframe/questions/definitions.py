@@ -14,7 +14,7 @@ from .class_attributes import attribute_write, imported_write, is_missing
 from .decisions import rounds
 from .enclosing_scopes import enclosing_variable
 from .expressions import Expression, Form, StatementKind, WrittenTarget
-from .generator_values import yielded_by
+from .generator_values import resumes, yielded_by
 from .implicit_calls import implicit_call
 from .library_calls import (
     called_back,
@@ -42,8 +42,6 @@ from .trace_index import StepWrite
 from .traced_values import Execution, TracedValues, called_name, is_same
 from .value_parts import parts_of
 
-#: methods and functions that resume a generator and return what it yields
-_RESUMING = frozenset(("next", "send", "__next__"))
 #: variants of Rust that hold a value
 _WRAPPING = frozenset(("Ok", "Err", "Some"))
 _CHANGED = "changed by code that was not traced"
@@ -384,7 +382,7 @@ class Definitions:
         if frame is not None and frame.raised and (steps := self._index.steps_of(frame.number)):
             return self._exceptions.raised_at(query, steps[-1])
         if frame is None:
-            if called_name(query.node) in _RESUMING and (found := self._yielded(query)):
+            if resumes(self._values, query) and (found := self._yielded(query)):
                 return found
             inner = called_back(self._values, query)
             if inner is not None:

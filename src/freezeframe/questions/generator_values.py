@@ -8,8 +8,25 @@ from freezeframe.model.questions import LinkKind
 from freezeframe.model.trace import TracedFrame
 
 from .queries import EvaluatedAt, Query, moved_to
-from .traced_values import TracedValues
+from .traced_values import TracedValues, called_name
 from .value_parts import index_of
+
+#: methods and functions that resume a generator and return what it yields
+_RESUMING = frozenset(("next", "send", "__next__"))
+
+
+def resumes(values: TracedValues, query: Query) -> bool:
+    """Whether a call that was not traced resumed a generator and returned what it yielded.
+
+    That is known by the function's name, or by the identity of what it returned.
+    """
+    if called_name(query.node) in _RESUMING:
+        return True
+    if query.value is None or query.value.object is None:
+        return False
+    found = values.yields(query.at.execution, query.node)
+    last = found[-1].yielded if found else None
+    return last is not None and last.object == query.value.object
 
 
 def yielded_by(values: TracedValues, query: Query, frame: TracedFrame) -> Query | None:
