@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from freezeframe.backends.javascript.initialization import guarded, uninitialized
+from freezeframe.backends.javascript.initialization import at_line, guarded, uninitialized
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,15 @@ def test_uninitialized_variables_at_a_position(code, expected):
 def test_code_that_reads_no_such_variable_stays_as_it_is():
     assert guarded("a + o.b", {"b"}) == "a + o.b"
     assert guarded("a + b", {"b", "c"}) == "a + b\n;let b"
+
+
+def test_the_variable_of_a_loop_cannot_be_read_where_the_loop_begins():
+    text = (
+        "function f(s) {\n  for (const a of s) g(a);\n  for await (let [b, c] of s) g(b);\n"
+        "  for (let i = 0; i < 2; i++) g(i);\n  for (const { d: e } of s) g(e);\n}\n"
+    )
+
+    names = [at_line(text, line, 0) for line in (1, 2, 3, 4)]
+
+    # Which names of a pattern with renamed fields are variables is not read.
+    assert names == [{"a"}, {"b", "c"}, {"i"}, frozenset()]

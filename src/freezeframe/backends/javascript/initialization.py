@@ -38,6 +38,13 @@ def function_at(text: str, line: int, column: int) -> Function | None:
     return innermost(text, starts[line] + column)
 
 
+#: the names of a pattern with renamed fields are not told from the fields
+_LOOP = re.compile(
+    r"for\s*(?:await\s*)?\(\s*(?:const|let)\s+(?P<names>[\w$]+|[\[{][\w$,\s]*[\]}])"
+    r"(?:\s*=(?!=)|\s+(?:of|in)\b)"
+)
+
+
 def at_line(text: str, line: int, column: int) -> frozenset[str]:
     """Return the names that code cannot read at a position of a text; both count from 0.
 
@@ -53,9 +60,16 @@ def at_line(text: str, line: int, column: int) -> frozenset[str]:
     if any(each.body > offset or each.end <= end for each in crossing):
         return frozenset()
     if not crossing:
-        return uninitialized(text, offset)
+        return uninitialized(text, offset) | _declared_by_loop(text, offset)
     start = crossing[-1].start
-    return uninitialized(text[start : crossing[-1].end], offset - start)
+    found = uninitialized(text[start : crossing[-1].end], offset - start)
+    return found | _declared_by_loop(text, offset)
+
+
+def _declared_by_loop(text: str, offset: int) -> frozenset[str]:
+    """Return what the head of a loop declares: V8 stops before the first round."""
+    found = _LOOP.match(text, offset)
+    return frozenset(_IDENTIFIER.findall(found["names"])) if found else frozenset()
 
 
 def line_starts(text: str) -> list[int]:
