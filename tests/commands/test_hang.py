@@ -221,3 +221,15 @@ def test_java_monitors_form_a_cycle_with_their_owners(dbg, write_program):
     names = [each["name"].partition("(")[2] for each in answer["cycle"]]
     assert sorted(names) == ["placer)", "refiller)"]
     assert all(each["what"].startswith("second (Object@") for each in answer["cycle"])
+
+
+def test_a_regular_expression_that_holds_the_interpreter_is_found_by_its_fault_handler(
+    dbg, write_program
+):
+    text = "import re\ndef check(s):\n    return re.match(r'(a+)+b', s)\ncheck('a' * 60)\n"
+    write_program("slow.py", text)
+
+    answer = dbg.data("hang", "slow.py", "--after", 1)
+
+    assert (answer["how"], answer["left"]) == ("busy", "ended")
+    assert (answer["frame"]["line"], answer["frame"]["function"]) == (3, "check")

@@ -98,6 +98,10 @@ def test_the_frame_that_stays_is_the_innermost_user_frame_of_all_samples():
     assert frame is not None
     assert frame.function == "lex"
     assert staying_frame([]) is None
+    in_library = [_stack(("walk", n, True), ("parse", 4, True), ("main", 1, False)) for n in (1, 2)]
+    inner = staying_frame(in_library, libraries=True)
+    assert inner is not None
+    assert inner.function == "walk"
 
 
 def test_the_thread_whose_location_changes_is_the_busy_one():

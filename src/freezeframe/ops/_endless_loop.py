@@ -41,8 +41,10 @@ class BusyThread:
     samples: int
     thread: int | None
     frame: Frame | None
-    #: the last sample, innermost frame first
-    frames: Sequence[Frame] = ()
+    #: the innermost frame that all samples have, of a library perhaps: where the loop is
+    inner: Frame | None = None
+    #: the debugger inside of the program does not answer
+    is_silent: bool = False
 
 
 async def sample(session: Session) -> BusyThread:
@@ -52,6 +54,8 @@ async def sample(session: Session) -> BusyThread:
     empty = StopReport(session=session.name, state=Phase.RUNNING.value)
     while len(taken) < _SAMPLES and time.monotonic() < ends_at and session.live:
         report = await stacks_of_running(session, empty)
+        if not report.stacks and report.notes and not taken:
+            return BusyThread(0, None, None, is_silent=True)
         if not report.stacks:
             break
         taken.append(report.stacks)
@@ -64,7 +68,9 @@ async def sample(session: Session) -> BusyThread:
     frames = busiest(taken)
     if not frames:
         return BusyThread(len(taken), None, None)
-    return BusyThread(len(taken), thread_of(taken, frames[-1]), staying_frame(frames), frames[-1])
+    inner = staying_frame(frames, libraries=True)
+    thread = thread_of(taken, frames[-1])
+    return BusyThread(len(taken), thread, staying_frame(frames) or inner, inner)
 
 
 async def _stopped_sample(session: Session) -> Sequence[Stack] | None:
@@ -104,15 +110,15 @@ async def observed_loop(
     The program is stopped afterwards, unless the loop does not come round in time.
     """
     stop = await paused(session)
-    if stop is None or busy.frame is None:
+    if stop is None or busy.inner is None:
         return None
     if busy.thread is not None and stop.thread.id != busy.thread:
         known = {each.id for each in await stop.backend.threads()}
         if busy.thread in known:
             await session.select_thread(busy.thread)
-    if not await _left_inner_calls(session, busy.frame):
+    if not await _left_inner_calls(session, busy.inner):
         return None
-    function, started = busy.frame.function, time.monotonic()
+    function, started = busy.inner.function, time.monotonic()
     visits: Counter[int] = Counter()
     observed: list[ObservedLine] = []
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from freezeframe import files
-from freezeframe.backends.backend import Core
+from freezeframe.backends.backend import Core, Launch
 from freezeframe.backends.transport import corefile
 from freezeframe.errors import FreezeframeError, NotRunning, NotStopped, Unsupported
 from freezeframe.model.answers import Output, StopReport
@@ -30,6 +30,7 @@ from ._common_args import DebuggerName
 from ._context import Context
 from ._failures import describe
 from ._launch_program import LaunchRequest, launch
+from ._python_faults import fatal_error
 from ._registry import Arg, Effect, Needs, op
 from ._suggestions import quoted
 from ._test_report import printed
@@ -53,9 +54,6 @@ _SANITIZERS = (
     ("TSAN_OPTIONS", "halt_on_error=1:abort_on_error=1"),
     ("MSAN_OPTIONS", "abort_on_error=1"),
 )
-#: the frames that Python's fault handler prints
-_FATAL = re.compile(r"Fatal Python error: (?P<what>.+)")
-_FATAL_FRAME = re.compile(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
 #: JavaScript: `Cannot read properties of undefined`
 _MISSING = re.compile(r"(?<=properties of )(?:undefined|null)")
 #: functions in which a runtime ends a program
@@ -227,6 +225,8 @@ def _by_name(frame: FailureFrame) -> dict[str, Value]:
 def _is_user(ctx: Context, session: Session) -> Callable[[str], bool]:
     target = session.root.target
     roots = [ctx.workspace.root, *((target.cwd,) if target is not None else ())]
+    if isinstance(target, Launch) and not target.module:
+        roots.append(os.path.dirname(target.program))
 
     def is_user(path: str) -> bool:
         if path.startswith(_LIBRARIES):
@@ -291,7 +291,7 @@ def _without_stop(ctx: Context, session: Session, report: StopReport) -> CrashRe
     root = session.root
     text = printed(root)
     sanitizer = sanitizer_report(text, _is_user(ctx, session))
-    fatal = _fatal(text, _is_user(ctx, session))
+    fatal = fatal_error(text, _is_user(ctx, session))
     exit = root.exit
     running = report.state == Phase.RUNNING.value
     crashed = sanitizer or fatal or (exit is not None and exit.signal is not None)
@@ -310,20 +310,3 @@ def _without_stop(ctx: Context, session: Session, report: StopReport) -> CrashRe
         note = f"it neither crashed nor ended within {seconds:.0f} s"
         return replace(answer, notes=(note,), next=(ctx.typed.replace("crash", "hang", 1),))
     return answer
-
-
-def _fatal(text: str, is_user: Callable[[str], bool]) -> Failure | None:
-    """Return the fatal error that Python's fault handler reported, with its frames."""
-    found = _FATAL.search(text)
-    if found is None:
-        return None
-    frames = []
-    stack = text[found.end() :].partition("Current thread ")[2].partition("\n")[2]
-    for line in stack.splitlines():
-        frame = _FATAL_FRAME.match(line)
-        if frame is None:
-            break
-        if is_user(frame["path"]) and "/lib/python" not in frame["path"]:
-            number = int(frame["line"])
-            frames.append(FailureFrame(0, frame["function"], frame["path"], number))
-    return Failure(None, "Fatal Python error", found["what"], tuple(reversed(frames)))

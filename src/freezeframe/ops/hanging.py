@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import time
 from dataclasses import replace
 from typing import Annotated
 
-from freezeframe.backends.backend import Attach, Feature
+from freezeframe.backends.backend import Attach, Feature, Launch
 from freezeframe.backends.javascript import pending_promises
 from freezeframe.backends.snapshots import TakesSnapshots
 from freezeframe.backends.transport.processor_times import is_runnable, processor_seconds
 from freezeframe.errors import DebuggerError, NotRunning, UsageError
-from freezeframe.model.answers import StopReport
+from freezeframe.model.answers import Output, StopReport
 from freezeframe.model.calls import CallSite
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.stops import Frame
@@ -29,9 +30,11 @@ from ._common_args import DebuggerName
 from ._context import Context
 from ._endless_loop import BusyThread, observed_loop, paused, sample
 from ._launch_program import LaunchRequest, launch
+from ._python_faults import fatal_error
 from ._registry import Arg, Effect, Needs, op
 from ._stop_report import stop_report
 from ._stopped_waits import stopped_waits
+from ._test_report import printed
 from .launch import attach
 
 #: share of a processor, or of the moments when a thread could run, above which a program is busy:
@@ -44,6 +47,8 @@ _MEASURED_S = 1.0
 #: seconds of a program that goes on printing, unless the caller says how many
 _SECONDS = 60.0
 _MOST_VALUES = 6
+#: seconds for the end of a program that a signal ends
+_FAULT_S = 5.0
 #: how often a program is looked at again that has not begun
 _RETRIES = 4
 
@@ -110,7 +115,7 @@ async def hang(
         module=module,
         adapter=adapter,
         cwd=cwd,
-        env=(pending_promises.options(ctx.caller.env), *env),
+        env=(pending_promises.options(ctx.caller.env), "PYTHONFAULTHANDLER=1", *env),
         stdin=stdin,
         wait=False,
     )
@@ -285,10 +290,12 @@ async def _diagnosed(ctx: Context, session: Session, quiet: _Quiet, *, keep: boo
         busy = await sample(session)
     if busy.frame is not None:
         report = await _with_loop(ctx, session, report, busy)
-    if report.loop is None:
+    if busy.is_silent and keep:
+        report = await _with_fault(ctx, session, report)
+    if report.loop is None and report.frame is None and session.live:
         report = await _with_waits(session, report)
     report = replace(report, samples=busy.samples)
-    output = session.root.output.take_new(600)
+    output = session.root.output.take_new(600) if session.live else Output()
     left = "stopped" if session.phase is Phase.STOPPED else "ended"
     if not keep:
         left = "detached"
@@ -323,6 +330,33 @@ async def _with_loop(
     if stop is not None:
         report = replace(report, values=await _values(stop, frame))
     return report
+
+
+async def _with_fault(ctx: Context, session: Session, report: HangReport) -> HangReport:
+    """End a Python program that answers nothing, and read the frames that it leaves.
+
+    Code in C that holds the interpreter's lock (a regular expression) silences the debugger; the
+    fault handler, which prints the stacks of a process that a signal ends, needs no lock.
+    """
+    pid, target = session.pid, session.root.target
+    is_python = (
+        isinstance(target, Launch) and session.require_backend().tool.interpreter is not None
+    )
+    if pid is None or not is_python or session.phase is not Phase.RUNNING:
+        return report
+    os.kill(pid, signal.SIGABRT)
+    ends_at = time.monotonic() + _FAULT_S
+    while session.live and time.monotonic() < ends_at:
+        await session.changed.wait(0.1)
+    roots = (ctx.workspace.root, target.cwd if target is not None else "/")
+    found = fatal_error(printed(session), lambda path: path.startswith(roots))
+    if found is None or not found.frames:
+        return report
+    inner = found.frames[-1]
+    text = session.sources.line(inner.path or "", inner.line or 0) or ""
+    site = CallSite(inner.path or "", inner.line or 0, inner.function, text.strip())
+    note = "code in C holds the interpreter's lock; its fault handler gave this frame"
+    return replace(report, how="busy", frame=site, notes=(note,))
 
 
 async def _values(stop: StopState, frame: Frame) -> tuple[LoopValue, ...]:

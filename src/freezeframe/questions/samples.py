@@ -8,8 +8,10 @@ from freezeframe.model.answers import Stack
 from freezeframe.model.stops import Frame
 
 
-def staying_frame(samples: Sequence[Sequence[Frame]]) -> Frame | None:
+def staying_frame(samples: Sequence[Sequence[Frame]], *, libraries: bool = False) -> Frame | None:
     """Return the innermost user frame that is in all samples, each innermost first.
+
+    With *libraries*: the innermost frame with a source, whoever wrote it.
 
     A frame is the same if it and all frames that led to it are: their functions, and the lines of
     the calls. The frame itself may be at another line in each sample.
@@ -23,7 +25,7 @@ def staying_frame(samples: Sequence[Sequence[Frame]]) -> Frame | None:
         here = [stack[depth] for stack in stacks]
         if any((each.function, each.path) != (first.function, first.path) for each in here):
             break
-        if not first.library and first.path is not None:
+        if first.path is not None and (libraries or not first.library):
             found = first
         if any(each.line != first.line for each in here):
             break
