@@ -77,22 +77,37 @@ def lost_update(trace: Trace) -> LostUpdate | None:
 
 
 def _shared(trace: Trace, index: TraceIndex) -> dict[tuple[int, str], list[_SharedWrite]]:
-    """Return the writes of each field and global variable, in the order of their steps."""
+    """Return the writes of each field and global variable, in the order of their steps.
+
+    A thread that writes the value which is there already changes nothing: lines that wrote a field
+    once write it each time.
+    """
+    steps = trace.steps[:_MOST_STEPS]
+    storing: dict[tuple[str, int], set[str]] = {}
+    written: dict[int, dict[tuple[int, str], TracedValue]] = {}
+    for step in steps:
+        for write in step.writes:
+            if write.owner is None or write.new is None or not write.by_step:
+                continue
+            if write.new.object is None:
+                storing.setdefault((index.frames[step.frame].path, step.line), set()).add(
+                    write.name
+                )
+                written.setdefault(step.number, {})[write.owner, write.name] = write.new
     found: dict[tuple[int, str], list[_SharedWrite]] = {}
     #: frame → field → the value that it read last, and in which step
     reads: dict[int, dict[tuple[int, str], tuple[TracedValue, TracedStep]]] = {}
-    for step in trace.steps[:_MOST_STEPS]:
+    for step in steps:
         own = reads.setdefault(step.frame, {})
         for read in step.reads:
             if read.owner is not None:
                 own[read.owner, read.name] = (read.value, step)
-        for write in step.writes:
-            if write.owner is None or write.new is None or not write.by_step:
-                continue
-            if write.new.object is not None:
-                continue
-            key = (write.owner, write.name)
+        frame = index.frames[step.frame]
+        made = dict(written.get(step.number, {}))
+        for key in own if (frame.path, step.line) in storing else ():
+            if key in found and key[1] in storing[frame.path, step.line]:
+                made.setdefault(key, found[key][-1].new)
+        for key, new in made.items():
             value, at = own.get(key, (None, None))
-            thread = index.frames[step.frame].thread
-            found.setdefault(key, []).append(_SharedWrite(step, thread, write.new, value, at))
+            found.setdefault(key, []).append(_SharedWrite(step, frame.thread, new, value, at))
     return found
