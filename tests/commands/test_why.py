@@ -77,7 +77,7 @@ def test_a_value_is_explained_at_a_breakpoint_a_step_a_caller_and_an_exception(d
     assert tokens(third) <= 400
     assert "  app.py:11 in main  for n in (1, 2, 12)  = 12  round 3 of 3" in caller
     assert stepped.startswith("prices = [0, 0, -5] came from")
-    assert "  app.py:6 in price  p = p - 5  0 → -5" in raised
+    assert "  :6 in price  p = p - 5  0 → -5" in raised
 
 
 def test_the_facts_of_a_chain_are_in_json(dbg):
