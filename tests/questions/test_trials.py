@@ -29,6 +29,13 @@ def test_the_first_difference_is_in_the_output_or_at_the_end(trial, difference):
     assert with_difference(trial, _UNPATCHED).difference == difference
 
 
+def test_durations_and_addresses_are_no_difference():
+    one = Trial("", "ended", Exit(0), output="1 passed in 2.26s\n<Cart at 0x7f01>\n")
+    other = Trial("x", "ended", Exit(0), output="1 passed in 3.1 s\n<Cart at 0x7f99>\n")
+
+    assert with_difference(other, one).difference == ""
+
+
 def test_a_python_function_returns_at_the_hit_that_is_meant_and_only_there():
     source = "def f(n):\n    if (n >\n            2):\n        n += 1\n    return n\n"
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
+from freezeframe.model import late_regex
 from freezeframe.model.trials import Trial
 
 from .source_patterns import code_of
 
 _LONGEST = 60
+_VARYING = late_regex.compile(r"\d+(?:\.\d+)? ?(?:m|µ|n)?s\b|0x[0-9a-f]{4,}")
 
 
 def with_difference(trial: Trial, unpatched: Trial) -> Trial:
@@ -24,7 +26,7 @@ def with_difference(trial: Trial, unpatched: Trial) -> Trial:
 def _first_difference(trial: Trial, unpatched: Trial) -> str:
     lines = zip_longest(unpatched.output.splitlines(), trial.output.splitlines())
     for number, (was, now) in enumerate(lines, 1):
-        if was == now:
+        if _comparable(was) == _comparable(now):
             continue
         if was is None:
             return f"prints {_short(now)} where the unpatched run prints nothing more"
@@ -34,6 +36,11 @@ def _first_difference(trial: Trial, unpatched: Trial) -> str:
     if _end(trial) != _end(unpatched):
         return "only its end differs" if trial.output else "its end differs"
     return ""
+
+
+def _comparable(text: str | None) -> str | None:
+    """Return a line without what differs from run to run: durations and addresses."""
+    return None if text is None else _VARYING.sub("…", text)
 
 
 def _end(trial: Trial) -> tuple[object, ...]:
