@@ -185,10 +185,10 @@ def last_method_call(
 def _has_text(
     values: TracedValues, execution: Execution, call: Expression, near: TracedValue
 ) -> bool:
-    wanted = plain_text(near.text) or ""
+    sought = plain_text(near.text) or ""
     given = [values.value(each, execution) for each in call.operands[1:]]
     texts = [known_text(each.text) for each in given if each is not None]
-    return any(wanted in each[0] for each in texts if each is not None)
+    return any(sought in each[0] for each in texts if each is not None)
 
 
 def _is_traced(values: TracedValues, execution: Execution, call: Expression) -> bool:

@@ -13,9 +13,9 @@ from .traced_values import Execution, TracedValues, shortened
 
 #: the last part of a dotted name
 _WORD = late_regex.compile(r"[^\W\d]\w{3,}\b(?!\.)")
-#: words of values that say nothing about a program
+#: names of values that say nothing about a program
 _COMMON = frozenset(("None", "True", "False", "class", "object", "self", "dict", "list", "tuple"))
-_MOST_WORDS = 6
+_MOST_NAMES = 6
 _MOST_STATEMENT, _MOST_CONDITION = 48, 44
 _DECIDING = (StatementKind.IF, StatementKind.WHILE)
 
@@ -31,17 +31,17 @@ def omitted_links(
     if is_cut(actual) or "…" in actual:
         return []
     known = set(_WORD.findall(actual)) | _COMMON
-    words = [each for each in dict.fromkeys(_WORD.findall(expected)) if each not in known]
-    if not 0 < len(words) <= _MOST_WORDS:
+    names = [each for each in dict.fromkeys(_WORD.findall(expected)) if each not in known]
+    if not 0 < len(names) <= _MOST_NAMES:
         return []
     own, function = values.index.frames[begin.frame].path, values.index.frames[begin.frame].function
     executed = _executed(values, begin.first)
     named: dict[str, list[tuple[str, int]]] = {}
     for path in [each for each in executed if each != own] or [own]:
         for number, text in enumerate(values.files.lines(path), 1):
-            if any(each in text for each in words):
-                for word in {*words}.intersection(_WORD.findall(text)):
-                    named.setdefault(word, []).append((path, number))
+            if any(each in text for each in names):
+                for name in {*names}.intersection(_WORD.findall(text)):
+                    named.setdefault(name, []).append((path, number))
     if not named:
         return []
     # The word that fewest lines have says most.

@@ -57,13 +57,13 @@ def _anywhere(args: tuple[str, ...]) -> Split:
     """Return npm's options, which may stand behind its command too: `npm test -w web -- args`."""
     end = args.index("--") if "--" in args else len(args)
     options: list[str] = []
-    words: list[str] = []
+    arguments: list[str] = []
     at = 0
     while at < end:
         size = 1 + takes_next(args[at], _VALUED) if args[at].startswith("-") else 0
-        (options if size else words).extend(args[at : at + max(1, size)])
+        (options if size else arguments).extend(args[at : at + max(1, size)])
         at += max(1, size)
-    return Split(tuple(options), (*words, *args[end:]))
+    return Split(tuple(options), (*arguments, *args[end:]))
 
 
 def _workspace(line: CommandLine, named: str) -> str | None:

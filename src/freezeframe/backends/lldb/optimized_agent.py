@@ -81,17 +81,17 @@ def describe_frame(debugger: Any, frame: Any, level: int) -> dict[str, Any]:
 _known: dict[Any, dict[str, str]] = {}
 
 
-def _locations(debugger: Any, address: int, place: Any) -> dict[str, str]:
+def _locations(debugger: Any, address: int, function: Any) -> dict[str, str]:
     """Return how the compiler describes the locations of the variables at an address."""
-    if (address, place) not in _known:
+    if (address, function) not in _known:
         if len(_known) > 1000:
             _known.clear()
         answer = lldb.SBCommandReturnObject()
         debugger.GetCommandInterpreter().HandleCommand(
             f"image lookup --verbose --address {address:#x}", answer
         )
-        _known[address, place] = dict(_VARIABLE.findall(answer.GetOutput() or ""))
-    return _known[address, place]
+        _known[address, function] = dict(_VARIABLE.findall(answer.GetOutput() or ""))
+    return _known[address, function]
 
 
 def _is_optimized(value: Any, location: str) -> bool:
