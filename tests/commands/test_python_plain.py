@@ -132,3 +132,20 @@ def test_a_program_on_the_standard_input_is_run(dbg, write_program):
     assert report["stop"]["frame"]["line"] == 2
     assert "1  import lib\n-> 2  print(lib.f(3))" in dbg("up").out
     assert dbg.data("continue")["exit"]["code"] == 0
+
+
+def test_what_gdb_s_users_type_for_lines_frames_and_filters_is_understood(dbg, write_program):
+    write_program(
+        "cart.py",
+        "def total(n):\n    m = n + 1\n    return m\n\n"
+        "def main():\n    print(total(3))\n\nmain()\n",
+    )
+    assert dbg.data("start", "cart.py", "-b", "cart.py:total")["stop"]["reason"] == "breakpoint"
+    assert "cart.py:3" in dbg("break", ":3").out
+    assert "… 2 more frames" in dbg("bt", "1").out
+    assert "   5  def main():" in dbg("source", "4:6").out
+    assert dbg("locals", "--type").out.splitlines()[0] == "  n: int = 3"
+    assert "on  uncaught" in dbg("catch").out
+    assert "on " not in dbg("catch", "remove", "2").out
+    assert "on " not in dbg("catch", "none").out
+    assert dbg.data("next", "2")["stop"]["frame"]["line"] == 6

@@ -19,6 +19,8 @@ from ._registry import Effect, Needs, OpSpec
 
 #: how long to wait for the exit of a program whose debugger no longer answers
 _END_S = 1.0
+#: a debugger has at least this long to answer that it resumed the program: `continue -t 0`
+_RESUME_S = 2.0
 
 
 async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
@@ -66,7 +68,7 @@ async def _bounded(ctx: Context, limit_s: float | None) -> AsyncIterator[None]:
             bound.reschedule(loop.time())
 
     async with asyncio.timeout(limit_s + MARGIN_S) as bound:
-        check = loop.call_later(limit_s, end_if_unanswered)
+        check = loop.call_later(max(limit_s, _RESUME_S), end_if_unanswered)
         try:
             yield
         finally:

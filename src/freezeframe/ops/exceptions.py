@@ -82,6 +82,8 @@ async def catch(
     """
     if not names:
         return _listing(ctx)
+    if names == ("none",):
+        return await _set(ctx, [])
     offered = _offered(ctx)
     filters = {f.name: f for f in _chosen(ctx)}
     for name, types in _with_types(names, offered):
