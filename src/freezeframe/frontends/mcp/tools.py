@@ -323,9 +323,9 @@ DEFAULT: tuple[McpTool, ...] = (
     CommandLineTool(
         "debug_command",
         description=(
-            "Any `dbg` command line: `help`, `hang app.py`, `crash app.py`, `try 'x = 3'`, "
-            "`diff --against REV -- CMD` and `diff 'CMD' 'CMD'` (first divergence), `hunt -- CMD` "
-            "(flaky), `frame 2`, `watch x`, `set x 3`, `catch raised`, `input text`, `restart`."
+            "Any `dbg` command line: `why x` (where it came from), `trace f`, `hang app.py`, "
+            "`crash app.py`, `try 'x = 3'`, `diff 'CMD' 'CMD'`, `diff --against REV -- CMD` (first "
+            "divergence), `hunt -- CMD` (flaky), `watch x`, `set x 3`, `catch raised`, `help`."
         ),
     ),
 )
