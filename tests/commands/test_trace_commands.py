@@ -95,3 +95,17 @@ def test_a_call_that_an_exception_left_has_not_returned_and_the_session_goes_on(
     assert len(dbg.data("trace", "depth", "--calls")["rows"]) == 4
     assert "recorded on the way" in dbg.error("trace", "depth", "--call", 9)["message"]
     assert dbg.data("context")["stop"]["reason"] == "exception"
+
+
+def test_a_call_that_an_untraced_child_may_have_made_is_not_denied(dbg, write_program):
+    write_program("kid.py", "def kid(n):\n    return n + 1\nprint(kid(3))\n")
+    write_program(
+        "parent.py",
+        "import os, subprocess, sys\n"
+        "subprocess.run([sys.executable, 'kid.py'], env={'PATH': os.environ['PATH']})\n",
+    )
+
+    missing = dbg.error("trace", "kid", "--", "python", "parent.py")
+
+    assert "; a child with an environment of its own was not traced: " in missing["message"]
+    assert "kid.py" in missing["message"]

@@ -212,8 +212,9 @@ async def compare_calls(
     calls = calls_of(trace, function)
     if len(calls) < max(numbers):
         made = {0: "no call", 1: "only 1 call"}.get(len(calls), f"only {len(calls)} calls")
+        fact = f"the program made {made} of {function} in the workspace's code"
         raise NotFound(
-            f"the program made {made} of {function} in the workspace's code.",
+            "; ".join((fact, *trace.remarks)) + ".",
             next=f"dbg trace {quoted(function)} --calls" if calls else "dbg help diff",
         )
     whole = _end_of(trace, "", seconds)

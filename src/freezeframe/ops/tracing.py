@@ -17,7 +17,7 @@ from freezeframe.model.calls import CallReport, CallRow, CallSite, CallTable
 from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.locations import Location
 from freezeframe.model.stops import Exit, Frame, StopReason
-from freezeframe.model.trace import Outcome, Trace, TraceLimits, TraceRequest, TraceUntil
+from freezeframe.model.trace import Trace, TraceLimits, TraceRequest, TraceUntil
 from freezeframe.questions.call_report import call_report, call_row
 from freezeframe.questions.python_functions import function_at
 from freezeframe.questions.stepping import RecordedCall, StepLimits, frames_only, record_call
@@ -244,7 +244,7 @@ def _from_trace(
     exit = Exit(traced.outcome.exit_code) if traced.outcome.exit_code is not None else None
     more = bool(traced.dropped.steps) or traced.outcome.how == "timeout"
     if len(found) < question.call:
-        raise _too_few_calls(question, len(found), traced.outcome)
+        raise _too_few_calls(question, len(found), traced)
     sources = ctx.hub.sources
     if question.calls:
         rows = [call_row(traced, each, n, sources) for n, each in enumerate(found, 1)]
@@ -257,7 +257,8 @@ def _from_trace(
     )
 
 
-def _too_few_calls(question: _Question, calls: int, outcome: Outcome) -> NotFound:
+def _too_few_calls(question: _Question, calls: int, trace: Trace) -> NotFound:
+    outcome = trace.outcome
     made = {0: "no call", 1: "only 1 call"}.get(calls, f"only {calls} calls")
     if question.upto_stop:
         return NotFound(
@@ -268,8 +269,10 @@ def _too_few_calls(question: _Question, calls: int, outcome: Outcome) -> NotFoun
         "timeout": f"within {question.seconds:g} s",
         "raised": f"before {outcome.exception}",
     }.get(outcome.how, f"and exited with code {outcome.exit_code}")
+    fact = f"the program made {made} of {question.where} in the workspace's code {how}"
+    # What was not traced may have made it.
     return NotFound(
-        f"the program made {made} of {question.where} in the workspace's code {how}.",
+        "; ".join((fact, *trace.remarks)) + ".",
         next=f"dbg trace {question.where}" if calls else "dbg help trace",
     )
 
