@@ -149,3 +149,15 @@ def test_what_gdb_s_users_type_for_lines_frames_and_filters_is_understood(dbg, w
     assert "on " not in dbg("catch", "remove", "2").out
     assert "on " not in dbg("catch", "none").out
     assert dbg.data("next", "2")["stop"]["frame"]["line"] == 6
+
+
+def test_hits_are_counted_from_zero_in_every_run(dbg, write_program):
+    write_program("twice.py", "import sys\nif sys.argv[1:]:\n    print('hit')\n")
+    dbg("break", "twice.py:3")
+    assert dbg.data("start", "twice.py", "--", "x")["state"] == "stopped"
+    dbg("continue")
+
+    ended = dbg.data("start", "twice.py")
+
+    assert ended["notes"] == ["breakpoint 1 at twice.py:3 was never hit"]
+    assert dbg.data("breakpoint", "list")["breakpoints"][0]["hits"] == 0

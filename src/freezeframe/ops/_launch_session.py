@@ -20,7 +20,7 @@ from ._background_work import run_in_background
 from ._blocked_threads import with_stacks
 from ._context import Context
 from ._stop_report import running_report, stop_report
-from .breakpoints import follow_edits
+from .breakpoints import begin_run
 
 #: added to the caller's time limit for the debugger's startup: gdb and a JVM take seconds on a
 #: busy machine before the program has begun
@@ -45,7 +45,7 @@ async def begin(
             f"{name!r} cannot be the name of a session.", next="dbg start … --name NAME"
         )
     notes = [*remarks, *choice.remarks, *await prepare_debugger(ctx, target, choice)]
-    notes += follow_edits(ctx, name)
+    notes += begin_run(ctx, name)
     # Check again after each wait: another command may have taken the name meanwhile.
     while (earlier := ctx.workspace.sessions.get(name)) is not None:
         if earlier.any_live:

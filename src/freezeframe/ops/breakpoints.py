@@ -90,8 +90,8 @@ async def enter(
         return known, "changed"
 
 
-def follow_edits(ctx: Context, starting: str) -> list[str]:
-    """Move breakpoints whose lines an edit has moved; return a note for each.
+def begin_run(ctx: Context, starting: str) -> list[str]:
+    """Count hits from zero, and move breakpoints whose lines an edit has moved, with a note each.
 
     A live session other than *starting* has loaded the old text: its breakpoints stay.
     """
@@ -99,6 +99,7 @@ def follow_edits(ctx: Context, starting: str) -> list[str]:
         return []
     notes = []
     for entry in ctx.workspace.breakpoints:
+        entry.hits, entry.changed = 0, False
         path, was, now = entry.location.file, entry.location.line, line_now(entry, ctx.hub.sources)
         if path is not None and now is not None and now != was:
             entry.location = replace(entry.location, line=now)

@@ -19,7 +19,7 @@ from ._context import Context
 from ._launch_session import start_again
 from ._registry import Effect, Needs, op
 from ._stop_report import running_report, stop_report
-from .breakpoints import follow_edits
+from .breakpoints import begin_run
 
 
 @op(
@@ -60,7 +60,7 @@ async def restart(
         made = await _launch_target.built(ctx, target.recipe, target.env)
         session.target = replace(target, program=made.program)
         notes = (made.note(ctx.caller.cwd),) if made.new else ()
-    notes += tuple(follow_edits(ctx, session.name))
+    notes += tuple(begin_run(ctx, session.name))
     began = time.monotonic()
     timeout_s = ctx.config.timeouts.resume_s if timeout is None else timeout
     session.output.seen = session.output.end

@@ -45,7 +45,7 @@ class LogicalBreakpoint:
     log: str | None = None
     temporary: bool = False
     enabled: bool = True
-    #: counted since the breakpoint was set or changed
+    #: counted since the breakpoint was set or changed, or the program started
     hits: int = 0
     changed: bool = False
     #: the text of its line when the breakpoint was set
