@@ -12,6 +12,7 @@ instrumentation_agent  where in a code object, and with which variables, the rec
 hooks_agent        the functions that are called there
 monitoring_agent   events of `sys.monitoring`, from Python 3.14 on
 settrace_agent     events of `sys.settrace`, before 3.11
+omissions_agent    what is left out so that a trace ends in time
 recorder_agent     events → records: frames, steps, what each line changed
 line_plans_agent   what each line stores, from its bytecode
 mentions_agent     which objects each line mentions, from the syntax of its file

@@ -39,6 +39,7 @@ _MODULES = (
     ("_freezeframe_values", _HERE, "traced_values_agent.py"),
     ("_freezeframe_stores", _HERE, "line_stores_agent.py"),
     ("_freezeframe_code", _HERE, "line_code_agent.py"),
+    ("_freezeframe_omissions", _HERE, "omissions_agent.py"),
     ("_freezeframe_recorder", _HERE, "recorder_agent.py"),
     *(_INSTRUMENTED if _IS_INSTRUMENTED else (("_freezeframe_driver", _HERE, _EVENTS),)),
     ("_freezeframe_endings", _HERE, "endings_agent.py"),

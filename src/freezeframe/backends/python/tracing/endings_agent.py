@@ -100,7 +100,7 @@ def _last_step() -> int:
     frame: Any = sys._getframe(1)
     while frame is not None:
         state = _recorder.states.get(id(frame))
-        if state is not None and state.plan.running is frame.f_code:
+        if state is not None and state.plan.running is frame.f_code and not state.is_cut:
             return int(state.step)
         frame = frame.f_back
     return -1

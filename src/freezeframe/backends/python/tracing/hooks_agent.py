@@ -87,7 +87,8 @@ def _written(site: Any) -> Any:
     parameters = [f"L{at}" for at in range(len(site.passed))]
     if kind != _sites.START:
         parameters[:0] = ["state"] if kind == _sites.LINE else ["state", "value"]
-        lines = ["if state is None: return", *lines]
+        cut = "return leave(state, value)" if kind == _sites.RETURN else "return"
+        lines = ["if state is None: return", f"if state.is_cut: {cut}", *lines]
     body = [
         "try:",
         *(f"    {each}" for each in (*lines, *result)),
@@ -121,7 +122,10 @@ def _start_lines(plan: Any, scope: Any) -> list[str]:
 def _settle_lines(site: Any, scope: Any) -> list[str]:
     """Return code that records what the line has changed that the frame was in."""
     plan = site.plan
-    flows = [plan.flows.get(offset) or plan.flow(offset, line) for offset, line in site.before]
+    flows = [
+        plan.flows.get(offset) or plan.flow(offset, line)
+        for offset, line in site.before[: _MOST + 1]
+    ]
     if len(flows) > _MOST or any(_code.is_simple(each) for each in flows):
         return [f"settle(frame, state, {scope.constant(site.offset)})"]
     found = [(flow, _code.after_lines(flow, plan, scope)) for flow in flows]
@@ -152,7 +156,7 @@ def _line_lines(site: Any, scope: Any) -> list[str]:
         *(["state.calls, state.mark = 0, first.untraced"] if flow.calls > 0 else []),
         f"extend(({_log.STEP}, step, state.number, {scope.constant(site.line)}))",
     ]
-    scope.unset = site.unset
+    scope.unset = {name for at, name in enumerate(site.names) if site.unset >> at & 1}
     lines += _code.before_lines(flow, plan, scope)
     if flow.until:
         lines.append("count_hit()")

@@ -72,6 +72,8 @@ class Known:
     keys: Any = None
     #: the keys of a dictionary, if all are atoms
     atoms: Any = None
+    #: its text as a key of a dictionary, which stays the same while it is one
+    as_key: str | None = None
     #: indices of the values of the parts, in the order of *sight*
     values: Any = None
     #: parts of a namespace or a large container: name → index of the value
@@ -291,6 +293,18 @@ def known_of(value: Any) -> Known | None:
         _held[key] = made
     _known[key] = made
     return made
+
+
+def known_or_weak(value: Any) -> Known | None:
+    """Return the record of an object if it has one, or if a new one does not keep it alive."""
+    found = _known.get(id(value))
+    if found is not None:
+        return found
+    kind = type(value)
+    if id(kind) in PARTLESS or issubclass(kind, type):
+        return None
+    how = _kinds.get(id(kind)) or kind_of(kind, value)
+    return known_of(value) if how.is_weak else None
 
 
 def suspect_value(index: int) -> None:

@@ -55,7 +55,7 @@ class Unsupported(Exception):
 class Site:
     """A place in a code object that calls the recorder."""
 
-    __slots__ = ("before", "hook", "kind", "line", "offset", "passed", "plan", "unset")
+    __slots__ = ("before", "hook", "kind", "line", "names", "offset", "passed", "plan", "unset")
 
     def __init__(self, kind: int, plan: Any, offset: int, line: int) -> None:
         self.kind = kind
@@ -66,8 +66,9 @@ class Site:
         self.before: list[tuple[int, int]] = []
         #: names of the variables that the call gets
         self.passed: list[str] = []
-        #: names of variables that have no value, or that the line only sets
-        self.unset: Any = ()
+        #: names of all variables, and bits of those that have no value or that the line only sets
+        self.names: Any = ()
+        self.unset = 0
         #: the function that is called; `hooks_agent.py` writes its code when that happens first
         self.hook: Any = None
 
@@ -77,11 +78,11 @@ class _Reached:
 
     __slots__ = ("bound", "depth", "flows")
 
-    def __init__(self, depth: int, bound: int, flows: int) -> None:
+    def __init__(self, depth: int, bound: int, flows: frozenset[int]) -> None:
         self.depth = depth
         #: bits of the variables that have a value
         self.bound = bound
-        #: bits of the instructions whose line events may be the last one
+        #: numbers of the instructions whose line events may be the last one
         self.flows = flows
 
 
@@ -160,7 +161,7 @@ class _Graph:
         code = self.code
         count = code.co_argcount + code.co_kwonlyargcount
         count += bool(code.co_flags & 4) + bool(code.co_flags & 8)
-        self.reached[self.first] = _Reached(0, (1 << count) - 1, 0)
+        self.reached[self.first] = _Reached(0, (1 << count) - 1, frozenset())
         pending = [self.first]
         while pending:
             at = pending.pop()
@@ -176,18 +177,19 @@ class _Graph:
             for target in self.next_of(at, each):
                 jumps = each.target is not None and target != at + 1
                 depth = known.depth + _stack_effect(each.op, argument, jump=jumps)
-                flows = 1 << target if self.is_event(at, target) else known.flows
+                is_event = self.is_event(at, target)
+                flows = frozenset((target,)) if is_event else known.flows
                 if self._reach(target, depth, bound, flows):
                     pending.append(target)
 
-    def _reach(self, target: int, depth: int, bound: int, flows: int) -> bool:
+    def _reach(self, target: int, depth: int, bound: int, flows: frozenset[int]) -> bool:
         known = self.reached[target]
         if known is None:
             self.reached[target] = _Reached(depth, bound, flows)
             return True
         if known.depth != depth:
             raise Unsupported
-        if known.bound & bound == known.bound and known.flows | flows == known.flows:
+        if known.bound & bound == known.bound and flows <= known.flows:
             return False
         known.bound &= bound
         known.flows |= flows
@@ -278,10 +280,8 @@ class _Writer:
                 skip = Instruction(_JUMP, 0, each.position)
                 self.new.append(skip)
             site = Site(LINE, self.plan, 2 * each.at, graph.lines[at] or 0)
-            flows = 0
-            for source in events:
-                flows |= graph.reached[source].flows
-            site.before = self._flows(flows)
+            known_flows = (graph.reached[source].flows for source in events)
+            site.before = self._flows(frozenset().union(*known_flows))
             self.entries[at] = self._insert_call(site, at, False)
         if each.op in _ALWAYS_JUMP:
             # What has a value here may have none where other ways lead to the same line.
@@ -301,16 +301,9 @@ class _Writer:
         if len(self.new) > begin:
             self.starts[at] = self.new[begin]
 
-    def _flows(self, bits: int) -> list[tuple[int, int]]:
+    def _flows(self, numbers: frozenset[int]) -> list[tuple[int, int]]:
         old, lines = self.graph.old, self.graph.lines
-        found = []
-        at = 0
-        while bits:
-            if bits & 1:
-                found.append((2 * old[at].at, lines[at]))
-            bits >>= 1
-            at += 1
-        return found
+        return [(2 * old[at].at, lines[at]) for at in sorted(numbers)]
 
     # --- calls
 
@@ -332,8 +325,10 @@ class _Writer:
             bits |= self.used.get(line, 0)
         bits &= bound
         found: list[int] = []
-        for at, name in enumerate(self.names):
-            if bits >> at & 1 and name is not None and len(found) < _MAX_PASSED:
+        while bits and len(found) < _MAX_PASSED:
+            at = (bits & -bits).bit_length() - 1
+            bits ^= 1 << at
+            if at < len(self.names) and self.names[at] is not None:
                 found.append(at)
         return found
 
@@ -344,8 +339,8 @@ class _Writer:
         passed = [] if site.kind == RAISED else self._passed(site, known.bound)
         site.passed = [self.names[each] for each in passed]
         if site.kind == LINE:
-            free = ~(known.bound | self.loaded.get(site.line, 0))
-            site.unset = {name for at, name in enumerate(self.names) if free >> at & 1}
+            site.names = self.names
+            site.unset = ~(known.bound | self.loaded.get(site.line, 0))
         # The state is at the bottom of the stack; two objects are pushed before it is copied.
         arguments: list[tuple[int, int]] = [(_COPY, known.depth + 3)]
         if each.op == _RETURN_CONST and site.kind == RETURN:

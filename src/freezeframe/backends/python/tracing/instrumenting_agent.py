@@ -14,21 +14,27 @@ from typing import Any
 
 _bytecode: Any = sys.modules["_freezeframe_instrument"]
 _loading: Any = sys.modules["_freezeframe_loading"]
+_omissions: Any = sys.modules["_freezeframe_omissions"]
 _recorder: Any = sys.modules["_freezeframe_recorder"]
 _instrumentation: Any = sys.modules["_freezeframe_instrumentation"]
 _hooks: Any = sys.modules["_freezeframe_recording_hooks"]
 _Code: Any = type((lambda: None).__code__)
 #: modules that read the bytecode of functions: code that mentions one is left as it is
 _READERS = frozenset(("cloudpickle", "dill", "numba", "torch", "jax"))
+#: bytes of the bytecode of one code object that is instrumented
+_MOST_BYTES = 400_000
 _undo: list[Any] = []
 #: id of instrumented code → the code and the original
 _originals: dict[int, tuple[Any, Any]] = {}
 _failed: list[str] = []
+#: files whose code stays as it is
+_left: set[str] = set()
 
 
 def begin() -> str | None:
     """Start to trace; return why that is impossible, if it is."""
     _loading.watch_loaders(_loaded, _undo)
+    _recorder.Settings.on_untraced = _note_compiled
     _take_main()
     _hide_hooks()
     return None
@@ -59,7 +65,23 @@ def _hide_hooks() -> None:
 
 def remark() -> str:
     """Return what could not be recorded."""
+    import gc
+
+    for each in gc.get_objects():
+        if type(each) is FunctionType:
+            _note_compiled(each.__code__)
     return f"not recorded: {', '.join(_failed[:3])}" if _failed else ""
+
+
+def _note_compiled(code: Any) -> None:
+    """Note code of the workspace that no loader has returned: the program compiled it itself."""
+    path = _recorder.Settings.file_of(code)
+    if path is None or id(code) in _recorder.plans or id(code) in _originals:
+        return
+    # A copy of instrumented code has its functions.
+    is_copy = any(type(each) is FunctionType for each in code.co_consts)
+    if not is_copy and code.co_filename not in _left:
+        _omissions.note(f"code that the program compiled itself was not traced: {path}")
 
 
 def watch_children(note: Any) -> None:
@@ -114,6 +136,7 @@ def _loaded(code: Any) -> Any:
             return code
         readers = _READERS.intersection(code.co_names)
         if readers:
+            _left.add(code.co_filename)
             _failed.append(f"{code.co_filename} (it uses {min(readers)}, which reads bytecode)")
             return code
         return _instrumented(code)
@@ -135,15 +158,28 @@ def _instrumented(code: Any) -> Any:
     constants = tuple(
         _instrumented(each) if type(each) is _Code else each for each in code.co_consts
     )
-    if plan is None:
+    new = None if plan is None else _with_calls(code, plan, constants)
+    if new is None:
         changed = any(map(lambda new, old: new is not old, constants, code.co_consts))
         new = code.replace(co_consts=constants) if changed else code
     else:
-        new = _instrumentation.instrumented(code, plan, constants, _hooks.make_hook)
         _recorder.set_running(plan, new)
     if new is not code:
         _originals[id(new)] = (new, code)
     return new
+
+
+def _with_calls(code: Any, plan: Any, constants: Any) -> Any:
+    """Return a code object with calls; None for one that stays as it is, which is noted."""
+    where = f"{code.co_qualname} in {code.co_filename}"
+    if len(code.co_code) > _MOST_BYTES:
+        _failed.append(f"{where} (it is too large)")
+        return None
+    try:
+        return _instrumentation.instrumented(code, plan, constants, _hooks.make_hook)
+    except _instrumentation.Unsupported:
+        _failed.append(f"{where} (its bytecode is not known)")
+        return None
 
 
 # --- the script ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import opcode as _opcode
 import sys
 from _bisect import bisect_left
+from itertools import takewhile
 from typing import Any
 
 _mentions: Any = sys.modules["_freezeframe_mentions"]
@@ -214,7 +215,7 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
     is_branched = False
     line = flow.line
     at = bisect_left(units, (offset,))
-    for start, number, argument, after, its_line in units[at:]:
+    for start, number, argument, after, its_line in _units_from(units, at):
         if its_line is not None and its_line != line:
             end = start
             break
@@ -260,6 +261,11 @@ def _read_stores(flow: Flow, offset: int, plan: Plan) -> None:
     flow.namespace = tuple(namespace.items())
 
 
+def _units_from(units: Any, at: int) -> Any:
+    """Return an iterator over the instructions from a number on, without a copy of them."""
+    return map(units.__getitem__, range(at, len(units)))
+
+
 def _skips_beyond(skips: list[tuple[int, int]], start: int) -> bool:
     """Return whether a jump before *start* goes on behind it."""
     return any(start < behind for _, behind in skips)
@@ -267,7 +273,9 @@ def _skips_beyond(skips: list[tuple[int, int]], start: int) -> bool:
 
 def _stays(units: Any, start: int, target: int, line: int) -> bool:
     """Return whether all instructions that a jump skips belong to the same line."""
-    return all(each[4] is None or each[4] == line for each in units if start < each[0] <= target)
+    at = bisect_left(units, (start + 1,))
+    skipped = takewhile(lambda each: each[0] <= target, _units_from(units, at))
+    return all(each[4] is None or each[4] == line for each in skipped)
 
 
 def _stored(plan: Plan, number: int, argument: int) -> list[tuple[str, str]]:

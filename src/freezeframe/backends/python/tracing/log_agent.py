@@ -19,7 +19,7 @@ VALUE, CODE, FRAME, STEP, WRITE, READ, RETURN, RAISE, UNWIND, YIELD = range(10)
 END, REMARK, PROCESS, SNAP, LOCAL, READS = range(10, 16)
 
 #: integers that are kept in memory before they are written
-_BLOCK = 60_000
+BLOCK = 60_000
 #: records between two looks at the clock
 _CLOCK = 2_000
 _FLUSH_S = 0.1
@@ -176,7 +176,7 @@ def check() -> None:
     if now > _File.deadline and _File.on_deadline is not None:
         _File.on_deadline()
         return
-    if len(records) > _BLOCK or now - _File.flushed > _FLUSH_S:
+    if len(records) > BLOCK or now - _File.flushed > _FLUSH_S:
         flush()
         _File.flushed = now
     steps = _File.steps - _File.began

@@ -17,6 +17,7 @@ _values: Any = sys.modules["_freezeframe_values"]
 _mentions: Any = sys.modules["_freezeframe_mentions"]
 _plans: Any = sys.modules["_freezeframe_plans"]
 _code: Any = sys.modules["_freezeframe_code"]
+_omissions: Any = sys.modules["_freezeframe_omissions"]
 
 _known_of, _value_of, _First = _identities.known_of, _values.value_of, _values.First
 _get_known, _NAMESPACE = _identities.get_known, _identities.NAMESPACE
@@ -30,8 +31,8 @@ class State:
     """A frame that is traced."""
 
     __slots__ = (
-        "calls", "error", "error_id", "flow", "flows", "is_interrupted", "key", "mark", "names",
-        "namespace", "number", "plan", "record", "step", "values",
+        "calls", "error", "error_id", "flow", "flows", "is_cut", "is_interrupted", "key", "mark",
+        "names", "namespace", "number", "plan", "record", "samples", "step", "values",
     )  # fmt: skip
 
     def __init__(self, number: int, plan: Any, key: int) -> None:
@@ -52,6 +53,9 @@ class State:
         self.flow: Any = None
         #: the number of the step that is executed
         self.step = -1
+        #: how often the clock was read in it; nothing but its end is recorded any more
+        self.samples = 0
+        self.is_cut = False
         #: an exception was raised in the line that is executed
         self.is_interrupted = False
         #: the description of the exception that was raised in the frame last
@@ -89,6 +93,10 @@ class Settings:
     may_drop = True
     on_until: Any = None
 
+    @staticmethod
+    def on_untraced(code: Any) -> None:
+        """Called with code that is not traced and calls code that is."""
+
 
 def pass_on(error: BaseException) -> None:
     """Raise what a signal handler of the program has raised meanwhile; ignore faults of ours."""
@@ -101,9 +109,7 @@ def pass_on(error: BaseException) -> None:
     if type(error) is KeyboardInterrupt or not is_internal:
         raise error
     if type(error) is RecursionError:
-        if _AT_LIMIT not in remarks:
-            remarks.append(_AT_LIMIT)
-            _write_remarks()
+        _omissions.note("steps at the limit of recursion were not recorded")
         return
     if len(faults) < 5:
         name = trace.tb_frame.f_code.co_name if trace is not None else ""
@@ -203,7 +209,7 @@ def enter(frame: Any, plan: Any) -> tuple[State, int]:
     step = -1
     site: Any = _NOWHERE
     # A generator that was closed without an event may have had the same id.
-    if caller is not None and caller.plan.running is back.f_code:
+    if caller is not None and caller.plan.running is back.f_code and not caller.is_cut:
         step = caller.step
         flow = caller.flow
         if flow is not None and plan.code.co_name in flow.called:
@@ -219,6 +225,8 @@ def enter(frame: Any, plan: Any) -> tuple[State, int]:
     else:
         _First.untraced += 1
         _First.now += 1
+        if back is not None and caller is None:
+            Settings.on_untraced(back.f_code)
     if plan.index < 0:
         _code_index(plan)
     state.names = names = frame.f_globals
@@ -251,7 +259,7 @@ def rewrite_frames() -> None:
         plan = state.plan
         code = plan.index if plan.index >= 0 else _code_index(plan)
         _log.records.extend((_log.FRAME, code, *state.record, 0))
-    _write_remarks()
+    _omissions.write()
 
 
 class _Thread:
@@ -315,7 +323,7 @@ def line(
         if frame is None:
             frame = get_frame(1)
         state = get(id(frame))
-        if state is None:
+        if state is None or state.is_cut:
             return without_state(code)
         offset = frame.f_lasti
         step = next_step()
@@ -346,10 +354,17 @@ def line(
 def tick(state: State, step: int) -> None:
     """Write what is pending, and look at the clock; called every now and then."""
     _log.file.steps = step
+    _look_at_clock(state)
+
+
+def _look_at_clock(state: State) -> None:
     _log.check()
     state.plan.samples += 1
+    state.samples += 1
+    if state.plan.kind == _COMPREHENSION and state.samples >= _omissions.LONG and Settings.may_drop:
+        _omissions.cut(state)
     if _log.file.flushed > _log.file.late and Settings.may_drop:
-        _drop_hottest()
+        _omissions.drop_hottest(plans)
 
 
 def without_state(code: Any) -> Any:
@@ -363,37 +378,6 @@ def without_state(code: Any) -> Any:
 
 
 _DISABLE: Any = getattr(getattr(sys, "monitoring", None), "DISABLE", None)
-
-
-def _drop_hottest() -> None:
-    """Record no more calls of the function that most steps belong to: without it the run may come
-    to its end in time. Of a function that is called a few times the calls themselves are long.
-    """
-    _log.file.late += _log.file.limit_seconds / 10
-    known = [plan for plan in list(plans.values()) if plan is not None and not plan.is_dropped]
-    total = sum(plan.samples for plan in known)
-    often = [plan for plan in known if plan.calls >= _OFTEN and plan.until is None]
-    hottest = max(often, key=lambda plan: plan.samples, default=None)
-    if hottest is not None and hottest.samples * 10 >= total:
-        hottest.is_dropped = True
-        name = getattr(hottest.code, "co_qualname", hottest.code.co_name)
-        text = f"only the first {hottest.calls:,} calls of {name} were recorded, to end in time"
-        remarks.append(text)
-        _write_remarks()
-    for plan in known:
-        plan.samples = 0
-
-
-#: calls after which a function may be left out
-_OFTEN = 100
-_AT_LIMIT = "steps at the limit of recursion were not recorded"
-#: what was left out; written in each segment
-remarks: list[str] = []
-
-
-def _write_remarks() -> None:
-    for text in remarks:
-        _log.records.extend((_log.REMARK, _log.string(text)))
 
 
 def _new_flow(plan: Any, offset: int, number: int) -> Any:
@@ -430,17 +414,26 @@ def leave(state: State, value: Any) -> None:
         _First.by_step = 1
     index = _value_of(value, state.step)
     _First.by_step = 0
+    if state.is_cut:  # it may have changed anything
+        _First.untraced += 1
+        _First.now += 1
     _log.records.extend((_log.RETURN, state.number, state.step, index))
     _end(state)
 
 
 def suspend(state: State, value: Any) -> None:
     """Record that a frame yields or awaits."""
+    if state.is_cut:
+        return
     _log.records.extend((_log.YIELD, state.step, _value_of(value, state.step)))
+    if len(_log.records) > _log.BLOCK:  # a generator in one line has no steps but the first
+        _look_at_clock(state)
 
 
 def raised(state: State, error: Any, offset: int) -> None:
     """Record that an exception leaves, or is raised in, the current line of a frame."""
+    if state.is_cut:
+        return
     if type(error) is StopIteration and state.plan.opcode(offset) in ("FOR_ITER", "SEND"):
         return  # a generator has returned a value
     state.is_interrupted = True

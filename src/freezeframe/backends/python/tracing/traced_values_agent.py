@@ -289,7 +289,12 @@ def _key(key: Any) -> str:
         return found
     if id(type(key)) in ATOMS:
         return f"[{elided(repr(key))}]"
-    return f"[{show(key)}]"
+    known = _identities.known_or_weak(key)
+    if known is None:
+        return f"[{show(key)}]"
+    if known.as_key is None:
+        known.as_key = f"[{show(key)}]"
+    return str(known.as_key)
 
 
 _keys: dict[str, str] = {}
