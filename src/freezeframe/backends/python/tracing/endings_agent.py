@@ -114,7 +114,9 @@ def _raised_at(trace: Any) -> tuple[int, str, int]:
         plan = _recorder.plans.get(id(frame.f_code))
         if plan is not None:
             state = _recorder.states.get(id(frame))
-            step = state.step if state is not None else _recorder.left.get(id(frame), -1)
+            step = _recorder.left.get(id(frame), -1)
+            if state is not None:
+                step = -1 if state.is_cut else state.step
             found = (step, plan.path, trace.tb_lineno)
         trace = trace.tb_next
     return found

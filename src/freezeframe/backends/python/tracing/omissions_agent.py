@@ -37,8 +37,11 @@ def cut(state: Any) -> None:
     """Record nothing more of a frame but its end: it is a long iteration, as of a table that is
     made when a module is imported.
     """
-    state.is_cut, state.flow = True, None
     code = state.plan.code
+    until = state.plan.until
+    if until is not None and any(line == until for _, _, line in code.co_lines()):
+        return  # recording ends in it
+    state.is_cut, state.flow = True, None
     where = f"{state.plan.path}:{code.co_firstlineno}"
     note(f"not all iterations of {code.co_name} at {where} were recorded, to end in time")
 

@@ -446,7 +446,7 @@ def unwind(state: State, error: str) -> None:
     states.pop(state.key, None)
     if len(left) > 10_000:
         left.clear()
-    left[state.key] = state.step
+    left[state.key] = -1 if state.is_cut else state.step
     _log.records.extend((_log.UNWIND, state.number, _log.string(error)))
     _end(state)
 
