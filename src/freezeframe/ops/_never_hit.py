@@ -96,7 +96,9 @@ def _missed(entry: LogicalBreakpoint) -> str:
         *([f"its condition {entry.condition} did not hold"] if entry.condition else ()),
         *([f"its hit count {entry.hit_count} was not reached"] if entry.hit_count else ()),
     ]
-    return f"never stopped the program: it was not reached, or {' or '.join(unmet)}"
+    fact = "has not stopped the program since it was changed" if entry.changed else ""
+    fact = fact or "never stopped the program"
+    return f"{fact}: it was not reached, or {' or '.join(unmet)}"
 
 
 def named(location: Location) -> str:

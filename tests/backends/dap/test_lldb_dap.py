@@ -289,7 +289,7 @@ def test_what_lldb_says_of_watchpoints_is_not_told_twice():
 def test_a_function_of_a_module_is_set_by_a_command():
     want = BreakpointRequest(1, Location(module="lib.so", function="f"), condition='s == "x"')
 
-    command = _lldb.BREAKPOINTS.in_module.make(want)
+    command = _lldb.BREAKPOINTS.in_module.make(want, Launch("app"))
 
     assert command == ('breakpoint set --shlib "lib.so" --name "f" --condition "s == \\"x\\""')
     assert _lldb.BREAKPOINTS.in_module.read("Breakpoint 4: no locations (pending).\n") == (4, False)
