@@ -228,7 +228,7 @@ batches = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(reports, st.integers(LEAST_TOKENS, 600))
 def test_any_report_fits_its_budget_with_its_first_line_whole(answer, budget):
     text = render_text(answer, budget_tokens=budget, cwd="/p")

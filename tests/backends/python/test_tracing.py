@@ -436,6 +436,7 @@ def test_the_first_and_the_last_part_stay_when_a_limit_is_reached(
     assert frame.returned.text == "19999"
 
 
+@pytest.mark.parametrize("python", PYTHONS[-1:], indirect=True)
 def test_a_program_that_runs_too_long_is_ended_and_what_it_did_is_kept(
     tmp_path: Path, python: Interpreter
 ) -> None:
@@ -447,6 +448,7 @@ def test_a_program_that_runs_too_long_is_ended_and_what_it_did_is_kept(
     assert len(found.steps) > 100
 
 
+@pytest.mark.parametrize("python", PYTHONS[-1:], indirect=True)
 def test_a_function_that_takes_most_of_the_time_is_left_out_and_the_run_comes_to_its_end(
     tmp_path: Path, python: Interpreter
 ) -> None:
