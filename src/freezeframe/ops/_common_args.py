@@ -15,6 +15,18 @@ NextStop = Annotated[bool, Arg("wait for the next stop")]
 Breaks = Annotated[
     tuple[str, ...], Arg("stop there, as `break` does", short="-b", name="break", meta="LOC")
 ]
+ProgramArguments = Annotated[
+    tuple[str, ...], Arg("arguments of the program", rest=True, command=True)
+]
+IsModule = Annotated[bool, Arg("PROGRAM is a module (`-m pytest …`)", short="-m")]
+RunDirectory = Annotated[
+    str | None,
+    Arg("directory to run it in (default: the caller's)", meta="DIR", complete="directory"),
+]
+Environment = Annotated[tuple[str, ...], Arg("set an environment variable", meta="K=V")]
+StdinFile = Annotated[
+    str | None, Arg("file to read standard input from", meta="FILE", complete="file")
+]
 DebuggerName = Annotated[str | None, Arg("the debugger to use", meta="NAME", complete="adapter")]
 SessionName = Annotated[
     str | None, Arg("name of the session (default: the program's)", meta="NAME")

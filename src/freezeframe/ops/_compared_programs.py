@@ -14,6 +14,7 @@ from freezeframe.errors import NotFound, Unsupported, UsageError
 from freezeframe.model.divergence import ProgramDiff, RunEnd
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.trace import Trace, TraceLimits, TraceRequest, TraceUntil
+from freezeframe.questions.call_report import too_few
 from freezeframe.questions.run_comparison import (
     ComparedTrace,
     CompareOptions,
@@ -22,6 +23,7 @@ from freezeframe.questions.run_comparison import (
 )
 
 from ._context import Context
+from ._launch_args import own_directories
 from ._launch_program import LaunchRequest, PreparedLaunch, prepare_launch
 from ._stepped_programs import run_stepped
 from ._stored_traces import store_trace
@@ -152,12 +154,8 @@ async def run_compared(
     ctx: Context, target: Launch, command: ComparedCommand, seconds: float
 ) -> ComparedTrace:
     """Run a program to its end or its first failure, and return its trace."""
-    roots = {command.root, target.cwd}
-    if not target.module:
-        roots.add(os.path.dirname(target.program))
-    request = TraceRequest(
-        tuple(sorted(roots)), TraceUntil(failure=True), limits=TraceLimits(seconds=seconds)
-    )
+    roots = own_directories(command.root, target)
+    request = TraceRequest(roots, TraceUntil(failure=True), limits=TraceLimits(seconds=seconds))
     trace = await run_traced(target, request)
     end = _end_of(trace, command.label, seconds)
     return ComparedTrace(trace, ctx.hub.sources, command.root, end)
@@ -203,15 +201,13 @@ async def compare_calls(
     ctx: Context, function: str, numbers: tuple[int, int], target: Launch, seconds: float
 ) -> ProgramDiff:
     """Run a program once and compare two calls of a function in it."""
-    roots = {ctx.workspace.root, target.cwd}
-    if not target.module:
-        roots.add(os.path.dirname(target.program))
+    roots = own_directories(ctx.workspace.root, target)
     limits = TraceLimits(seconds=seconds)
-    request = TraceRequest(tuple(sorted(roots)), TraceUntil(failure=True), limits=limits)
+    request = TraceRequest(roots, TraceUntil(failure=True), limits=limits)
     trace = await run_traced(target, request)
     calls = calls_of(trace, function)
     if len(calls) < max(numbers):
-        made = {0: "no call", 1: "only 1 call"}.get(len(calls), f"only {len(calls)} calls")
+        made = too_few(len(calls))
         fact = f"the program made {made} of {function} in the workspace's code"
         raise NotFound(
             "; ".join((fact, *trace.remarks)) + ".",

@@ -6,11 +6,21 @@ import difflib
 import re
 
 from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.calls import CallSite
 from freezeframe.model.stops import Frame
+from freezeframe.session.source_cache import Sources
 from freezeframe.session.stop_state import StopState
 
 #: frames that are searched for a function
 _MOST_SEARCHED = 1000
+
+
+def site_of(frame: Frame, sources: Sources) -> CallSite:
+    """Return where a frame is, with the text of its line if that can be read."""
+    text = None
+    if frame.path is not None and frame.line is not None:
+        text = sources.line(frame.path, frame.line)
+    return CallSite(frame.path or "", frame.line or 0, frame.function, (text or "").strip())
 
 
 async def frame_at(stop: StopState, which: str | None) -> Frame:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 
 from freezeframe.backends import selection
+from freezeframe.backends.backend import Launch
 from freezeframe.errors import NotFound, UsageError
 
 from ._context import Context
@@ -118,3 +119,9 @@ def input_file(ctx: Context, stdin: str | None, *, tty: bool) -> str | None:
             f"{stdin}, to read input from, {kind}.", next="dbg start PROGRAM --stdin FILE"
         )
     return path
+
+
+def own_directories(root: str, target: Launch) -> tuple[str, ...]:
+    """Return the directories whose code is the project's own, below *root* or not."""
+    program = () if target.module else (os.path.dirname(target.program),)
+    return tuple(sorted({root, target.cwd, *program}))

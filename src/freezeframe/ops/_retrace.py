@@ -38,6 +38,7 @@ from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
 from ._context import Context
+from ._launch_args import own_directories
 from ._past_backend import PastBackend
 from ._retrace_by_stepping import retrace_by_stepping
 from ._stored_traces import store_trace
@@ -124,11 +125,9 @@ async def traced_again(
         )
     if stop.second_run is None:
         until = _until(session, stop, frames, target)
-        roots = {ctx.workspace.root, target.cwd}
-        if not target.module:
-            roots.add(os.path.dirname(target.program))
+        roots = own_directories(ctx.workspace.root, target)
         limits = TraceLimits(seconds=_limit_s(session, stop))
-        request = TraceRequest(tuple(sorted(roots)), until, limits=limits)
+        request = TraceRequest(roots, until, limits=limits)
         stop.second_run = await run_traced(target, request)
     found = await _located(session, stop, frame, frames, stop.second_run)
     if not is_known and session.root.recorded:

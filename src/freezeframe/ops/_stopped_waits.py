@@ -24,6 +24,7 @@ from freezeframe.session.source_cache import function_block
 from freezeframe.session.stop_state import StopState
 
 from ._blocked_threads import waiting_for
+from ._frames import site_of
 
 _MOST_THREADS = 200
 _DEEPEST = 60
@@ -103,7 +104,7 @@ async def _wait(session: Session, stop: StopState, stack: _Stack) -> Wait | None
         return None
     inner = " ".join([what, *(frame.function for frame in stack.frames[:at])])
     kind = next((kind for pattern, kind in _KINDS if pattern.search(inner)), "")
-    site = _site(session, stack.frames[at])
+    site = site_of(stack.frames[at], session.sources)
     name = _name(stack.thread)
     wait = Wait(f"{stack.thread.id}", name, kind, what.removeprefix("in "), at=site)
     if kind == "lock" and _HELD.match(what) is None:
@@ -193,10 +194,3 @@ async def _evaluated(stop: StopState, expression: str, frame: int) -> RawValue |
 
 def _name(thread: Thread) -> str:
     return f"thread {thread.id} ({thread.name})" if thread.name else f"thread {thread.id}"
-
-
-def _site(session: Session, frame: Frame) -> CallSite:
-    text = ""
-    if frame.path is not None and frame.line is not None:
-        text = (session.sources.line(frame.path, frame.line) or "").strip()
-    return CallSite(frame.path or "", frame.line or 0, frame.function, text)

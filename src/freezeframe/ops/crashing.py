@@ -26,7 +26,14 @@ from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
 from . import execution
-from ._common_args import DebuggerName
+from ._common_args import (
+    DebuggerName,
+    Environment,
+    IsModule,
+    ProgramArguments,
+    RunDirectory,
+    StdinFile,
+)
 from ._context import Context
 from ._failures import describe
 from ._launch_program import LaunchRequest, launch
@@ -77,18 +84,13 @@ async def crash(
         str | None,
         Arg("the program, or a core file (default: the current stop)", complete="file"),
     ] = None,
-    args: Annotated[tuple[str, ...], Arg("arguments of the program", rest=True, command=True)] = (),
+    args: ProgramArguments = (),
     *,
-    module: Annotated[bool, Arg("PROGRAM is a module (`-m pytest …`)", short="-m")] = False,
+    module: IsModule = False,
     adapter: DebuggerName = None,
-    cwd: Annotated[
-        str | None,
-        Arg("directory to run it in (default: the caller's)", meta="DIR", complete="directory"),
-    ] = None,
-    env: Annotated[tuple[str, ...], Arg("set an environment variable", meta="K=V")] = (),
-    stdin: Annotated[
-        str | None, Arg("file to read standard input from", meta="FILE", complete="file")
-    ] = None,
+    cwd: RunDirectory = None,
+    env: Environment = (),
+    stdin: StdinFile = None,
     timeout: Annotated[
         float | None, Arg("seconds to wait for the crash (default: 60)", meta="SECONDS")
     ] = None,

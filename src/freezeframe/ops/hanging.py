@@ -26,9 +26,17 @@ from freezeframe.session.stop_state import StopState
 from freezeframe.session.stop_wait import SeenStops, seen_stops, wait_for_stop
 
 from ._blocked_threads import waits_for_input
-from ._common_args import DebuggerName
+from ._common_args import (
+    DebuggerName,
+    Environment,
+    IsModule,
+    ProgramArguments,
+    RunDirectory,
+    StdinFile,
+)
 from ._context import Context
 from ._endless_loop import BusyThread, observed_loop, paused, sample
+from ._frames import site_of
 from ._launch_program import LaunchRequest, launch
 from ._python_faults import fatal_error
 from ._registry import Arg, Effect, Needs, op
@@ -67,21 +75,16 @@ async def hang(
         str | None,
         Arg("the program, or a process id (default: the current session)", complete="file"),
     ] = None,
-    args: Annotated[tuple[str, ...], Arg("arguments of the program", rest=True, command=True)] = (),
+    args: ProgramArguments = (),
     *,
     after: Annotated[
         float, Arg("seconds without output and exit that count as a hang", meta="SECONDS")
     ] = 5.0,
-    module: Annotated[bool, Arg("PROGRAM is a module (`-m pytest …`)", short="-m")] = False,
+    module: IsModule = False,
     adapter: DebuggerName = None,
-    cwd: Annotated[
-        str | None,
-        Arg("directory to run it in (default: the caller's)", meta="DIR", complete="directory"),
-    ] = None,
-    env: Annotated[tuple[str, ...], Arg("set an environment variable", meta="K=V")] = (),
-    stdin: Annotated[
-        str | None, Arg("file to read standard input from", meta="FILE", complete="file")
-    ] = None,
+    cwd: RunDirectory = None,
+    env: Environment = (),
+    stdin: StdinFile = None,
     timeout: Annotated[
         float | None,
         Arg("examine it after this time even if it prints (default: 60)", meta="SECONDS"),
@@ -317,7 +320,7 @@ async def _with_loop(
 ) -> HangReport:
     frame = busy.frame
     assert frame is not None
-    report = replace(report, how="busy", frame=_site(session, frame))
+    report = replace(report, how="busy", frame=site_of(frame, session.sources))
     target = session.root.target
     roots = [ctx.workspace.root, *((target.cwd,) if target is not None else ())]
     try:
@@ -368,11 +371,6 @@ async def _values(stop: StopState, frame: Frame) -> tuple[LoopValue, ...]:
     view = await stop.read_frame(at, expand=False)
     values = [value for scope in view.scopes for value in scope.values]
     return tuple(LoopValue(each.name, each.text) for each in values[:_MOST_VALUES])
-
-
-def _site(session: Session, frame: Frame) -> CallSite:
-    text = session.sources.line(frame.path or "", frame.line or 0) or ""
-    return CallSite(frame.path or "", frame.line or 0, frame.function, text.strip())
 
 
 async def _with_waits(session: Session, report: HangReport) -> HangReport:

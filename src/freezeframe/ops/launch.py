@@ -30,10 +30,15 @@ from ._common_args import (
     Breaks,
     Child,
     DebuggerName,
+    Environment,
     FirstStop,
+    IsModule,
     JustMyCode,
+    ProgramArguments,
     Record,
+    RunDirectory,
     SessionName,
+    StdinFile,
     Timeout,
 )
 from ._context import Context
@@ -66,20 +71,15 @@ async def start(
         str | None,
         Arg("the program to debug, or its source (default: the only one here)", complete="file"),
     ] = None,
-    args: Annotated[tuple[str, ...], Arg("arguments of the program", rest=True, command=True)] = (),
+    args: ProgramArguments = (),
     *,
-    module: Annotated[bool, Arg("PROGRAM is a module (`-m pytest …`)", short="-m")] = False,
+    module: IsModule = False,
     breakpoints: Breaks = (),
     stop_on_entry: Annotated[bool, Arg("stop at the first line", short="-e")] = False,
     adapter: DebuggerName = None,
-    cwd: Annotated[
-        str | None,
-        Arg("directory to run it in (default: the caller's)", meta="DIR", complete="directory"),
-    ] = None,
-    env: Annotated[tuple[str, ...], Arg("set an environment variable", meta="K=V")] = (),
-    stdin: Annotated[
-        str | None, Arg("file to read standard input from", meta="FILE", complete="file")
-    ] = None,
+    cwd: RunDirectory = None,
+    env: Environment = (),
+    stdin: StdinFile = None,
     tty: Annotated[bool, Arg("give the program a terminal for its streams")] = False,
     interpreter: Annotated[
         str | None,

@@ -19,7 +19,7 @@ from freezeframe.session.phase import Phase
 from freezeframe.session.session import Session
 
 from . import _commands, execution
-from ._common_args import Breaks, DebuggerName, Record, SessionName, Timeout
+from ._common_args import Breaks, DebuggerName, Environment, Record, SessionName, Timeout
 from ._context import Context
 from ._launch_program import LaunchRequest, launch
 from ._registry import Arg, Effect, op
@@ -67,7 +67,7 @@ async def run_tests(
         str | None,
         Arg("directory to run in (default: the caller's)", meta="DIR", complete="directory"),
     ] = None,
-    env: Annotated[tuple[str, ...], Arg("set an environment variable", meta="K=V")] = (),
+    env: Environment = (),
     interpreter: Annotated[
         str | None,
         Arg("the runtime to run them with (default: the caller's)", meta="PATH", complete="file"),

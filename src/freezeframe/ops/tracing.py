@@ -18,7 +18,7 @@ from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.locations import Location
 from freezeframe.model.stops import Exit, Frame, StopReason
 from freezeframe.model.trace import Trace, TraceLimits, TraceRequest, TraceUntil
-from freezeframe.questions.call_report import call_report, call_row
+from freezeframe.questions.call_report import call_report, call_row, too_few
 from freezeframe.questions.python_functions import function_at
 from freezeframe.questions.stepping import RecordedCall, StepLimits, frames_only, record_call
 from freezeframe.session.breakpoints import LogicalBreakpoint
@@ -30,6 +30,8 @@ from freezeframe.session.stop_wait import SeenStops, seen_stops, wait_for_stop
 
 from ._common_args import Timeout
 from ._context import Context
+from ._frames import site_of
+from ._launch_args import own_directories
 from ._launch_program import LaunchRequest, prepare_launch
 from ._locations import located
 from ._never_hit import without_breakpoints
@@ -213,14 +215,10 @@ async def _traced_inside(
 ) -> CallReport | CallTable:
     """Answer from a run that is traced inside the program: every call, at little cost."""
     where = located(ctx, question.where, program=target.program)
-    roots = {ctx.workspace.root, target.cwd}
-    if not target.module:
-        roots.add(os.path.dirname(target.program))
+    roots = own_directories(ctx.workspace.root, target)
     name = _function_name(ctx, where)
     limits = TraceLimits(seconds=question.seconds)
-    traced = await run_traced(
-        target, TraceRequest(tuple(sorted(roots)), TraceUntil(), (name,), limits)
-    )
+    traced = await run_traced(target, TraceRequest(roots, TraceUntil(), (name,), limits))
     store_trace(ctx, os.path.splitext(os.path.basename(target.program))[0], target, traced)
     return _from_trace(ctx, traced, question, name, where.file)
 
@@ -259,7 +257,7 @@ def _from_trace(
 
 def _too_few_calls(question: _Question, calls: int, trace: Trace) -> NotFound:
     outcome = trace.outcome
-    made = {0: "no call", 1: "only 1 call"}.get(calls, f"only {calls} calls")
+    made = too_few(calls)
     if question.upto_stop:
         return NotFound(
             f"{made} of {question.where} is recorded on the way to this stop.",
@@ -464,12 +462,7 @@ def _report(ctx: Context, recording: RecordedCall, question: _Question) -> CallR
 
 
 def _site(ctx: Context, frame: Frame | None) -> CallSite | None:
-    if frame is None:
-        return None
-    text = None
-    if frame.path is not None and frame.line is not None:
-        text = ctx.hub.sources.line(frame.path, frame.line)
-    return CallSite(frame.path or "", frame.line or 0, frame.function, (text or "").strip())
+    return None if frame is None else site_of(frame, ctx.hub.sources)
 
 
 def _never_called(ctx: Context, search: _Search, question: _Question) -> NotFound:
@@ -479,7 +472,7 @@ def _never_called(ctx: Context, search: _Search, question: _Question) -> NotFoun
     if not search.calls and (bound is None or not bound.verified):
         why = f": {bound.message}" if bound is not None and bound.message else ""
         return NotFound(f"{where} was not found in the program{why}.", next="dbg help trace")
-    made = {0: "no call", 1: "only 1 call"}.get(search.calls, f"only {search.calls} calls")
+    made = too_few(search.calls)
     fact = f"the program made {made} of {where}"
     if question.condition:
         fact += f" with {question.condition}"

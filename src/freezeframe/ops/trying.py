@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from freezeframe.backends.backend import Feature
 from freezeframe.backends.transport.process_files import open_files
 from freezeframe.errors import FreezeframeError, Unsupported, UsageError
-from freezeframe.model.calls import CallSite
 from freezeframe.model.stops import StopReason
 from freezeframe.model.trials import Trial, TryReport
 from freezeframe.questions.trials import is_line_added, with_difference
@@ -19,6 +18,7 @@ from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
 from ._context import Context
+from ._frames import site_of
 from ._past import require_present
 from ._patched_sources import Edit, changed_target, with_patch, with_statement
 from ._registry import Arg, Effect, Needs, op
@@ -88,8 +88,7 @@ async def try_(
     tried = [with_difference(each, whole if each.is_whole else unpatched) for each in tried]
     patched = await _some_at_once([_patched(ctx, runs, each) for each in patch])
     tried += [with_difference(each, whole) for each in patched]
-    text = session.sources.line(frame.path or "", frame.line or 0) or ""
-    at = CallSite(frame.path or "", frame.line or 0, frame.function, text.strip())
+    at = site_of(frame, session.sources)
     count = len(tried) + 1
     return TryReport(
         session.root.name,

@@ -449,3 +449,8 @@ def _row(
         in_rounds=only,
         raised=next((each.step.raised for _, each in found if each.step.raised), None),
     )
+
+
+def too_few(calls: int) -> str:
+    """Return how many calls were made, where more were asked for: `only 1 call`."""
+    return {0: "no call", 1: "only 1 call"}.get(calls, f"only {calls} calls")
