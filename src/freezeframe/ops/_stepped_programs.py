@@ -26,7 +26,7 @@ from ._second_session import second_session
 _MOST_STEPS = 3000
 #: how long a program may run on after its steps, to see how it ends
 _END_S = 10.0
-#: the test that `go test` was told to run
+#: the test that `go test` is to run
 _GO_TEST = re.compile(r"\^?(?P<name>Test\w+)\$?")
 
 

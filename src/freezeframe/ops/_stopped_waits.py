@@ -49,7 +49,7 @@ _HELD = re.compile(
     r"(?:blocked on the monitor of|waiting for) (?P<lock>\S+)(?: held by thread (?P<holder>.+))?"
 )
 #: a thread that is waited for, by its id
-_JOINED = re.compile(r"waiting to be notified on (?:\w*Thread)@(?P<id>\d+)")
+_ENDING = re.compile(r"waiting to be notified on (?:\w*Thread)@(?P<id>\d+)")
 #: states of a thread that runs
 _RUNS = frozenset(("running", "stopped", ""))
 
@@ -114,9 +114,9 @@ async def _wait(session: Session, stop: StopState, stack: _Stack) -> Wait | None
 
 def _as_stated(wait: Wait, ids: Mapping[str, str]) -> Wait:
     """Return a wait with the lock and the holder that the thread's state names."""
-    held, joined = _HELD.match(wait.what), _JOINED.match(wait.what)
-    if joined is not None and joined["id"] in ids.values():
-        return replace(wait, kind="join", what="the end of a thread", targets=(joined["id"],))
+    held, ending = _HELD.match(wait.what), _ENDING.match(wait.what)
+    if ending is not None and ending["id"] in ids.values():
+        return replace(wait, kind="join", what="the end of a thread", targets=(ending["id"],))
     if held is None:
         return wait
     holder = ids.get(held["holder"] or "")

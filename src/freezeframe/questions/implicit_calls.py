@@ -15,7 +15,7 @@ _SILENT = frozenset(("__init__", "__new__", "__enter__", "__exit__", "__set__", 
 def implicit_call(frames: Sequence[TracedFrame], node: Expression) -> TracedFrame | None:
     """Return the frame of the method that an operator called, of those that its statement called.
 
-    None if it was not traced, or if it cannot be told from another one.
+    None if it was not traced, or if it cannot be distinguished from another.
     """
     if node.form not in (Form.PART, Form.OPERATION, Form.OTHER) or not node.position[0]:
         return None

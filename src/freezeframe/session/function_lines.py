@@ -81,8 +81,8 @@ def _defined(name: str, lines: list[str]) -> Iterator[int]:
         while depth > 0 and last < min(len(lines), number + _LONGEST_HEAD):
             depth += lines[last].count("(") - lines[last].count(")")
             last += 1
-        joined = " ".join([text.rstrip(), *(each.strip() for each in lines[number:last])])
-        whole = [*lines[: number - 1], joined, *lines[last:]]
+        head_line = " ".join([text.rstrip(), *(each.strip() for each in lines[number:last])])
+        whole = [*lines[: number - 1], head_line, *lines[last:]]
         if is_header(whole, number):
             first, end = enclosing_block(whole, number)
             if first == number:

@@ -38,7 +38,7 @@ def function_at(text: str, line: int, column: int) -> Function | None:
     return innermost(text, starts[line] + column)
 
 
-#: the names of a pattern with renamed fields are not told from the fields
+#: the names of a pattern with renamed fields cannot be distinguished from the fields
 _LOOP = re.compile(
     r"for\s*(?:await\s*)?\(\s*(?:const|let)\s+(?P<names>[\w$]+|[\[{][\w$,\s]*[\]}])"
     r"(?:\s*=(?!=)|\s+(?:of|in)\b)"

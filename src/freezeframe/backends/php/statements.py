@@ -99,7 +99,7 @@ def _statements(line_tokens: list[str]) -> int:
 
 
 def _is_compound(line_tokens: list[str], after: list[str]) -> bool:
-    """Return whether a line is a loop or a condition, all of it, that ends where it stands.
+    """Return whether a line is a loop or a condition from its first word to its end.
 
     What leaves the line, or its function, could come to it again with no other line between.
     """

@@ -61,7 +61,7 @@ def moved_line(path: str, lines: list[int], line: int) -> int | None:
 
 
 def _header_end(node: Any) -> int:
-    """Return the last line of a statement, or of what stands before its body."""
+    """Return the last line of a statement, or of what precedes its body."""
     body = getattr(node, "body", None) or getattr(node, "cases", None)
     if not isinstance(body, list):
         return int(node.end_lineno)
