@@ -187,7 +187,7 @@ async def _examined(
         if got is not None and _is_deadlock(got[1]):
             return await _diagnosed(ctx, got[0], quiet, keep=keep)
         if got is not None:
-            return await stop_report(ctx, *got, notes=("it stopped before it hung",))
+            return await stop_report(ctx, *got, notes=("it stopped; no hang was seen",))
     answer = await _diagnosed(ctx, _leaf(member), quiet, keep=keep)
     is_empty = answer.how == "waits" and not answer.waits and answer.left == "stopped"
     if is_empty and retries > 0:
