@@ -429,7 +429,8 @@ def test_the_package_mcp_is_known_in_one_place():
         for each in imports_of(file)
         if each.module.split(".")[0] in ("mcp", "mcp_types")
     }
-    assert knows == {f"frontends/mcp/{name}.py" for name in ("errors", "server", "notifications")}
+    names = ("errors", "server", "notifications", "skills")
+    assert knows == {f"frontends/mcp/{name}.py" for name in names}
 
 
 def test_the_client_starts_without_imports_that_cost_time():

@@ -10,9 +10,8 @@ import pytest
 from freezeframe import __version__
 from freezeframe.frontends import cli_ops
 from freezeframe.frontends.parser import parse
-from freezeframe.frontends.skill import skill_text
-from freezeframe.ops._agent_hosts import SKILL_HEADER, THIN_SKILL
 from freezeframe.ops._registry import OPS
+from freezeframe.ops._skill import command_on_path, header, skill_text
 
 BYTES_PER_TOKEN = 3
 SHOWN = re.findall(r"`dbg ([^`]+)`", skill_text().replace("\n  ", " "))
@@ -21,14 +20,28 @@ assert cli_ops  # the whole vocabulary
 
 
 def test_the_skill_is_short_and_of_this_version():
-    assert len(skill_text().encode()) <= 900 * BYTES_PER_TOKEN
-    assert skill_text().startswith(f"{SKILL_HEADER}# dbg {__version__}")
+    assert len(skill_text().encode()) <= 1100 * BYTES_PER_TOKEN
+    assert skill_text().startswith(f"{header()}# dbg {__version__}")
     assert "{" not in skill_text().replace("{n}", "")
 
 
-def test_the_installed_file_leads_to_the_skill_and_has_its_header():
-    assert THIN_SKILL.startswith(SKILL_HEADER)
-    assert "`dbg skill`" in THIN_SKILL
+def test_its_header_names_the_version_and_the_commands_it_may_run():
+    assert f'metadata:\n  version: "{__version__}"\n' in header()
+    assert "\nallowed-tools: Bash(dbg:*) Bash(freezeframe:*)\n" in header()
+
+
+def test_it_says_freezeframe_where_another_dbg_is_first_on_path(tmp_path):
+    other = tmp_path / "dbg"
+    other.write_text("#!/bin/sh\necho another\n")
+    other.chmod(0o755)
+    assert command_on_path({"PATH": str(tmp_path)}) == "freezeframe"
+    other.write_text("#!/usr/bin/python3\nfrom freezeframe.client import main\n")
+    assert command_on_path({"PATH": str(tmp_path)}) == "dbg"
+    assert command_on_path({"PATH": str(tmp_path / "none")}) == "dbg"
+
+    text = skill_text("freezeframe")
+    assert "`freezeframe test" in text
+    assert "`dbg " not in text
 
 
 @pytest.mark.parametrize("line", SHOWN)

@@ -11,7 +11,7 @@ import pytest
 
 from backends.async_tests import on_loop
 from freezeframe.errors import UserError
-from freezeframe.ops._agent_hosts import HOSTS, THIN_SKILL, HostEnvironment
+from freezeframe.ops._agent_hosts import HOSTS, HostEnvironment
 from freezeframe.ops._host_commands import COMMANDS, command_for, run_command
 
 ZED = '// mine\n{\n  "context_servers": {\n    "zoo": { "command": "zoo" }, // keep\n  },\n}\n'
@@ -123,10 +123,11 @@ def test_the_skill_is_installed_where_hosts_look_and_reported_when_stale(dbg, ho
     assert states(dbg.data("skill", "install")) == ["unchanged"] * 2
     dbg.data("skill", "install", "--project", "--host", "claude")
 
+    text = dbg("skill").out
     skill = home / ".claude" / "skills" / "freezeframe" / "SKILL.md"
-    assert skill.read_text() == THIN_SKILL
-    assert (dbg.project / ".claude/skills/freezeframe/SKILL.md").read_text() == THIN_SKILL
-    skill.write_text(THIN_SKILL + "of an earlier version\n")
+    assert skill.read_text() == text
+    assert (dbg.project / ".claude/skills/freezeframe/SKILL.md").read_text() == text
+    skill.write_text(text + "of an earlier version\n")
     [check] = dbg.data("doctor", "hosts")["checks"]
     assert (check["status"], check["fix"]) == ("warn", "dbg skill install --host claude")
     skill.write_text("---\nname: another\n---\n")

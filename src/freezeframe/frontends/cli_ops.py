@@ -9,10 +9,10 @@ from freezeframe.errors import FreezeframeError, UsageError
 from freezeframe.model.answers import Batch, BatchItem, StopReport, Text
 from freezeframe.ops._context import Context
 from freezeframe.ops._registry import Arg, Effect, op
+from freezeframe.ops._skill import command_on_path, skill_text
 
 from . import help as pages
 from .parser import parse
-from .skill import skill_text
 from .tokenizer import split
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def version(ctx: Context) -> Text:
 @op("skill", group="admin", control=True, example="skill")
 async def skill(ctx: Context) -> Text:
     """Print instructions for agents, for the installed version."""
-    return Text(skill_text(), whole=True)
+    return Text(skill_text(command_on_path(ctx.caller.env)), whole=True)
 
 
 @op(

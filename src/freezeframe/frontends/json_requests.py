@@ -1,6 +1,7 @@
 """Decode JSON requests: the operation, its arguments and its time limits.
 
-    {"command": "breakpoint_add", "args": {…}}     an operation by its id
+    {"command": "breakpoint_add", "args": {…}}     an operation by its id; arguments may have other
+                                                   names: `file` and `line` for `where`
     {"line": "break app.py:3"}                     a command line, as `batch` takes it
 
 Both take `session`, `cwd` and `env` (of the caller), `text` (answer as text too), `budget` (its
@@ -23,6 +24,7 @@ from freezeframe.ops._context import Caller, Context
 from freezeframe.ops._registry import OPS, OpSpec
 from freezeframe.ops._suggestions import quoted
 
+from . import argument_aliases
 from .parser import Globals, Parsed, parse
 from .tokenizer import split
 
@@ -102,6 +104,8 @@ def _read_command(request: dict[str, object]) -> tuple[Parsed, str]:
     if not isinstance(arguments, dict):
         raise UsageError("`args` must be an object.", next=f"dbg help {command}")
     spec = OPS.by_id(command)
+    known = {param.name for param in spec.params}
+    arguments = argument_aliases.named(argument_aliases.snake(arguments), known)
     given = _json_schema.from_jsonable(spec, arguments)
     return Parsed(spec, given, Globals()), command_line(spec, given)
 

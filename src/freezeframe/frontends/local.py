@@ -10,7 +10,7 @@ from freezeframe import __version__
 from freezeframe.errors import FreezeframeError
 from freezeframe.frontends import cli_ops, help
 from freezeframe.frontends.parser import parse
-from freezeframe.frontends.skill import skill_text
+from freezeframe.ops._skill import command_on_path, skill_text
 from freezeframe.render import PLAIN, render_error
 
 assert cli_ops  # declares operations
@@ -39,6 +39,6 @@ def answer(argv: list[str]) -> str:
     if parsed.op.id == "version":
         return f"freezeframe {__version__}\n"
     if parsed.op.id == "skill":
-        return skill_text()
+        return skill_text(command_on_path(os.environ))
     topic = list(parsed.kwargs.get("command", ()))
     return help.page(topic) if topic else help.overview()

@@ -20,25 +20,10 @@ from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.setup_answers import FileChange
 
 from ._config_edit import UnreadableConfig, inline_toml, put_json, put_toml, read_json, read_toml
+from ._skill import NAME, command_on_path, skill_text
 
-#: the name among a host's servers, and of the skill's directory
-NAME = "freezeframe"
 _COMMANDS = frozenset({"dbg", "debugger", NAME})
 _SKILL_FILE = os.path.join(NAME, "SKILL.md")
-
-#: what an agent reads before it decides to load the skill
-SKILL_HEADER = f"""---
-name: {NAME}
-description: Debug a running program with `dbg` instead of adding prints. Use it when a test fails \
-for a reason the source does not show, a value is wrong, a program crashes or hangs, or a child \
-process or thread misbehaves.
----
-"""
-#: the file in a host's directory: it refers to `dbg skill`, which fits the installed version
-THIN_SKILL = f"""{SKILL_HEADER}
-Run `dbg skill` and work as it says: it prints how to debug with the version that is installed.
-Where only the tools `debug_…` are at hand, call `debug_command` with command `skill`.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +380,7 @@ def _by_hand(host: AgentHost, path: str, value: Mapping[str, Any]) -> str:
 def with_skill(
     host: AgentHost, environment: HostEnvironment, *, project: bool, dry_run: bool
 ) -> FileChange:
-    """Write the short skill to the host's directory. Raises UserError."""
+    """Write the skill to the host's directory. Raises UserError."""
     path = environment.skill(host, project=project)
     if path is None:
         raise UserError(
@@ -408,18 +393,19 @@ def with_skill(
         text, before = _read(path)
     except UnreadableConfig as error:
         raise UserError(f"{path}: {error}.", code="by-hand", next=f"rm {path}") from None
-    if text == THIN_SKILL:
+    skill = skill_text(command_on_path(environment.env))
+    if text == skill:
         return FileChange(path, what, "unchanged")
     if before is not None and f"name: {NAME}\n" not in text:
         raise UserError(
             f"{path} was not written by dbg.", code="by-hand", next=f"mv {path} {path}.old"
         )
     by_hand = f"dbg skill > {path}"
-    change = _changed(path, what, before, THIN_SKILL, by_hand, dry_run=dry_run, shared=project)
+    change = _changed(path, what, before, skill, by_hand, dry_run=dry_run, shared=project)
     return change if dry_run else replace(change, diff="")
 
 
-def skill_state(path: str) -> str:
+def skill_state(path: str, environment: HostEnvironment) -> str:
     """Return `absent`, `current` or `stale`."""
     try:
         text, before = _read(path)
@@ -427,7 +413,7 @@ def skill_state(path: str) -> str:
         return "stale"
     if before is None:
         return "absent"
-    return "current" if text == THIN_SKILL else "stale"
+    return "current" if text == skill_text(command_on_path(environment.env)) else "stale"
 
 
 def _read(path: str) -> tuple[str, bytes | None]:

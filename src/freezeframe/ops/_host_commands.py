@@ -16,7 +16,8 @@ from collections.abc import Callable
 from freezeframe.backends.transport.run_command import run
 from freezeframe.errors import FreezeframeError, UserError
 
-from ._agent_hosts import NAME, AgentHost, HostEnvironment, McpServer, look, server
+from ._agent_hosts import AgentHost, HostEnvironment, McpServer, look, server
+from ._skill import NAME
 
 #: some hosts start a runtime of their own for it
 _COMMAND_S = 60.0

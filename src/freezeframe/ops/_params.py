@@ -46,6 +46,8 @@ class _ArgOptions:
     ends_options: bool = False
     #: an option whose value may also be a plain number: `next 3` for `next --count 3`
     bare: bool = False
+    #: a number that may be negative
+    signed: bool = False
     #: works, but help and completion do not show it
     hidden: bool = False
     #: what shell completion offers, one of COMPLETIONS
@@ -136,6 +138,7 @@ class ParamSpec:
     command: bool = False
     also: tuple[str, ...] = ()
     bare: bool = False
+    signed: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -151,6 +154,13 @@ class ParamSpec:
         if self.is_flag and self.default is True:
             return f"--no-{self.cli_name}"
         return f"--{self.cli_name}"
+
+    def negative(self, value: object) -> bool:
+        """Return whether *value* is, or has, a negative number where none is meant."""
+        each = value if self.many and isinstance(value, list | tuple) else (value,)
+        return not self.signed and any(
+            isinstance(number, int | float) and number < 0 for number in each
+        )
 
     @property
     def label(self) -> str:
@@ -247,6 +257,7 @@ def _read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
         complete=arg.complete or ("location" if kind.base is Location else None),
         alone=arg.alone,
         bare=arg.bare,
+        signed=arg.signed,
     )
 
 

@@ -29,6 +29,11 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     An operation that inspects or changes a stopped program holds the session's lock while it runs;
     one that resumes the program holds it only to resume; a control operation never waits.
     """
+    for param in spec.params:
+        if param.negative(value := arguments.get(param.name)):
+            raise UsageError(
+                f"{param.label} takes 0 or more, not {value}.", next=f"dbg help {spec.name}"
+            )
     limit_s = _limit_s(spec, arguments)
     try:
         async with _bounded(ctx, limit_s):

@@ -37,7 +37,7 @@ async def skill_install(
     project: InProject = False,
     dry_run: DryRun = False,
 ) -> FileChanges:
-    """Install a short SKILL.md for agent hosts, which tells the agent to run `dbg skill`."""
+    """Install the skill of this version, SKILL.md, for agent hosts."""
     environment = _environment(ctx)
     if host:
         chosen = [known(name) for name in host]
@@ -87,7 +87,7 @@ async def set_up(ctx: Context, host: AgentHost, *, project: bool, dry_run: bool)
         note = f"it was added by: {typed}"
     skill = environment.skill(host, project=project)
     where = " --project" if project else ""
-    missing = skill is not None and _agent_hosts.skill_state(skill) != "current"
+    missing = skill is not None and _agent_hosts.skill_state(skill, environment) != "current"
     after = (f"skill install --host {host.name}{where}",) if missing else ("doctor hosts",)
     return FileChanges((change,), note, after)
 
@@ -172,7 +172,7 @@ def _entries(host: AgentHost, environment: HostEnvironment) -> list[_agent_hosts
 
 def _skills(host: AgentHost, environment: HostEnvironment) -> set[str]:
     paths = (environment.skill(host, project=each) for each in (False, True))
-    return {_agent_hosts.skill_state(path) for path in paths if path is not None}
+    return {_agent_hosts.skill_state(path, environment) for path in paths if path is not None}
 
 
 def _environment(ctx: Context) -> HostEnvironment:

@@ -233,9 +233,19 @@ async def raw(
             ends_options=True,
         ),
     ],
+    *,
+    language: Annotated[
+        str | None, Arg("refuse unless the debugger's name contains this", hidden=True)
+    ] = None,
 ) -> Text:
     """Send a native command to the debugger."""
     stop = await ctx.session.require_stopped()
+    if language is not None and language not in stop.backend.tool.name:
+        raise UsageError(
+            f"the debugger of this session is {stop.backend.tool}, "
+            f"which has no commands of {language}; those of `dbg help` work with every debugger.",
+            next="dbg help",
+        )
     frame = await stop.current_frame()
     assert isinstance(stop.backend, RawCommands)
     text = await stop.backend.raw(command, stop.frame_id(frame.index))

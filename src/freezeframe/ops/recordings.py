@@ -61,7 +61,8 @@ async def replay(
     run: Annotated[str | None, Arg("a label, number or session", meta="RUN")] = None,
     *,
     stop: Annotated[
-        int, Arg("begin at this stop; negative counts from the end", short="-n", meta="N")
+        int,
+        Arg("begin at this stop; negative counts from the end", short="-n", meta="N", signed=True),
     ] = 1,
     name: Annotated[str | None, Arg("name of the session", meta="NAME")] = None,
 ) -> StopReport:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 
 import pytest
 from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from frontends.mcp.talking import call, connected, on_loop
+from frontends.mcp.talking import Raw, call, connected, on_loop
 
 
 async def text_of(client, uri):
@@ -95,3 +96,24 @@ async def test_prompts_are_filled_and_say_what_they_need(dbg):
             await client.get_prompt("diagnose_crash", {})
         with pytest.raises(MCPError, match="no prompt"):
             await client.get_prompt("nothing", {})
+
+
+def test_the_skill_is_served_by_the_skills_extension_with_its_digest(dbg):
+    raw = Raw(dbg)
+    raw.greet()
+
+    def ask(id, method, **params):
+        raw.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        return raw.answer(id)
+
+    [skill] = ask(1, "skills/list")["result"]["skills"]
+    text = ask(2, "resources/read", uri=skill["uri"])["result"]["contents"][0]["text"]
+    [file] = skill["resources"]
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert file == {"uri": skill["uri"], "digest": f"sha256:{digest}", "size": len(text.encode())}
+    assert skill["frontmatter"]["metadata"]["version"] in text.split("---")[1]
+    assert ask(3, "skills/get", uri=skill["uri"])["result"]["skill"] == skill
+    assert ask(4, "skills/get", uri="skill://no/SKILL.md")["error"]["code"] == -32602
+    for id, method in enumerate(("tools/list", "resources/list", "prompts/list", "skills/list"), 5):
+        assert ask(id, method, cursor="3")["error"]["code"] == -32602, method
+    raw.close()

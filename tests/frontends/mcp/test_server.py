@@ -132,6 +132,8 @@ async def test_a_wrong_argument_is_reported_with_its_path_and_a_next_step(dbg):
         assert "`kind` takes over, in, out, until" in error["message"]
         _, error = await refusal(client, "debug_command", command="'open")
         assert "`command`" in error["message"]
+        _, error = await refusal(client, "debug_stack", limit=-1)
+        assert error["message"] == "`limit` takes 0 or more, not -1."
         _, error = await refusal(client, "debug_stack", session="nobody")
         assert error["code"] == "no-session"
         with pytest.raises(MCPError, match="there is no tool nothing; there are debug_test, "):
@@ -143,9 +145,11 @@ async def test_any_command_line_is_within_reach(dbg, program):
     program("loop.py")
     async with connected(dbg) as client:
         await call(client, "debug_start", program="loop.py", stop_on_entry=True)
-        text, data = await call(client, "debug_lldb_command", command="dbg batch next locals")
+        text, data = await call(client, "debug_command", command="dbg batch next locals")
         assert len(data["items"]) == 2
         text, _ = await call(client, "debug_command", command="print 6 * 7")
+        _, error = await refusal(client, "debug_lldb_command", command="thread backtrace")
+        assert error["next"] == 'debug_command {"command": "help"}'
         assert text == "6 * 7 = 42\n"
         _, error = await refusal(client, "debug_command", command="mcp")
         assert error["code"] == "usage"

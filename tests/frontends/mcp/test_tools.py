@@ -36,10 +36,48 @@ def test_the_seven_names_that_hosts_know_are_there():
     assert all(find_tool(name, tools()) for name in names)
 
 
-def test_the_old_name_of_debug_command_works_and_is_not_listed():
-    assert find_tool("debug_lldb_command", tools()) == tools()["debug_command"]
-    assert "debug_lldb_command" not in tools(all=True)
+def test_a_command_of_lldb_is_for_lldb_only_and_the_tool_is_not_listed():
+    tool = find_tool("debug_lldb_command", tools())
+
+    asked = tool.request({"command": "thread backtrace", "sessionId": "s", "timeoutMs": 500})
+
+    assert asked["command"] == "raw"
+    assert asked["args"] == {"command": "thread backtrace", "language": "lldb"}
+    assert (asked["session"], asked["wait_s"]) == ("s", 0.5)
+    assert "debug_lldb_command" not in ALL
+
+
+def test_every_operation_is_a_tool_that_need_not_be_listed():
+    assert find_tool("debug_pause", tools()).request({})["command"] == "pause"
+    assert find_tool("doctor", tools()) == tools()["debug_doctor"]
+    assert find_tool("pause", tools()) is None
+    assert find_tool("debug_mcp", tools()) is None
     assert find_tool("debug_nothing", tools()) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "expected"),
+    [
+        ("stack", {"sessionId": "s", "threadIndex": 2}, {"session": "s", "thread": 2}),
+        (
+            "variables",
+            {"debugSessionId": "s", "frameIndex": 1},
+            {"session": "s", "args": {"frame": 1}},
+        ),
+        ("continue", {"threadId": 1}, {"thread": 1, "args": {}}),
+        ("detach", {"session": 3}, {"session": "3"}),
+    ],
+)
+def test_session_frame_and_thread_have_the_names_of_other_servers(tool, given, expected):
+    asked = tools()[f"debug_{tool}"].request(given)
+
+    assert {name: asked[name] for name in expected} == expected
+
+
+def test_two_sessions_in_one_call_are_refused():
+    asked = tools()["debug_stack"].request({"session": "a", "sessionId": "b"})
+    with pytest.raises(UsageError, match="session_id"):
+        from_jsonable(OPS.by_id("backtrace"), asked["args"])
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -123,6 +161,16 @@ NATURAL = [
     ("start", {"program": "a", "stop_on_entry": 1}, "start", {"stop_on_entry": True}),
     ("breakpoint_add", {"file": "a.py"}, "breakpoint_add", {"where": "a.py"}),
     ("attach_sim", {"pid": 12}, "attach", {"pid": 12, "simulator": "booted"}),
+    (
+        "attach_sim",
+        {"simulatorId": "X", "bundleId": "a.b", "waitFor": True, "backend": "dap"},
+        "attach",
+        {"simulator": "X", "bundle_id": "a.b", "adapter": "dap"},
+    ),
+    ("attach_sim", {"simulatorName": "iPhone 17", "pid": "7"}, "attach", {"pid": 7}),
+    ("stack", {"maxFrames": "3"}, "backtrace", {"limit": 3}),
+    ("evaluate", {"expression": "x", "frameIndex": 1}, "print", {"frame": "1"}),
+    ("test", {"filter": "a or b"}, "test", {"matching": "a or b"}),
     ("attach", {"host": "127.0.0.1", "port": 5678}, "attach", {"where": "127.0.0.1:5678"}),
     ("start", {"command": ["py", "a", "x y"]}, "start", {"program": "py", "args": ("a", "x y")}),
     ("start", {"file": "a", "breakpoints": "a:3, b:4"}, "start", {"breakpoints": ("a:3", "b:4")}),

@@ -1,10 +1,10 @@
 """The MCP server: the daemon's operations as tools, with resources, prompts and notifications.
 
 tools.py             the tools, generated from the registry of operations; no I/O
-argument_aliases.py  other names for arguments that models use; no I/O
 tool_texts.py        suggested commands as tool calls; no I/O
 truncate.py          truncates structured answers to a budget; no I/O
 resources.py         resources and prompts
+skills.py            the skills extension: the skill with its digest
 daemon_client.py     requests to the daemon, and their cancellation
 event_watcher.py     follows the events of the sessions
 notifications.py     sends them: subscriptions and log messages
@@ -12,5 +12,5 @@ errors.py            maps errors to MCP errors
 server.py            requests and transports: stdio and HTTP
 main.py              `dbg mcp`
 
-Only notifications.py, errors.py and server.py import the package `mcp`.
+Only notifications.py, skills.py, errors.py and server.py import the package `mcp`.
 """

@@ -12,14 +12,16 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from freezeframe.errors import NotFound, UsageError
-from freezeframe.frontends.skill import skill_text
 from freezeframe.ops._registry import OPS
+from freezeframe.ops._skill import NAME, SKILL_FIELDS, skill_text
 
 from .daemon_client import DaemonClient
 from .tools import full_schema
 
 SCHEME = "freezeframe://"
 SKILL = f"{SCHEME}skill"
+#: the skill at the address that the skills extension gives it
+SKILL_URI = f"skill://{NAME}/SKILL.md"
 
 #: parts of a session: last part of the address → description
 _PARTS = {
@@ -58,7 +60,7 @@ def address(session: str, part: str) -> str:
 
 def check(uri: str) -> None:
     """Raise NotFound for an address under `freezeframe://` that cannot exist."""
-    if uri == SKILL or not uri.startswith(SCHEME):
+    if uri in (SKILL, SKILL_URI) or not uri.startswith(SCHEME):
         return
     kind, _, rest = uri.removeprefix(SCHEME).partition("/")
     if kind != "schema" and (kind != "session" or rest.rpartition("/")[2] not in _PARTS):
@@ -70,7 +72,10 @@ def check(uri: str) -> None:
 
 async def current_resources(daemon: DaemonClient) -> list[Resource]:
     """Return the current resources: the skill, and the parts of each session of the workspace."""
-    found = [Resource(SKILL, "skill", "How to debug with these tools", "text/markdown")]
+    found = [
+        Resource(SKILL, "skill", "How to debug with these tools", "text/markdown"),
+        Resource(SKILL_URI, NAME, str(SKILL_FIELDS["description"]), "text/markdown"),
+    ]
     answer = await daemon.call({"command": "sessions"})
     for session in answer["result"].get("sessions", []):
         name = session["name"]
@@ -82,7 +87,7 @@ async def current_resources(daemon: DaemonClient) -> list[Resource]:
 
 async def read(daemon: DaemonClient, uri: str) -> tuple[str, str]:
     """Return the text of a resource and its media type. Raises FreezeframeError."""
-    if uri == SKILL:
+    if uri in (SKILL, SKILL_URI):
         return skill_text(), "text/markdown"
     kind, _, rest = uri.removeprefix(SCHEME).partition("/")
     if uri.startswith(SCHEME) and kind == "schema" and rest:

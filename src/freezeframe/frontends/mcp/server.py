@@ -26,7 +26,7 @@ from freezeframe.errors import FreezeframeError
 from freezeframe.ops._registry import OPS
 from freezeframe.render import PLAIN, render_error
 
-from . import resources
+from . import resources, skills
 from .daemon_client import DaemonClient
 from .errors import protocol_errors
 from .notifications import Notifier, StaticCatalogServer
@@ -84,6 +84,7 @@ def make_server(
         on_completion=handlers.complete,
     )
     notifier.register(server)
+    skills.register(server)
     return server
 
 
@@ -107,6 +108,7 @@ class _Handlers:
     async def list_tools(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        skills.refuse_cursor(params)
         return types.ListToolsResult.model_validate(
             {
                 "tools": [
@@ -143,6 +145,7 @@ class _Handlers:
     async def list_resources(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
+        skills.refuse_cursor(params)
         await _adopt_client_root(ctx, self._daemon)
         with protocol_errors():
             found = await resources.current_resources(self._daemon)
@@ -153,6 +156,7 @@ class _Handlers:
     async def list_templates(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
+        skills.refuse_cursor(params)
         return types.ListResourceTemplatesResult.model_validate(
             {"resourceTemplates": [_listed(each, "uriTemplate") for each in resources.TEMPLATES]}
         )
@@ -171,6 +175,7 @@ class _Handlers:
     async def list_prompts(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
+        skills.refuse_cursor(params)
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(

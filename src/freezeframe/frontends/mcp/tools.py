@@ -7,17 +7,17 @@ too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from freezeframe.errors import UsageError
+from freezeframe.frontends import argument_aliases
 from freezeframe.frontends.tokenizer import split
 from freezeframe.ops._json_schema import Schema, input_schema, output_schema
 from freezeframe.ops._registry import OPS, Effect, Needs, OpSpec
 from freezeframe.ops._suggestions import quoted
-
-from . import argument_aliases
 
 #: Operations that serve the command line itself.
 _NOT_FOR_PROGRAMS = frozenset({"completion", "mcp"})
@@ -56,7 +56,7 @@ class McpTool:
 
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
         """Return the request to the daemon. Raises UsageError with the path of the error."""
-        args = {**self.defaults, **argument_aliases.snake(arguments)}
+        args = argument_aliases.snake(arguments)
         request: dict[str, object] = {"session": _session(self.name, args)}
         operation = self.operation
         if self.choice:
@@ -82,9 +82,11 @@ class McpTool:
         if "where" in self.arguments.split() and not args.get("where") and "pid" in args:
             args["where"] = str(args.pop("pid"))
         selectors = {"frame", "thread"} if spec.needs is Needs.STOPPED else set()
-        args = argument_aliases.named(args, _names(spec) | selectors)
-        for selector in ("frame", "thread"):
-            if selector in args and selector not in _names(spec) and spec.needs is Needs.STOPPED:
+        args = {**self.defaults, **argument_aliases.named(args, _names(spec) | selectors)}
+        for selector in selectors & args.keys():
+            if selector not in _names(spec) or (
+                selector in _flags(spec) and _is_number(args[selector])
+            ):
                 request[selector] = args.pop(selector)
         if self.choice and "timeout" not in _names(spec):
             args.pop("timeout", None)  # an operation that does not wait needs no time limit
@@ -147,16 +149,23 @@ class McpTool:
 class CommandLineTool(McpTool):
     """The tool that runs any command line."""
 
+    #: takes commands of debuggers with this in their names only: `lldb`
+    language: str = ""
+
     def specs(self) -> list[OpSpec]:
         return []
 
     def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
         args = argument_aliases.named(argument_aliases.snake(arguments), {"command"})
         session, line = _session(self.name, args), args.pop("command", None)
+        limit = args.pop("timeout", None)
+        if limit is not None and not isinstance(limit, int | float):
+            raise UsageError(f"{self.name}: `args.timeout` takes seconds, not {limit!r}.")
+        request: dict[str, object] = {"session": session, **({"wait_s": limit} if limit else {})}
         tokens = [*(line if isinstance(line, list) else [line]), *_listed(args.pop("args", ()))]
         if len(tokens) > 1 and all(isinstance(each, str) for each in tokens):
             line = quoted(*tokens)  # `["print", "x"]`, or `"print"` with `args`
-        raw = args.pop("raw", False)
+        raw = args.pop("raw", bool(self.language))
         if not isinstance(line, str) or not line.strip():
             raise UsageError(f"{self.name} needs `args.command`: a command line.", next="dbg help")
         if not isinstance(raw, bool):
@@ -164,12 +173,13 @@ class CommandLineTool(McpTool):
         if args:
             raise UsageError(f"{self.name} has no argument `{next(iter(args))}`.")
         if raw:
-            return {"session": session, "command": "raw", "args": {"command": line}}
+            only = {"language": self.language} if self.language else {}
+            return {**request, "command": "raw", "args": {"command": line, **only}}
         try:
             split(line)
         except UsageError as error:
             raise UsageError(f"{self.name}: `args.command`: {error.message}") from None
-        return {"session": session, "line": line}
+        return {**request, "line": line}
 
     def input_schema(self) -> Schema:
         return {
@@ -331,13 +341,24 @@ DEFAULT: tuple[McpTool, ...] = (
 )
 
 
-#: former tool names, which still work and are not listed
-_RENAMED = {"debug_lldb_command": "debug_command"}
+#: names of other servers for these tools, which work and are not listed
+_ALIASES = {"doctor": "debug_doctor"}
+_LANGUAGE = re.compile(r"debug_([a-z]+)_command")
 
 
 def find_tool(name: str, offered: Mapping[str, McpTool]) -> McpTool | None:
-    """Return the tool that has, or had, the name *name*."""
-    return offered.get(_RENAMED.get(name, name))
+    """Return the tool with the name *name*: one of *offered*, or one that is not listed.
+
+    `debug_OPERATION` runs any operation, `debug_lldb_command` a command of LLDB.
+    """
+    name = _ALIASES.get(name, name)
+    if name in offered:
+        return offered[name]
+    if language := _LANGUAGE.fullmatch(name):
+        return CommandLineTool(name, language=language[1])
+    id = name.removeprefix("debug_")
+    known = any(spec.id == id for spec in OPS if not spec.hidden) and id not in _NOT_FOR_PROGRAMS
+    return McpTool(name, id) if known and id != name else None
 
 
 def tools(*, all: bool = False) -> dict[str, McpTool]:
@@ -357,12 +378,18 @@ def full_schema(operation: str) -> Schema:
 
 def _session(tool: str, args: dict[str, Any]) -> str | None:
     """Take the session's name out of *args*. Raises UsageError."""
-    session = args.pop("session", None)
+    session = argument_aliases.session(args)
+    if isinstance(session, int) and not isinstance(session, bool):
+        session = str(session)
     if session is not None and not isinstance(session, str):
         raise UsageError(
             f"{tool}: `args.session` takes a name, not {str(session)[:60]!r}.", next="dbg sessions"
         )
     return session
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool)
 
 
 def _listed(given: object) -> list[object]:
@@ -371,6 +398,10 @@ def _listed(given: object) -> list[object]:
 
 def _names(spec: OpSpec) -> set[str]:
     return {param.name for param in spec.params}
+
+
+def _flags(spec: OpSpec) -> set[str]:
+    return {param.name for param in spec.params if param.is_flag}
 
 
 def _makes_session(spec: OpSpec) -> bool:

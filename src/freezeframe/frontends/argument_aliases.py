@@ -33,7 +33,7 @@ _NAME_ALIASES: dict[str, tuple[str, ...]] = {
     "breakpoints": ("breakpoint", "break"),
     "selectors": ("selector", "tests", "test", "file", "path"),
     "which": ("id", "ids", "breakpoint", "breakpoint_id", "number", "where", "location"),
-    "timeout": ("timeout_s", "seconds"),
+    "timeout": ("timeout_s", "timeout_secs", "seconds"),
     "text": ("line_text", "contains", "snippet"),
     "limit": ("depth", "count", "max_frames", "levels"),
     "tail": ("lines", "last"),
@@ -42,11 +42,16 @@ _NAME_ALIASES: dict[str, tuple[str, ...]] = {
     "count": ("steps", "times", "n"),
     "pid": ("process", "process_id"),
     "frame": ("frame_id", "frame_index"),
-    "thread": ("thread_id",),
+    "thread": ("thread_id", "thread_index"),
+    "adapter": ("backend", "debugger"),
+    "simulator": ("simulator_id", "simulator_name", "udid", "device"),
+    "bundle_id": ("bundle", "app_id"),
+    "matching": ("filter", "pattern"),
     "command": ("cmd", "line", "command_line"),
 }
 #: other names of the argument that chooses the operation
 _CHOICES = ("kind", "mode", "scope", "type", "action", "direction", "step", "granularity")
+_SESSIONS = ("session", "session_id", "debug_session_id")
 _FILES = ("file", "path", "source", "filename")
 _LINES = ("line", "line_number", "lineno")
 #: several locations in one text: `app.py:3, app.py:7`
@@ -69,6 +74,17 @@ def snake(arguments: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(limit := args.get("timeout"), str) and (found := _TIME.fullmatch(limit)):
         args["timeout"] = float(found[1]) / (1000 if found[2] == "ms" else 1)
     return args
+
+
+def session(args: dict[str, Any]) -> object:
+    """Remove the session's name from *args*, under any of its names; None if there is none."""
+    names = [name for name in _SESSIONS if args.get(name) is not None]
+    found = args.get(names[0]) if names else None
+    for name in _SESSIONS:
+        # Two names of one session are the same; another session's name is left, and refused.
+        if args.get(name) in (None, found):
+            args.pop(name, None)
+    return found
 
 
 def choice(args: dict[str, Any], argument: str, offered: Mapping[str, str], default: str) -> object:
