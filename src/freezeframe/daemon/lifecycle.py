@@ -28,9 +28,6 @@ from typing import NamedTuple, NoReturn
 from freezeframe import paths
 from freezeframe.errors import DaemonError, FreezeframeError, Insecure
 
-if sys.platform != "win32":
-    import fcntl
-
 SOCKET = paths.SOCKET
 START_LOCK = "start.lock"
 DAEMON_LOCK = "daemon.lock"
@@ -210,6 +207,8 @@ def _open_lock(name: str) -> int:
 
 
 def _try_lock(handle: int) -> bool:
+    import fcntl
+
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -344,6 +343,8 @@ def _become(
     command: list[str], env: Mapping[str, str], inherit: tuple[int, ...], log_fd: int
 ) -> NoReturn:
     """Exec *command* with *inherit* as descriptors 3, 4, … and no others."""
+    import fcntl
+
     try:
         os.chdir("/")  # keep no directory busy
         # Duplicated above the targets first, so that dup2 overwrites none of them.

@@ -12,11 +12,6 @@ import os
 import signal
 import struct
 
-try:
-    from fcntl import ioctl
-except ImportError:  # not Unix: no exit status is available
-    ioctl = None  # type: ignore[assignment]
-
 #: PIDFD_GET_INFO of a `struct pidfd_info`, with PIDFD_INFO_EXIT requested: Linux 6.15
 _GET_INFO = 0xC040FF0B
 _INFO = struct.Struct("=QQ11Ii")
@@ -78,8 +73,10 @@ class WatchedProcess:
 
     def _status_kept(self) -> int | None:
         """Return the exit status that the kernel keeps for holders of a pidfd."""
-        if ioctl is None or self._pidfd is None:
+        if self._pidfd is None:  # also where the system has none
             return None
+        from fcntl import ioctl
+
         request = _INFO.pack(_INFO_EXIT, *[0] * 13)
         try:
             info = _INFO.unpack(ioctl(self._pidfd, _GET_INFO, request))

@@ -24,10 +24,6 @@ from freezeframe.model.stops import Exit
 
 from . import process_tree
 
-if sys.platform != "win32":
-    import fcntl
-    import termios
-
 #: a new pipe; our end is the attribute of the same name
 PIPE = subprocess.PIPE
 #: the null device
@@ -341,13 +337,17 @@ def _prepare(
 ) -> Callable[[], None]:
     """Return the function that runs in the child between fork and exec: system calls only, no
     imports."""
+    import fcntl
+    import termios
+
+    set_tag = None if tag is None else process_tree.tagger(tag)
 
     def prepare() -> None:
         for number in _RESET:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        if tag is not None:
-            process_tree.tag(tag)
+        if set_tag is not None:
+            set_tag()
         if controlling_tty is not None:
             fcntl.ioctl(controlling_tty, termios.TIOCSCTTY, 0)
         if die_with_parent and _prctl is not None:

@@ -15,12 +15,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from freezeframe.model.fast_dataclass import dataclass
-
-if sys.platform != "win32":
-    import resource
 
 #: Whether processes can be tagged.
 CAN_TAG = sys.platform == "linux"
@@ -201,11 +198,20 @@ def new_tag() -> int:
     return secrets.randbits(60)
 
 
-def tag(number: int) -> None:
-    """Tag this process and all its future descendants, unless the hard limit is finite."""
-    _, hard = resource.getrlimit(_RLIMIT_LOCKS)
-    if hard == resource.RLIM_INFINITY:
-        resource.setrlimit(_RLIMIT_LOCKS, (number, hard))
+def tagger(number: int) -> Callable[[], None]:
+    """Return a function that tags the process it is called in, and all its future descendants.
+
+    It does nothing where the hard limit is finite, and imports nothing: it is called between fork
+    and exec.
+    """
+    import resource
+
+    def tag() -> None:
+        _, hard = resource.getrlimit(_RLIMIT_LOCKS)
+        if hard == resource.RLIM_INFINITY:
+            resource.setrlimit(_RLIMIT_LOCKS, (number, hard))
+
+    return tag
 
 
 def _tag_of(pid: int) -> int | None:

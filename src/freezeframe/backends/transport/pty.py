@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import struct
-import termios
-import tty
 
 from .fd_writer import StdinWriter
 
@@ -16,6 +13,8 @@ _END_OF_INPUT = b"\x04"
 
 
 def _edit_lines(fd: int) -> None:
+    import termios
+
     settings = termios.tcgetattr(fd)
     # Output keeps its line ends; input is not echoed, because the caller knows what it typed.
     settings[1] &= ~termios.OPOST
@@ -42,6 +41,8 @@ class Terminal:
         if lines:
             _edit_lines(self._program)
         elif not echo:
+            import tty
+
             # Raw: input arrives unchanged, and output keeps its line ends.
             tty.setraw(self._program)
 
@@ -53,6 +54,9 @@ class Terminal:
 
     def resize(self, columns: int, rows: int) -> None:
         """Set the window size that the program sees."""
+        import fcntl
+        import termios
+
         size = struct.pack("HHHH", rows, columns, 0, 0)
         fcntl.ioctl(self.controller, termios.TIOCSWINSZ, size)
 

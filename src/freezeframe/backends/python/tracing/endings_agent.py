@@ -6,11 +6,11 @@ package. Writes how it ended as the last record.
 
 from __future__ import annotations
 
-import posix
 import sys
 from typing import Any
 
 _log: Any = sys.modules["_freezeframe_log"]
+_system: Any = _log.system
 _recorder: Any = sys.modules["_freezeframe_recorder"]
 
 
@@ -37,7 +37,8 @@ def install(driver: Any, exits: bool) -> None:
     _log.file.on_rotate = _recorder.rewrite_frames
     _log.file.on_deadline = lambda: end("timeout")
     _recorder.Settings.on_until = lambda: end("reached")
-    posix.register_at_fork(after_in_child=_in_child)
+    if hasattr(_system, "register_at_fork"):
+        _system.register_at_fork(after_in_child=_in_child)
     driver.watch_children(_note_child)
     _around_exit()
 
@@ -55,7 +56,7 @@ def end(how: str, error: Any = None, trace: Any = None) -> None:
                 stream.flush()  # type: ignore[union-attr]
             except Exception:
                 continue
-        posix._exit(0)
+        _system._exit(0)
 
 
 def _write(how: str, error: Any, trace: Any, remark: str) -> None:
@@ -156,7 +157,7 @@ def _around_exit() -> None:
     """Write the end before `os._exit`, which children of multiprocessing call."""
     import os
 
-    leave = posix._exit
+    leave = _system._exit
 
     def _exit(status: int) -> Any:
         try:

@@ -10,14 +10,21 @@ Each segment can be read without the others. `trace_file.py` is the reader.
 from __future__ import annotations
 
 import _thread
-import posix
+import os
 import time
 from typing import Any
+
+#: the built-in module behind `os`, which programs patch less often
+system: Any = __import__(os.name)
 
 # The first integer of each record; `trace_file.py` has the same.
 VALUE, CODE, FRAME, STEP, WRITE, READ, RETURN, RAISE, UNWIND, YIELD = range(10)
 END, REMARK, PROCESS, SNAP, LOCAL, READS = range(10, 16)
 
+#: not inherited by children; on Windows, line ends are left alone too
+_PRIVATE = (
+    system.O_CLOEXEC if hasattr(system, "O_CLOEXEC") else system.O_NOINHERIT | system.O_BINARY
+)
 #: integers that are kept in memory before they are written
 BLOCK = 60_000
 #: records between two looks at the clock
@@ -75,7 +82,7 @@ def open_log(directory: str, steps: int, size: int, seconds: float) -> None:
     from array import array
 
     _File.array = array  # type: ignore[attr-defined]
-    _File.directory, _File.pid = directory, posix.getpid()
+    _File.directory, _File.pid = directory, system.getpid()
     _File.limit_steps, _File.limit_bytes = steps, size
     _File.flushed = time.monotonic()
     _File.limit_seconds = seconds
@@ -87,7 +94,7 @@ def open_log(directory: str, steps: int, size: int, seconds: float) -> None:
 
 def _introduce() -> None:
     """Write which process this is."""
-    records.extend((PROCESS, _File.pid, posix.getppid(), time.monotonic_ns(), _File.segment))
+    records.extend((PROCESS, _File.pid, system.getppid(), time.monotonic_ns(), _File.segment))
 
 
 def reopen() -> None:
@@ -96,7 +103,7 @@ def reopen() -> None:
     _lock, _tables = _thread.allocate_lock(), _thread.RLock()
     del records[:]
     _clear()
-    _File.pid, _File.segment, _File.began, _File.size = posix.getpid(), 0, _File.steps, 0
+    _File.pid, _File.segment, _File.began, _File.size = system.getpid(), 0, _File.steps, 0
     _introduce()
 
 
@@ -192,7 +199,7 @@ def rotate() -> None:
     _clear()
     if _File.segment >= 2:
         try:
-            posix.unlink(_path(_File.segment - 1))
+            system.unlink(_path(_File.segment - 1))
         except OSError:
             pass
     _File.segment += 1
@@ -237,12 +244,12 @@ def _append() -> None:
         return
     data = _File.array("q", taken).tobytes()  # type: ignore[attr-defined]
     block += b"E" + len(data).to_bytes(8, "little") + data
-    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
-    handle = posix.open(_path(_File.segment), flags, 0o600)
+    flags = system.O_WRONLY | system.O_CREAT | system.O_APPEND | _PRIVATE
+    handle = system.open(_path(_File.segment), flags, 0o600)
     try:
         view = memoryview(block)
         while view:
-            view = view[posix.write(handle, view) :]
+            view = view[system.write(handle, view) :]
     finally:
-        posix.close(handle)
+        system.close(handle)
     _File.size += len(block)

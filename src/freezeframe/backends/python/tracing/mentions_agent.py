@@ -7,6 +7,7 @@ Runs inside the traced program and imports nothing of this package. Paths such a
 from __future__ import annotations
 
 import _ast
+import os
 from typing import Any
 
 _ONLY_AST = 0x400
@@ -50,15 +51,16 @@ class Source:
 def read_source(path: str) -> Source:
     """Return the statements of a file; none if it cannot be read."""
     try:
-        import posix
-
-        handle = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+        system: Any = __import__(os.name)
+        names = ("O_CLOEXEC", "O_NONBLOCK", "O_NOINHERIT", "O_BINARY")
+        flags = sum(getattr(system, name, 0) for name in names)
+        handle = system.open(path, system.O_RDONLY | flags)
         try:
             text = b""
-            while len(text) < _MAX_SOURCE and (more := posix.read(handle, 1 << 20)):
+            while len(text) < _MAX_SOURCE and (more := system.read(handle, 1 << 20)):
                 text += more
         finally:
-            posix.close(handle)
+            system.close(handle)
         tree = compile(text, path, "exec", _ONLY_AST, True)
     except Exception:
         return Source({})

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import posix
 import struct
 import sys
 import threading
 from typing import Any
 
 _show: Any = sys.modules["_freezeframe_text"].show
+_system: Any = __import__(os.name)
 _monitoring: Any = getattr(sys, "monitoring", None)
 _getframe = sys._getframe
+_FLAGS = _system.O_WRONLY | _system.O_CREAT | _system.O_APPEND | getattr(_system, "O_BINARY", 0)
 #: hits that are written at once
 _BLOCK = 4096
 #: characters of one value
@@ -218,14 +219,14 @@ class Probe:
         self._write({"columns": described}, packed)
 
     def _write(self, record: Any, packed: bytes = b"") -> None:
-        path = os.path.join(self._directory, f"probe.{posix.getpid()}")
+        path = os.path.join(self._directory, f"probe.{_system.getpid()}")
         data = memoryview(json.dumps(record).encode() + b"\n" + packed)
-        descriptor = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o600)
+        descriptor = _system.open(path, _FLAGS, 0o600)
         try:
             while data:
-                data = data[posix.write(descriptor, data) :]
+                data = data[_system.write(descriptor, data) :]
         finally:
-            posix.close(descriptor)
+            _system.close(descriptor)
 
     def finish(self, error: str | None) -> None:
         """Write what is left, and how the process ends."""
@@ -270,8 +271,9 @@ def begin(settings: Any, directory: str) -> None:
     else:
         _trace(probe)
     atexit.register(end)
-    posix.register_at_fork(after_in_child=probe.forked)
-    leave = posix._exit
+    if hasattr(_system, "register_at_fork"):
+        _system.register_at_fork(after_in_child=probe.forked)
+    leave = _system._exit
 
     def _exit(status: int) -> Any:
         end()
@@ -296,7 +298,7 @@ def end(leave: bool = False) -> None:
                 stream.flush()  # type: ignore[union-attr]
             except Exception:
                 continue
-        posix._exit(0)
+        _system._exit(0)
 
 
 def _monitor(probe: Probe) -> None:
