@@ -157,13 +157,41 @@ def test_a_second_call_is_not_compared_with_the_first(dbg, write_program, python
     assert "is gone" not in told
 
 
-def test_a_function_that_runs_at_exit_is_said_to_run_unseen(dbg, write_program):
-    write_program("ends.py", "import atexit\ndef bye():\n    print('bye')\natexit.register(bye)\n")
+@pytest.mark.parametrize("python", interpreters(), ids=str)
+@pytest.mark.parametrize("adapter", ["debugpy", "pdb"])
+def test_functions_that_run_at_exit_stop(dbg, write_program, python, adapter):
+    write_program(
+        "ends.py",
+        "import atexit, threading, weakref\n"
+        "class Held:\n"
+        "    def __del__(self):\n"
+        "        print('deleted')\n"
+        "def freed(n):\n"
+        "    print('freed', n)\n"
+        "def bye(name):\n"
+        "    print(name, threading.main_thread().is_alive())\n"
+        "held = Held()\n"
+        "weakref.finalize(held, freed, 2)\n"
+        "atexit.register(bye, 'bye')\n"
+        "print('main')\n",
+    )
+    way = ("ends.py", "--adapter", adapter, "--interpreter", python.path)
 
-    report = dbg.data("start", "ends.py", "-b", "bye")
+    first = dbg("start", *way, "-b", "ends.py:8", "-b", "freed", "-b", "Held.__del__").out
+    assert "at ends.py:8 in bye\n" in first
+    assert "name = 'bye'" in first
+    assert "| main\n" in first
+    second = dbg("continue").out
+    assert " in freed\n" in second
+    assert "n = 2" in second
+    assert "| bye False\n" in second, "the state of threads is the program's own"
+    end = dbg("continue").out
+    assert "exited: code 0" in end
+    assert "| deleted\n" in end
+    assert "note: __del__ methods that Python calls as it exits are not debugged" in end
 
-    assert printed(report) == "bye\n"
-    assert any("as it exits" in note for note in report["notes"]), report["notes"]
+    dbg("start", *way, "-b", "ends.py:12")
+    assert "exited: code 0" in dbg("next").out, "a step ends with the program"
 
 
 def test_a_location_that_is_not_come_to_and_a_line_that_does_not_parse_are_said(dbg, write_program):

@@ -21,11 +21,19 @@ from ._context import Context
 
 #: How many breakpoints are named.
 _NAMED = 4
-#: language → how its sources name functions that run after the main thread has ended, and a note
+#: language → how its sources name functions that may run unseen at the end, and a note: of programs
+#: that were started, and of those attached to
 _RUN_AT_EXIT = {
     "Python": (
-        re.compile(r"\batexit\b|\bdef __del__\b|\bweakref\.finalize\b"),
-        "what Python runs as it exits (atexit, __del__) is not debugged",
+        (
+            re.compile(r"\bdef __del__\b"),
+            "__del__ methods that Python calls as it exits are not debugged",
+        ),
+        (
+            re.compile(r"\batexit\b|\bdef __del__\b|\bweakref\.finalize\b"),
+            "what was registered before attach and runs as Python exits (atexit, __del__) is not"
+            " debugged",
+        ),
     )
 }
 _MOST_TEXT = 1_000_000
@@ -65,9 +73,11 @@ def _at_exit(ctx: Context, root: Session, missed: Iterable[LogicalBreakpoint]) -
     target = root.target
     program = target.program if isinstance(target, Launch) and not target.module else None
     for language in debugger.languages if debugger is not None else ():
-        pattern, note = _RUN_AT_EXIT.get(language, (None, ""))
+        if language not in _RUN_AT_EXIT:
+            continue
+        pattern, note = _RUN_AT_EXIT[language][not isinstance(target, Launch)]
         for path in {entry.location.file or program for entry in missed} - {None}:
-            if pattern is not None and pattern.search(_text(str(path))):
+            if pattern.search(_text(str(path))):
                 return (note,)
     return ()
 

@@ -464,6 +464,7 @@ class Debugger(pdb.Pdb):
         self.reset()
         self.start("into")
         _sharing.watch(self.is_own_tracer, self.tracer_of_thread, _AGENT_FILES)
+        _program.trace_exit_functions(self, _sharing.set_trace)
         _sharing.set_trace(self.trace_dispatch)
         try:
             exec(code, module.__dict__)

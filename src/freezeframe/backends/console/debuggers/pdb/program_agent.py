@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import runpy
 import sys
+import threading
 import types
 from typing import Any
 
@@ -33,3 +35,21 @@ def prepare(kind: str, name: str, args: list[str]) -> tuple[Any, types.ModuleTyp
             code = compile(source.read(), name, "exec", dont_inherit=True)
     sys.modules["__main__"] = main
     return code, main
+
+
+def trace_exit_functions(debugger: Any, set_trace: Any) -> None:
+    """Trace what the program registers with `atexit`; call it before the program.
+
+    The function that was registered last runs first.
+    """
+
+    def end() -> None:
+        # The debugger keeps frames, and so what the program would delete now.
+        set_trace(None)
+        debugger.reset()
+        debugger.curframe_locals = None
+
+    atexit.register(end)
+    threading._register_atexit(  # type: ignore[attr-defined]
+        lambda: atexit.register(set_trace, debugger.trace_dispatch)
+    )

@@ -49,6 +49,7 @@ _AT_ONCE = (
     ("_freezeframe_loaded", str(LOADED_AGENT)),
     ("_freezeframe_failures", str(FAILURES_AGENT)),
     ("_freezeframe_recursion", "recursion_agent.py"),
+    ("_freezeframe_exit", "exit_agent.py"),
     ("_freezeframe_blocked", "blocked_agent.py"),
     ("_freezeframe_signals", str(SIGNALS_AGENT)),
     ("_freezeframe_threads", "threads_agent.py"),

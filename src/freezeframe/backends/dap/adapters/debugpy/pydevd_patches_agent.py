@@ -197,57 +197,8 @@ def slow_conditions(debugger: Any) -> None:
 
 
 def slow_exit(debugger: Any) -> None:
-    # pydevd polls every 200 ms for the end of the program and then waits 500 ms for a thread of its
-    # own that cannot end before this one does.
-    dispose = debugger.dispose_and_kill_all_pydevd_threads
-
-    def dispose_and_kill_all_pydevd_threads(wait: bool = True, timeout: float = 0.5) -> None:
-        # pydevd closes the connection if it does not wait, and would lose the last messages.
-        connection, debugger._client_socket = debugger._client_socket, None
-        writer = debugger.writer
-        dispose(wait=False, timeout=timeout)
-        if wait and writer is not None and writer is not threading.current_thread():
-            _quietly(writer.join, timeout)
-        if connection is not None:
-            _quietly(connection.close)
-
-    debugger.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
-    watch = debugger._create_check_output_thread
-
-    def _create_check_output_thread() -> None:
-        watch()
-        _quietly(_hurry_at_exit, debugger.check_alive_thread)
-
-    debugger._create_check_output_thread = _create_check_output_thread
-    if debugger.check_alive_thread is not None:
-        _hurry_at_exit(debugger.check_alive_thread)
-
-
-def _hurry_at_exit(watcher: Any) -> None:
-    watcher._wait_event = _Hurry(watcher._wait_event)
-    threading._register_atexit(watcher._wait_event.hurry)  # type: ignore[attr-defined]
-
-
-class _Hurry:
-    """The event that pydevd's watcher waits on, set once the interpreter begins to exit."""
-
-    def __init__(self, event: Any) -> None:
-        self._event = event
-        self._hurried = False
-        self._pause = threading.Event()
-
-    def hurry(self) -> None:
-        self._hurried = True
-        self._event.set()
-
-    def set(self) -> None:
-        self._event.set()
-
-    def wait(self, timeout: float | None = None) -> None:
-        if self._hurried:
-            self._pause.wait(0.005)
-        else:
-            self._event.wait(timeout)
+    # pydevd polls for the end of the program, and ends before its exit functions.
+    sys.modules["_freezeframe_exit"].exit_functions(debugger)
 
 
 def doubled_output(debugger: Any) -> None:
