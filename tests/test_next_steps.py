@@ -82,6 +82,20 @@ def test_a_program_that_waits_for_input_and_a_run_that_failed_say_what_to_do(dbg
     assert "next: dbg restart" in dbg("break", "helper.py:4").out
 
 
+def test_an_option_that_the_command_refused_is_hinted_before_it_and_no_program_is_read_from_stdin(
+    dbg, project
+):
+    (project / "takes.py").write_text("import argparse\nargparse.ArgumentParser().parse_args()\n")
+
+    told = dbg("start", "-m", "takes", "-t", "60").out
+    assert "| takes.py: error: unrecognized arguments: -t 60\n" in told
+    assert "next: dbg start -t 60 -m takes\n" in told
+    assert "exited: code 0" in dbg("start", "-t", "60", "-m", "takes").out
+
+    refused = dbg.error("start", "-")
+    assert "write it to a file" in refused["message"]
+
+
 def test_a_misspelt_function_is_looked_for_in_the_user_s_code_not_in_the_runner_s(dbg, project):
     (project / "shop.py").write_text("def total(n):\n    return n\n")
     (project / "test_shop.py").write_text(

@@ -345,3 +345,28 @@ def test_functions_of_a_minified_bundle_have_the_names_of_the_source(dbg, projec
     report = dbg.data("start", "out.js", "-b", "src.js:2")
 
     assert frame_of(report)["function"] == "run"
+
+
+def test_code_that_a_loader_puts_around_a_module_has_no_line_of_the_source(dbg, project):
+    # As tsx does: a function around the module, on lines of its own without a source.
+    (project / "hook.cjs").write_text(
+        "const fs = require('fs');\n"
+        "require.extensions['.ts'] = (module, file) => {\n"
+        "  const text = fs.readFileSync(file, 'utf8').trimEnd().split('\\n');\n"
+        "  const mappings = ';' + text.map((_, at) => (at ? 'AACA' : 'AAAA')).join(';') + ';';\n"
+        "  const map = JSON.stringify({ version: 3, sources: [file], mappings });\n"
+        "  const url = 'data:application/json;base64,' + Buffer.from(map).toString('base64');\n"
+        "  const code = ['(()=>{', ...text, '})()', '//# sourceMappingURL=' + url];\n"
+        "  module._compile(code.join('\\n'), file);\n"
+        "};\n"
+    )
+    (project / "app.ts").write_text(
+        "function run(n) {\n  return n + 1\n}\n\nconst list = [1]\n\nconsole.log(list.map(run))\n"
+    )
+
+    dbg.data("start", "node", "-r", "./hook.cjs", "app.ts", "-b", "app.ts:2")
+    stack = dbg("backtrace").out
+
+    assert "1  app.ts:7 in <module>\n" in stack
+    assert stack.count("app.ts:") == 2
+    assert "app.ts:9" not in dbg("backtrace", "--all").out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from harness.interpreters import interpreters
+
 RAISES = """\
 import asyncio, sys
 from concurrent.futures import ProcessPoolExecutor
@@ -85,3 +87,48 @@ def test_notes_groups_and_the_traceback_of_a_worker_are_told(raised):
     details = raised("worker")[1]["details"]
     assert details[0] == "raised in a worker process:"
     assert any('raising.py", line 5, in look' in line for line in details)
+
+
+@pytest.mark.parametrize("python", interpreters(), ids=str)
+def test_an_exception_that_gevent_reports_is_uncaught_and_one_for_a_parent_is_not(
+    dbg, write_program, python
+):
+    # Imitates gevent's hub, which catches what a greenlet raises, and greenlets with a parent.
+    write_program("gevent/__init__.py", "")
+    write_program(
+        "gevent/hub.py",
+        "class Hub:\n"
+        "    NOT_ERROR = (SystemExit,)\n"
+        "    def handle_error(self, context, type, value, tb):\n"
+        "        print('reported', value)\n",
+    )
+    write_program(
+        "greenlet.py",
+        "import types\n"
+        "current = types.SimpleNamespace(parent=None)\n"
+        "def getcurrent():\n    return current\n",
+    )
+    write_program(
+        "hubs.py",
+        "import sys, threading, greenlet\n"
+        "from gevent.hub import Hub\n"
+        "def work(n):\n"
+        "    raise ValueError(n)\n"
+        "def run(n):\n"
+        "    try:\n"
+        "        work(n)\n"
+        "    except ValueError:\n"
+        "        Hub().handle_error(None, *sys.exc_info())\n"
+        "greenlet.current.parent = object()\n"
+        "run(2)\n"
+        "thread = threading.Thread(target=work, args=(3,))\n"
+        "thread.start(), thread.join()\n",
+    )
+
+    told = dbg("start", "hubs.py", "--interpreter", python.path).out
+
+    assert "uncaught exception at hubs.py:4 in work\nexception: ValueError: 2\n" in told
+    assert "n = 2" in told
+    told = dbg("continue").out
+    assert "exited: code 0" in told
+    assert "| reported 2\n" in told

@@ -31,6 +31,16 @@ _NO_LEAK_CHECK = "LeakSanitizer does not work under ptrace"
 _OTHERS = ("site-packages", "node_modules", "dist-packages", ".cargo", "vendor")
 
 
+#: short options of `start` that a command gets where they follow its name, and those with a value
+_SHORT_OPTIONS = {"-t": True, "-e": False}
+#: how a program says that it does not know an option
+_UNKNOWN = re.compile(
+    r"(?:unrecognized|unrecognised|unknown|no such|invalid|illegal|bad|not recognized)\b.*"
+    r"(?<![\w-])['\"`-]{0,3}(?P<letter>[a-z])\b",
+    re.IGNORECASE,
+)
+
+
 def after_failure(ctx: Context, session: Session, exit: Exit | None) -> tuple[str, ...]:
     """Return the next step after a program that exited with a failure code.
 
@@ -45,6 +55,9 @@ def after_failure(ctx: Context, session: Session, exit: Exit | None) -> tuple[st
         program = quoted(target.written or target.program)
         args = f" -- {shlex.join(target.args)}" if target.args else ""
         return (f"start {program} --env LSAN_OPTIONS=detect_leaks=0{args}",)
+    moved = _moved_option(target, text)
+    if moved is not None:
+        return (moved,)
     known = {(each.location.file, each.location.line) for each in session.breakpoints}
     lines = [line for line in reversed(text.splitlines()) if "Warning" not in line]
     # False sorts first: definitions are the last resort.
@@ -60,6 +73,19 @@ def after_failure(ctx: Context, session: Session, exit: Exit | None) -> tuple[st
             shown = path if shown.startswith(os.pardir) else shown
             return (f"break {quoted(f'{shown}:{number}')}",)
     return ()
+
+
+def _moved_option(target: Launch, text: str) -> str | None:
+    """Return the same command with an option before the program, where the program refused it."""
+    named = {f"-{match['letter']}" for match in _UNKNOWN.finditer(text)}
+    for at, arg in enumerate(target.args):
+        if arg not in _SHORT_OPTIONS or arg not in named:
+            continue
+        end = at + 1 + _SHORT_OPTIONS[arg]
+        command = (target.written or target.program, *target.args[:at], *target.args[end:])
+        module = "-m " if target.module else ""
+        return f"start {shlex.join(target.args[at:end])} {module}{shlex.join(command)}"
+    return None
 
 
 def disturbed(session: Session, exit: Exit | None) -> tuple[str, ...]:

@@ -238,6 +238,11 @@ def _file_of(folder: str, program: str) -> str:
 
 def existing(program: str, cwd: str) -> str:
     """Return the absolute path of a program. Raises NotFound with the nearest name."""
+    if program == "-":
+        raise UsageError(
+            "dbg reads no program from its standard input: write it to a file.",
+            next="dbg start FILE",
+        )
     path = os.path.abspath(os.path.join(cwd, os.path.expanduser(program)))
     if os.path.exists(path):
         return path

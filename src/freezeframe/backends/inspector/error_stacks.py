@@ -59,9 +59,9 @@ async def read_stack(
             if not library and await is_in_module(location, scripts, is_source=is_mapped):
                 function = MODULE
         for script in [] if is_mapped else scripts.at_path(path)[-1:]:
-            position = scripts.position(
-                {"scriptId": script.id, "lineNumber": line - 1, "columnNumber": column - 1}
-            )
+            at = {"scriptId": script.id, "lineNumber": line - 1, "columnNumber": column - 1}
+            library = library or scripts.is_added(script, at)
+            position = scripts.position(at)
             path, line, column = position.path or path, position.line, position.column
         function = f"async {function}" if match["async"] else function
         found.append(StackLine(function, path, line, column, library))

@@ -117,8 +117,12 @@ def _frame(id: int, call: dict[str, Any], location: dict[str, Any], scripts: Scr
     script = scripts.get(str(location["scriptId"]))
     position = scripts.position(location)
     name = function_name(call)
-    if script is None:
+    if script is None or scripts.is_added(script, location):
         return RawFrame(id, name, library=True)
+    start = call.get("functionLocation")
+    if name == ANONYMOUS and start and scripts.is_added(script, start):
+        # The function that a compiler puts around a module, such as that of tsx.
+        name = MODULE
     written = _source_name(call, scripts.map_of(script))
     if written is not None:
         name = name.removesuffix(str(call["functionName"])) + written

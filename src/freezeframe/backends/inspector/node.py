@@ -9,7 +9,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from freezeframe import files
@@ -120,6 +120,15 @@ _FIRST_TO_WAIT = 15
 _LOADERS = re.compile(
     r"\b(?:tsx|ts-node|ts-node-dev|swc|swc-node|esbuild\S*|sucrase|babel|jiti|tsm|(?:strip|transform)-types)\b"
 )
+#: the user's own file, which may be a loader
+_OWN_LOADER = re.compile(
+    r"(?:^|\s)(?:-r|--(?:require|import|loader|experimental-loader))[ =](?:\.{1,2}/|/|file:)"
+)
+
+
+def _pairs(options: Sequence[str]) -> list[str]:
+    """Return each option with what follows it, which may be its value."""
+    return [f"{each} {after}" for each, after in zip(options, (*options[1:], ""), strict=True)]
 
 
 def _options(target: Launch) -> tuple[str, ...]:
@@ -141,7 +150,7 @@ def _typescript_options(target: Launch, version: str) -> tuple[str, ...]:
     if not target.program.endswith(_TYPESCRIPT):
         return ()
     given = (*target.interpreter_args, *_options(target), target.env.get("NODE_OPTIONS", ""))
-    if any(_LOADERS.search(each) for each in given):
+    if any(_LOADERS.search(each) or _OWN_LOADER.search(each) for each in _pairs(given)):
         return ()  # the user says what loads it
     numbers = [int(each) for each in version.split(".")[:2]] or [0, 0]
     loader = _package(target.program, "tsx")

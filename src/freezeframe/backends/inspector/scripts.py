@@ -167,6 +167,16 @@ class Scripts:
             return SourcePosition(origin.path, origin.line + 1, origin.column + 1, mapped=True)
         return SourcePosition(script.path, line + 1, column + 1)
 
+    def is_added(self, script: Script, location: dict[str, Any]) -> bool:
+        """Return whether a compiler added the code there to a script that is named like its source.
+
+        Its line is no line of the source.
+        """
+        found = self.map_of(script)
+        if found is None or script.path is None or real(script.path) not in found.real_sources:
+            return False
+        return not self.position({**location, "scriptId": script.id}).mapped
+
     # --- sources without a file
 
     def reference(self, script: Script, position: SourcePosition) -> int:

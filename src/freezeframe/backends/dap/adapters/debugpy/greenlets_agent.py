@@ -1,9 +1,10 @@
-"""Makes a program that gevent has patched report so; loaded by `bootstrap_agent.py`, under its
-rules.
+"""Makes greenlets debuggable; loaded by `bootstrap_agent.py`, under its rules.
 
 pydevd writes advice to the program's standard error, at each message that it gets, unless it was
-prepared (`gevent_use_agent.py`). dbg reports at the end what pydevd misses in greenlets:
-`unfollowed_children.py` reads the file.
+prepared for gevent (`gevent_use_agent.py`). dbg reports at the end what pydevd misses in greenlets
+then: `unfollowed_children.py` reads the file. An exception that ends a greenlet of gevent is
+reported by gevent's hub; one that ends another greenlet continues in its parent, which may catch
+it: for pydevd both were uncaught from Python 3.12 on, and neither before.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _NAME = "notify_about_gevent_if_needed"
 
 def install(secrets: list[str]) -> None:
     """Report once, in a file next to the newest of *secrets*, the files that contain the secret."""
+    _see_hubs()
     constants = importlib.import_module("_pydevd_bundle.pydevd_constants")
     if constants.SUPPORT_GEVENT:
         _know_real_threads()
@@ -44,6 +46,46 @@ def install(secrets: list[str]) -> None:
         if hasattr(module, _NAME):
             setattr(module, _NAME, notify_about_gevent_if_needed)
     atexit.register(notify_about_gevent_if_needed)
+
+
+def _see_hubs() -> None:
+    """Stop where gevent's hub reports an exception."""
+    if "gevent.hub" in sys.modules:
+        _wrap_hub(sys.modules["gevent.hub"])
+        return
+    loaders: Any = sys.modules["_frozen_importlib_external"]._LoaderBasics
+    run = loaders.exec_module
+
+    def exec_module(self: Any, module: Any) -> Any:
+        result = run(self, module)
+        if module.__dict__.get("__name__") == "gevent.hub":
+            loaders.exec_module = run
+            try:
+                _wrap_hub(module)
+            except Exception:
+                pass  # another gevent
+        return result
+
+    # The import system removes frames of its own files from a traceback.
+    exec_module.__code__ = exec_module.__code__.replace(
+        co_filename="<frozen importlib._bootstrap_external>"
+    )
+    loaders.exec_module = exec_module
+
+
+def _wrap_hub(module: Any) -> None:
+    report = module.Hub.handle_error
+
+    def handle_error(self: Any, context: Any, type: Any, value: Any, tb: Any) -> Any:
+        try:
+            agent: Any = sys.modules.get("_freezeframe_patches")
+            if agent is not None and not issubclass(type, self.NOT_ERROR):
+                agent.stop_for_greenlet(type, value, tb)
+        except Exception:
+            pass
+        return report(self, context, type, value, tb)
+
+    module.Hub.handle_error = handle_error
 
 
 def _know_real_threads() -> None:

@@ -290,6 +290,8 @@ def unseen_exceptions(debugger: Any) -> None:
     stop = debugger.do_stop_on_unhandled_exception
 
     def do_stop_on_unhandled_exception(thread: Any, frame: Any, frames: Any, arg: Any) -> Any:
+        if _has_parent() and not getattr(_stopped_for, "in_greenlet", False):
+            return None
         _stopped_for.seen = arg[1]
         step = trace = _without_debugger(arg[2], arg[1])
         shown = []
@@ -386,6 +388,23 @@ def _stop_for(kind: Any, value: Any, trace: Any) -> None:
     if seen is value or debugger is None or trace is None or debugger.pydb_disposed:
         return
     debugger.trigger_exception_handler((kind, value, trace))
+
+
+def _has_parent() -> bool:
+    """Return whether this is a greenlet whose exceptions another one gets, or gevent's hub."""
+    greenlets: Any = sys.modules.get("greenlet")
+    current_greenlet = getattr(greenlets, "getcurrent", None)
+    return current_greenlet is not None and current_greenlet().parent is not None
+
+
+def stop_for_greenlet(kind: Any, value: Any, trace: Any) -> None:
+    """Stop for an exception that ends the current greenlet, and no other gets."""
+    _stopped_for.in_greenlet = True
+    try:
+        _stop_for(kind, value, _without_debugger(trace, value))
+    finally:
+        _stopped_for.in_greenlet = False
+        _stopped_for.seen = None  # kept, it would keep the exception's objects alive
 
 
 def functions(debugger: Any) -> None:
