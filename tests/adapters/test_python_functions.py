@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.interpreters import interpreters
-from harness.reports import frame_of, place, printed
+from harness.reports import frame_of, place
 
 KINDS = """\
 import asyncio, functools

@@ -97,7 +97,7 @@ def _hurry_at_exit(watcher: Any) -> None:
             module._shutdown = end
 
     module._shutdown = _shutdown
-    sys.modules["_freezeframe_patches"]._undo.append(undo)  # type: ignore[attr-defined]
+    sys.modules["_freezeframe_patches"]._undo.append(undo)
 
 
 class _Hurry:
