@@ -575,12 +575,15 @@ fn main() {
 """
 
 
-def test_a_method_of_a_trait_is_broken_at_in_each_implementation(dbg, native, debugger):
-    p = native(SHAPES)
+@pytest.mark.parametrize("mangling", [(), ("-C", "symbol-mangling-version=v0")])
+def test_a_method_of_a_trait_is_broken_at_in_each_implementation(dbg, native, debugger, mangling):
+    p = native(SHAPES, *mangling)
 
-    places = [place(dbg.data("start", p.name, "-b", "Shape::area")), place(dbg.data("continue"))]
+    stops = [dbg.data("start", p.name, "-b", "Shape::area"), dbg.data("continue")]
 
-    assert places == [p.at("square"), p.at("line")]
+    assert [place(stop) for stop in stops] == [p.at("square"), p.at("line")]
+    names = [re.sub(r"\w+::(?=[A-Z])", "", frame_of(stop)["function"]) for stop in stops]
+    assert names == ["<Square as Shape>::area", "<Line as Shape>::area"]
     if debugger.name == "gdb-mi":
         assert re.search(r"shape = .*-> Line\(4\)", dbg("backtrace", "--locals").out)
     dbg.data("breakpoint", "remove", "--all")

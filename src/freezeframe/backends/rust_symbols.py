@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from freezeframe import files
+from freezeframe.backends import rust_v0_symbols
 from freezeframe.backends.native import plain_function
 from freezeframe.model import late_regex
 
@@ -25,26 +26,36 @@ def matching(path: str | None, name: str) -> list[str]:
     The owner is a type, a trait, a module, or `<Type as Trait>`, each with or without its path and
     its type parameters.
     """
-    parts = _split(name)
-    if len(parts) < 2 or path is None:
+    *owners, last = _split(name)
+    if not owners or path is None:
         return []
-    owner, function = "::".join(parts[:-1]), _without_types(parts[-1])
+    owner, function = "::".join(owners), _without_types(last)
     word = function.encode()
-    pattern = rb"_ZN[\w.$]{1,%d}?%d%s%s" % (_LONGEST, len(word), re.escape(word), _HASH)
+    parts = (_LONGEST, len(word), re.escape(word))
+    legacy = rb"_ZN[\w.$]{1,%d}?%d%s%s" % (*parts, _HASH)
+    v0 = rb"_R\w{1,%d}?%d_?%s[\w.$]{0,%d}" % (*parts, _LONGEST)
     found = set()
     try:
         with files.mapped(path) as view:
-            for each in re.finditer(pattern, view):
+            for each in re.finditer(legacy + rb"|" + v0, view):
                 symbol = each[0].decode("ascii", "replace")
-                if _is_owned(_components(symbol), owner):
+                path = _components(symbol)
+                if path[-1:] == [function] and _is_owned(path, owner):
                     found.add(symbol)
     except (OSError, ValueError):
         return []
     return sorted(found)
 
 
+def readable(symbol: str) -> str | None:
+    """Return a function's name as a user writes it: `<shop::Circle as shop::Shape>::area`."""
+    return "::".join(_components(symbol)) or None
+
+
 def _components(symbol: str) -> list[str]:
     """Return the path of a symbol without its hash; empty if it is not one of rustc's."""
+    if symbol.startswith("_R"):
+        return rust_v0_symbols.components(symbol)
     at, found = len("_ZN"), []
     while (length := _COMPONENT.match(symbol, at)) is not None:
         at = length.end() + int(length[1])

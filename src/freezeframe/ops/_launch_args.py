@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from freezeframe.backends import selection
@@ -125,3 +126,8 @@ def own_directories(root: str, target: Launch) -> tuple[str, ...]:
     """Return the directories whose code is the project's own, below *root* or not."""
     program = () if target.module else (os.path.dirname(target.program),)
     return tuple(sorted({root, target.cwd, *program}))
+
+
+def is_below(path: str, roots: Iterable[str]) -> bool:
+    """Whether a path is one of some directories or in it: `/a/shop-lib` is not in `/a/shop`."""
+    return any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in roots)

@@ -18,6 +18,7 @@ from freezeframe.questions.trials import guarded_source
 
 from ._compared_programs import paths_inside
 from ._context import Context
+from ._launch_args import is_below
 from ._launch_program import LaunchRequest, prepare_launch
 from ._suggestions import quoted
 from ._worktrees import Worktree
@@ -58,7 +59,7 @@ def _root(ctx: Context, target: Launch) -> str:
     """Return the directory of the project: the workspace, if the program runs in it."""
     root = os.path.realpath(ctx.workspace.root)
     cwd = os.path.realpath(target.cwd)
-    return root if cwd == root or cwd.startswith(root + os.sep) else cwd
+    return root if is_below(cwd, (root,)) else cwd
 
 
 def _copy(root: str, top: str) -> None:

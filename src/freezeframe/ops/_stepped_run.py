@@ -25,6 +25,7 @@ from freezeframe.session.stop_state import StopState
 from freezeframe.session.stop_wait import SeenStops, seen_stops, wait_for_stop
 
 from ._context import Context
+from ._launch_args import is_below
 from ._second_session import second_session
 
 #: Seconds for one run to come to where its steps begin: Maven and its like start slowly.
@@ -69,7 +70,7 @@ async def goal_of(ctx: Context, session: Session, stop: StopState, target: Launc
         and not frame.function.startswith("async ")
         and frame.path is not None
         and frame.line is not None
-        and any(frame.path.startswith(root) for root in roots)
+        and is_below(frame.path, roots)
         and session.sources.line(frame.path, frame.line) is not None
     )
     values: dict[str, str] = {}

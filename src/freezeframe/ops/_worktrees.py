@@ -14,6 +14,7 @@ from freezeframe.errors import LaunchFailed, NotFound, Unsupported, UserError
 from freezeframe.model.fast_dataclass import dataclass
 
 from ._context import Context
+from ._launch_args import is_below
 
 _GIT_S = 60.0
 #: files that git ignores and that a run may need: what a build has put beside the sources
@@ -36,7 +37,7 @@ class Worktree:
     def inside(self, path: str) -> str:
         """Return the path in the worktree of a path in the project; others as they are."""
         real, top = os.path.realpath(path), os.path.realpath(self.project)
-        if real == top or real.startswith(top + os.sep):
+        if is_below(real, (top,)):
             return os.path.normpath(os.path.join(self.top, os.path.relpath(real, top)))
         return path
 

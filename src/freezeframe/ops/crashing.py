@@ -36,6 +36,7 @@ from ._common_args import (
 )
 from ._context import Context
 from ._failures import describe
+from ._launch_args import is_below
 from ._launch_program import LaunchRequest, launch
 from ._python_faults import fatal_error
 from ._registry import Arg, Effect, Needs, op
@@ -233,7 +234,7 @@ def _is_user(ctx: Context, session: Session) -> Callable[[str], bool]:
     def is_user(path: str) -> bool:
         if path.startswith(_LIBRARIES):
             return False
-        return not os.path.isabs(path) or any(path.startswith(root) for root in roots)
+        return not os.path.isabs(path) or is_below(path, roots)
 
     return is_user
 

@@ -37,6 +37,7 @@ from ._common_args import (
 from ._context import Context
 from ._endless_loop import BusyThread, observed_loop, paused, sample
 from ._frames import site_of
+from ._launch_args import is_below
 from ._launch_program import LaunchRequest, launch
 from ._python_faults import fatal_error
 from ._registry import Arg, Effect, Needs, op
@@ -352,7 +353,7 @@ async def _with_fault(ctx: Context, session: Session, report: HangReport) -> Han
     while session.live and time.monotonic() < ends_at:
         await session.changed.wait(0.1)
     roots = (ctx.workspace.root, target.cwd if target is not None else "/")
-    found = fatal_error(printed(session), lambda path: path.startswith(roots))
+    found = fatal_error(printed(session), lambda path: is_below(path, roots))
     if found is None or not found.frames:
         return report
     inner = found.frames[-1]

@@ -2,8 +2,8 @@
 """Runs inside gdb: evaluates Rust syntax that gdb's evaluator does not support.
 
 Nested tuple fields, targets of Rc, Arc, Box and references, elements, entries and lengths of
-containers. Only memory is read: no function of the program is called, so `lock()` and `borrow()`
-take nothing.
+containers; names of functions. Only memory is read: no function of the program is called, so
+`lock()` and `borrow()` take nothing.
 """
 
 import json
@@ -274,3 +274,14 @@ def freezeframe_rust_behind(value):
 def freezeframe_read_rust(expression):
     """Return the value of a path in Rust syntax. Raises CannotRead or gdb.error."""
     return _resolve(expression)
+
+
+def freezeframe_print_symbols(first, last):
+    """Print the linkage names of the functions of frames, by level."""
+    frame, level, symbols = gdb.newest_frame(), 0, {}
+    while frame is not None and level <= last:
+        function = frame.function()
+        if level >= first and function is not None:
+            symbols[level] = function.linkage_name
+        frame, level = frame.older(), level + 1
+    print(json.dumps(symbols))

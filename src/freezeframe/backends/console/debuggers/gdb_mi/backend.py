@@ -28,7 +28,7 @@ from freezeframe.errors import EvaluationFailed, Stale
 from freezeframe.model.answers import Instruction
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Thread
 
-from . import blocked_threads, frame_names, memory
+from . import blocked_threads, frame_names, memory, rust_frames
 from .breakpoints import FILTERS
 from .lifecycle import GdbLifecycle
 from .mi_channel import Answered, MiError, at, rows
@@ -221,7 +221,8 @@ class GdbMi(GdbLifecycle):
             arguments = called_with.get(each["level"])
             frame = frame_names.frame(each, self._last_frame, arguments, self._debug)
             frames.append(replace(frame, optimized=int(each["level"]) in levels))
-        return await blocked_threads.with_lock_holders(self._channel, thread, start, frames), total
+        named = await rust_frames.with_names(self._channel, thread, start, frames)
+        return await blocked_threads.with_lock_holders(self._channel, thread, start, named), total
 
     def _optimized_command(self, thread: int, first: int, last: int) -> list[str]:
         if not self._values.python:
