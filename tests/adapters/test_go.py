@@ -250,6 +250,8 @@ def test_of_a_program_that_shows_less_that_is_said(dbg, project, debugger, flags
     report = dbg.data("start", "loop", "-b", source.at("last"))
 
     assert any(said in note for note in report["notes"])
+    if not flags:
+        assert "[optimized]" in dbg("start", "loop", "-b", "main.main").out
 
 
 def test_without_delve_another_debugger_is_taken_and_the_better_one_named(dbg, sample, project):

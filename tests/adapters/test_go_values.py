@@ -127,3 +127,25 @@ def test_values_say_what_they_mean_and_run_nothing(dbg, native):
     assert '"second"' in dbg("print", "joined").out
     dbg("locals")
     assert dbg.data("print", "calls")["value"]["text"] == "0"
+
+
+CODEC = """package main
+
+import "fmt"
+
+type hex struct{ prefix string }
+
+func (h *hex) Encode(v any) string { // @encode
+	return fmt.Sprint(h.prefix, v)
+}
+
+func main() { fmt.Println((&hex{"0x"}).Encode(10)) }
+"""
+
+
+def test_an_interface_in_registers_is_read_at_the_entry_of_a_function(dbg, native):
+    p = native(CODEC)
+
+    report = dbg.data("start", p.name, "-b", p.at("encode"))
+
+    assert texts(report)["v"] == "interface {}(int) 10"

@@ -33,6 +33,7 @@ def test_frames_of_optimised_code_say_so_and_a_lost_member_has_no_value(dbg, nat
     dbg.data("start", p.name, "-b", p.at("note"))
     dbg.data("continue")
 
+    assert "another copy" in dbg("set", "v", "7").out
     stack = dbg("backtrace").out
     assert [line.split()[-1] for line in stack.splitlines() if "split.c:" in line] == [
         "[optimized]",

@@ -245,6 +245,7 @@ class Evaluated:
     #: output of the evaluation
     output: Output = Output()
     frame: Frame | None = None
+    notes: tuple[str, ...] = ()
     via: str | None = None
     next: tuple[str, ...] = ()
 

@@ -184,6 +184,8 @@ async def _in_format(stop: StopState, value: Value, frame_id: int, format: str) 
     return replace(value, children=tuple(shown), opaque=True)
 
 
+#: of an assignment in optimised code: compilers keep a variable in several places at once
+_COPIES = "the code is optimised: the program may go on with another copy of the variable"
 _ASSIGNMENT = re.compile(r"\s*([^=!<>()]+?)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"\b(float|double|f32|f64)\b")
@@ -283,11 +285,12 @@ async def set_(
     """Assign to a variable, a field or an element; the answer is the value read back."""
     target, value = _sides(assignment)
     stop = await ctx.session.require_stopped()
-    index = (await frame_at(stop, frame)).index
+    selected = await frame_at(stop, frame)
     stop.invalidate(by_user=True)
     assert isinstance(stop.backend, Assignment)
-    raw = await stop.backend.assign(target, value, stop.frame_id(index))
-    return Evaluated(target, stop.value(raw))
+    raw = await stop.backend.assign(target, value, stop.frame_id(selected.index))
+    notes = (_COPIES,) if selected.optimized and target.isidentifier() else ()
+    return Evaluated(target, stop.value(raw), notes=notes)
 
 
 def _sides(tokens: tuple[str, ...]) -> tuple[str, str]:

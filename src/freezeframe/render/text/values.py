@@ -204,6 +204,7 @@ def _evaluated(answer: Evaluated, view: View) -> list[Section]:
     if answer.frame is not None and answer.frame.index:
         text = f"in frame {answer.frame.index}: {in_frame(answer.frame, view.cwd)}"
         sections.append(Capped(wrapped_in(4, text, Tone.QUIET), 240))
+    sections += [wrapped_in(1, f"note: {note}", Tone.QUIET) for note in answer.notes]
     sections.extend(output_sections(answer.output, 3, view.limit // 3))
     if answer.range is None and not answer.next:
         sections.extend(cut_in_value(answer, view, 4, listed=listed))

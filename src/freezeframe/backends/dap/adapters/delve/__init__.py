@@ -46,14 +46,14 @@ from freezeframe.backends.dap.adapters._descriptor import (
 )
 from freezeframe.backends.debugger import Found, Missing
 from freezeframe.backends.fork_modes import PARENT_ONLY
-from freezeframe.backends.native import check_program, explain_failure, go_flags, has_debug_info
+from freezeframe.backends.native import check_program, explain_failure, has_debug_info
 from freezeframe.backends.transport.process import signal_name
 from freezeframe.backends.transport.version_query import version
 from freezeframe.config import AdapterConfig
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, TracebackLine
 
 from . import failures, frames, unset, values
-from .backend import DelveBackend, is_served
+from .backend import DelveBackend, is_optimized, is_served
 
 # --- discovery -----------------------------------------------------------------------------
 
@@ -86,8 +86,7 @@ def _remark(program: str) -> str | None:
             " and goroutines cannot be read, only the stack of the thread that stopped, where a"
             " caller may be missing; build it without these flags"
         )
-    flags = go_flags(program)
-    if flags is None or "-N" in flags:
+    if not is_optimized(program):
         return None
     how = "go build -gcflags='all=-N -l'"
     return f"{os.path.basename(program)} was built with optimisation: variables may lack ({how})"

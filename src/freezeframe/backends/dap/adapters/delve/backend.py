@@ -7,19 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from freezeframe.backends.backend import Attach, Launch, Stopped, Target
+from freezeframe.backends.backend import Attach, Launch, RawFrame, RawScope, Stopped, Target
 from freezeframe.backends.dap.backend import DapBackend
 from freezeframe.backends.dap.brief_pause import BriefHalt
 from freezeframe.backends.dap.debuggee import Debuggee
 from freezeframe.backends.dap.messages import ErrorResponse
 from freezeframe.backends.dap.stop_events import StopHandler
 from freezeframe.backends.dap.termination import DISCONNECT_S, Termination
+from freezeframe.backends.native import go_flags
 from freezeframe.errors import DebuggerError, EvaluationFailed
 from freezeframe.model.stops import StopReason
 
 from . import frames
 from .return_values import DelveReturns
 from .simultaneous import unreported
+
+#: an interface in memory that every Go program has
+_INTERFACE = "runtime.divideError"
+
+
+def is_optimized(program: str) -> bool:
+    flags = go_flags(program)
+    return flags is not None and "-N" not in flags
 
 
 def is_served(target: Target) -> bool:
@@ -147,11 +156,30 @@ class DelveDebuggee(Debuggee):
 
 class DelveBackend(DapBackend):
     debuggee_class = DelveDebuggee
+    #: whether the program was built with optimisation; None: not looked at yet
+    _is_optimized: bool | None = None
+
+    def _read_frame(self, body: Mapping[str, Any]) -> RawFrame:
+        if self._is_optimized is None:
+            target = self._debuggee.target
+            running = f"/proc/{target.pid}/exe" if isinstance(target, Attach) else None
+            self._is_optimized = is_optimized(target.program or running or "")
+        frame = super()._read_frame(body)
+        return replace(frame, optimized=self._is_optimized and not frame.library)
 
     async def read_globals(self, *, on: bool) -> None:
         # delve 1.27 needs 50 ms and more for the globals of a package, at every stop.
         for setting in ("showGlobalVariables", "showRegisters"):
             await self.raw(f"config {setting} {str(on).lower()}", None)
+
+    async def scopes(self, frame: int) -> Sequence[RawScope]:
+        # delve needs the runtime's table of types for an interface, once per stop. It reads it
+        # through the memory of the first interface that it meets: where that is an argument in
+        # registers, nothing else can be read there, and the value is "unreadable".
+        query = {"expression": _INTERFACE, "context": "watch", "frameId": frame}
+        with contextlib.suppress(DebuggerError):
+            await self._value_request("evaluate", query)
+        return await super().scopes(frame)
 
     async def _thread_bodies(self) -> Sequence[Mapping[str, Any]]:
         return [{**each, "id": frames.thread_id(each)} for each in await super()._thread_bodies()]
