@@ -39,8 +39,8 @@ def matching(path: str | None, name: str) -> list[str]:
         with files.mapped(path) as view:
             for each in re.finditer(legacy + rb"|" + v0, view):
                 symbol = each[0].decode("ascii", "replace")
-                path = _components(symbol)
-                if path[-1:] == [function] and _is_owned(path, owner):
+                words = _components(symbol)
+                if words[-1:] == [function] and _is_owned(words, owner):
                     found.add(symbol)
     except (OSError, ValueError):
         return []
