@@ -106,7 +106,8 @@ ALLOWED_IN_BACKENDS = {
     "native_tests": set(),
     "process_starts": {"elf"},
     "panics": set(),
-    "rust_symbols": {"native"},
+    "rust_symbols": {"native", "rust_v0_symbols"},
+    "rust_v0_symbols": set(),
     "sanitizers": set(),
     "lldb": {
         "backend",

@@ -39,8 +39,8 @@ def matching(path: str | None, name: str) -> list[str]:
         with files.mapped(path) as view:
             for each in re.finditer(legacy + rb"|" + v0, view):
                 symbol = each[0].decode("ascii", "replace")
-                words = _components(symbol)
-                if words[-1:] == [function] and _is_owned(words, owner):
+                components = _components(symbol)
+                if components[-1:] == [function] and _is_owned(components, owner):
                     found.add(symbol)
     except (OSError, ValueError):
         return []
