@@ -27,7 +27,10 @@ HANG_S = 90.0
 MARKER = "FREEZEFRAME_TEST_ID"
 #: what may stay in the daemon's folder when it has left: locks are never removed (two starts could
 #: otherwise hold locks on two files of one name), log, history, cache and the user's own file do
-_MAY_STAY = ("*.lock", "daemon.log*", "config.toml", "tap.jsonl*", "history.db*", "cache")
+_MAY_STAY = (
+    *("*.lock", "daemon.log*", "config.toml", "tap.jsonl*", "history.db*", "cache"),
+    "confirmed-launches.json",
+)
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ PARTS = {
     "FailureGroup",
     "HuntWorker",
     "Iteration",
+    "LaunchConfiguration",
     "LineChange",
     "LineOfCall",
     "Link",

@@ -84,10 +84,11 @@ def belongs_to_command(
     loose = module or is_command(program)
     if token.startswith("--"):
         name = token.partition("=")[0]
-        if _option(spec, name) is None:
+        found = _option(spec, name)
+        if found is None:
             # Report a misspelling instead of passing it to the program.
             return not _is_misspelt(spec, name)
-        return (loose and name == "--help") or name == "--module"
+        return found[0].before_program or (loose and name == "--help") or name == "--module"
     if token.startswith("-b") and "-b" in spec.options:
         attached = token[2:].removeprefix("=")
         given = _LINE.fullmatch(attached) if attached else _LOCATION.fullmatch(following)
@@ -101,7 +102,11 @@ def _option(spec: OpSpec, name: str) -> tuple[ParamSpec, bool] | None:
 
 
 def _is_misspelt(spec: OpSpec, name: str) -> bool:
-    own = [each for each, (param, _) in spec.options.items() if not param.hidden]
+    own = [
+        each
+        for each, (param, _) in spec.options.items()
+        if not (param.hidden or param.before_program)
+    ]
     names = [each[2:] for each in (*own, *GLOBAL_OPTIONS) if len(each) > 2]
     return len(name) > 5 and bool(nearest(name[2:], names, cutoff=_ALIKE))
 

@@ -134,6 +134,29 @@ class RunnerReport:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchConfiguration:
+    """A launch configuration of the project's editor."""
+
+    name: str
+    #: its type in the file, or `compound`
+    type: str
+    #: the file
+    path: str
+    #: the command without `dbg` that does the same; of a compound, its members
+    command: str = ""
+    #: what it needs that was not given, or why it cannot be started
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchConfigurations:
+    """`start --config` without a name."""
+
+    configurations: tuple[LaunchConfiguration, ...]
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DisplayList:
     displays: tuple[Display, ...]
     done: str | None = None

@@ -44,6 +44,8 @@ class _ArgOptions:
     #: after its value no word is an option: `-m pytest -x`, `raw bt -c 3`.
     #: On a flag: after the word that follows it.
     ends_options: bool = False
+    #: with a `rest` that is a command: after PROGRAM it belongs to the program (`jest --config x`)
+    before_program: bool = False
     #: an option whose value may also be a plain number: `next 3` for `next --count 3`
     bare: bool = False
     #: a number that may be negative
@@ -139,6 +141,7 @@ class ParamSpec:
     also: tuple[str, ...] = ()
     bare: bool = False
     signed: bool = False
+    before_program: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -258,6 +261,7 @@ def _read_param(parameter: inspect.Parameter, annotation: Any) -> ParamSpec:
         alone=arg.alone,
         bare=arg.bare,
         signed=arg.signed,
+        before_program=arg.before_program,
     )
 
 

@@ -20,7 +20,7 @@ from freezeframe.backends.backend import (
 from freezeframe.backends.capabilities import CoreFiles
 from freezeframe.backends.path_mapping import PathMapping
 from freezeframe.errors import DebuggerTimeout, Unsupported, UsageError
-from freezeframe.model.answers import StopReport
+from freezeframe.model.answers import LaunchConfigurations, StopReport
 from freezeframe.session.phase import Phase
 from freezeframe.session.session import dispose_backend
 
@@ -41,6 +41,7 @@ from ._common_args import (
     StdinFile,
     Timeout,
 )
+from ._configured_start import LIST, ConfiguredStart, start_configured
 from ._context import Context
 from ._launch_program import (
     LaunchRequest,
@@ -63,6 +64,7 @@ from ._registry import Arg, Effect, op
     examples=(
         "start -m pytest tests/test_cart.py -x",
         "start app.py --stdin data.txt -- --verbose",
+        "start --config 'Debug server'",
     ),
 )
 async def start(
@@ -95,37 +97,54 @@ async def start(
     wait: FirstStop = True,
     timeout: Timeout = None,
     record: Record = None,
-) -> StopReport:
+    config: Annotated[
+        str | None,
+        Arg(
+            "start this configuration of .vscode/launch.json or .zed/debug.json; without NAME, "
+            "list them",
+            meta="NAME",
+            alone=LIST,
+            before_program=True,
+        ),
+    ] = None,
+    input: Annotated[
+        tuple[str, ...], Arg("an input of the configuration", meta="ID=VALUE", before_program=True)
+    ] = (),
+    yes: Annotated[bool, Arg("confirm what the configuration runs", before_program=True)] = False,
+) -> StopReport | LaunchConfigurations:
     """Start a program under its debugger and answer with its first stop.
 
     The program runs in the caller's directory and environment, with the caller's interpreter.
     Source files and projects of compiled languages are built first. Uncaught exceptions stop the
     program, so the answer for a failing program is its failure. A session of the same name is
     ended first, and the answer says so.
+
+    With --config, PROGRAM is the file that `${file}` stands for. What a configuration runs is shown
+    before the first time, and again when the file has changed: --yes confirms it.
     """
-    return await launch(
-        ctx,
-        LaunchRequest(
-            program,
-            args,
-            module=module,
-            breakpoints=breakpoints,
-            stop_on_entry=stop_on_entry,
-            adapter=adapter,
-            cwd=cwd,
-            env=env,
-            stdin=stdin,
-            tty=tty,
-            interpreter=interpreter,
-            classpath=classpath,
-            name=name,
-            child=child,
-            just_my_code=just_my_code,
-            wait=wait,
-            timeout=timeout,
-            record=record,
-        ),
+    request = LaunchRequest(
+        program,
+        args,
+        module=module,
+        breakpoints=breakpoints,
+        stop_on_entry=stop_on_entry,
+        adapter=adapter,
+        cwd=cwd,
+        env=env,
+        stdin=stdin,
+        tty=tty,
+        interpreter=interpreter,
+        classpath=classpath,
+        name=name,
+        child=child,
+        just_my_code=just_my_code,
+        wait=wait,
+        timeout=timeout,
+        record=record,
     )
+    if config is not None:
+        return await start_configured(ctx, ConfiguredStart(config, input, yes), request)
+    return await launch(ctx, request)
 
 
 @op(

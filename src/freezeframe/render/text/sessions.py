@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from freezeframe.model.answers import SessionInfo, SessionList, Status
+from freezeframe.model.answers import LaunchConfigurations, SessionInfo, SessionList, Status
 from freezeframe.render.budget import Capped, Fixed, Listing, Section
 from freezeframe.render.formatting import clip, one_line, plural, relative, seconds
 from freezeframe.render.styled_lines import Line, Tone, View, row
@@ -123,3 +123,21 @@ def _status(answer: Status, view: View) -> list[Section]:
     )
     sections.append(wrapped_in(2, text, Tone.QUIET))
     return [*sections, *next_step(answer.next)]
+
+
+@renders(LaunchConfigurations)
+def _launch_configurations(answer: LaunchConfigurations, view: View) -> list[Section]:
+    entries = answer.configurations
+
+    def item(index: int, width: int) -> list[Line]:
+        each = entries[index]
+        does = each.problem or _relative_command(each.command, view.cwd)
+        return [row(clip(each.name, 60), clip(each.type, 20), clip(does, max(width, 80)))]
+
+    def more(shown: int) -> str | None:
+        missing = len(entries) - shown
+        return f"… {plural(missing, 'more configuration')} ({view.more})" if missing else None
+
+    paths = dict.fromkeys(relative(each.path, view.cwd) for each in entries)
+    title = f"{plural(len(entries), 'configuration')} in {' and '.join(paths)}"
+    return [headline(title), Listing(1, len(entries), item, more), *next_step(answer.next)]
