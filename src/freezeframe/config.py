@@ -71,6 +71,7 @@ class Timeouts:
         20.0, "for a starting daemon to make progress", least=0.1, most=_DAY_S
     )
     connect_s: float = _key(2.0, "for a connection to be accepted", least=0.1, most=_DAY_S)
+    control_s: float = _key(60.0, "for who took a session over to return", least=0.1, most=_DAY_S)
     build_s: float = _key(300.0, "for a program to be built from source", least=1, most=_DAY_S)
 
 

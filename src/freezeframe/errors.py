@@ -73,6 +73,12 @@ class Stale(UserError):
     code = "stale"
 
 
+class TakenOver(UserError):
+    """A person or an editor controls the session; see `session/control.py`."""
+
+    code = "taken-over"
+
+
 class BadConfig(UserError):
     code = "bad-config"
     exit_status = 2

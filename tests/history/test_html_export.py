@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-import shutil
-import subprocess
 
 import pytest
 
@@ -14,6 +13,7 @@ from freezeframe.model.history import RecordedStop, Recording, SourceText
 from freezeframe.model.runs import Run
 from freezeframe.model.stops import Exit, Frame
 from freezeframe.model.values import Scope, ScopeKind, Value
+from harness.browser import Browser, Page
 
 SOURCE = "def total(items):\n    s = 0\n    for i in items:\n        s += i\n    return s\n"
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='o'\">"
@@ -42,44 +42,33 @@ def recording(*stops, source=SOURCE, output="abcdef"):
     return Recording(run, "/p", stops, (SourceText("app.py", source),), (Chunk("stdout", output),))
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
 @pytest.fixture
-def chromium(tmp_path):
+def opened(browser, tmp_path):
+    """Open a page and return it once its script has run."""
+    with contextlib.ExitStack() as pages:
+
+        def show(text: str, address: str = "", *, faultless: bool = True) -> Page:
+            file = tmp_path / "html_export.html"
+            file.write_text(text, encoding="utf-8")
+            page = pages.enter_context(browser.page(f"file://{file}{address}"))
+            page.wait("document.documentElement.dataset.ready === '1'")
+            assert not (faultless and page.problems())
+            return page
+
+        yield show
+
+
+@pytest.fixture
+def chromium(opened):
     """Open a page and return what it is made of once its script has run."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        import os
-
-        why = "there is no chromium: apt-get install chromium"
-        pytest.fail(why, pytrace=False) if os.environ.get("CI") else pytest.skip(why)
-
-    def dump(text: str, address: str = "", *options: str) -> str:
-        file = tmp_path / "html_export.html"
-        file.write_text(text, encoding="utf-8")
-        done = subprocess.run(
-            [
-                found,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                f"--user-data-dir={tmp_path / 'profile'}",
-                "--window-size=1400,900",
-                *(options or ("--dump-dom",)),
-                f"file://{file}{address}",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        return done.stdout
-
-    return dump
+    return lambda *args: opened(*args).run("document.documentElement.outerHTML")
 
 
 def test_a_stop_is_shown_with_source_variables_changes_and_output(chromium):
@@ -130,21 +119,24 @@ def test_a_run_without_stops_has_a_page_too(chromium):
     assert 'data-ready="1"' in dom
 
 
-def test_keys_walk_through_the_stops(chromium):
+def test_keys_walk_through_the_stops(opened):
     text = html_export.page(recording(stop(1, 2), stop(2, 4), stop(3, 3), stop(4, 4)))
-    keys = (
-        '<script>for (const key of ["ArrowRight", "n", "ArrowLeft", "t", "/"])'
-        ' document.dispatchEvent(new KeyboardEvent("keydown", {key}));'
-        "document.body.dataset.at = location.hash;"
-        "document.body.dataset.focus = document.activeElement.id;</script></body>"
-    )
 
-    dom = chromium(text.replace("</body>", keys), "?theme=dark#1")
+    page = opened(text, "?theme=dark#1")
+    for key in ("ArrowRight", "n", "ArrowLeft", "t", "/"):
+        page.key(key)
 
     # To the second stop, to the next one at its line, and one back.
-    assert 'data-at="#3"' in dom
-    assert 'data-theme="light"' in dom
-    assert 'data-focus="filter"' in dom
+    assert page.run("location.hash") == "#3"
+    assert page.run("document.documentElement.dataset.theme") == "light"
+    assert page.run("document.activeElement.id") == "filter"
+
+
+def test_only_the_scripts_of_the_page_run(opened):
+    text = html_export.page(recording(stop(1, 4)))
+    text = text.replace("</body>", "<script>document.title = 'owned'</script></body>")
+
+    assert opened(text, faultless=False).run("document.title") == "bad: app"
 
 
 def test_ten_thousand_stops_open_at_once(chromium):
@@ -157,10 +149,10 @@ def test_ten_thousand_stops_open_at_once(chromium):
     assert dom.count('class="row') < 60, "rows that nobody sees are drawn"
 
 
-def test_it_can_be_looked_at(chromium, tmp_path):
+def test_it_can_be_looked_at(opened, tmp_path):
     picture = tmp_path / "page.png"
 
-    chromium(html_export.page(recording(stop(1, 4), stop(2, 4))), "", f"--screenshot={picture}")
+    opened(html_export.page(recording(stop(1, 4), stop(2, 4)))).screenshot(picture)
 
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size > 20_000, "an empty page"

@@ -6,7 +6,9 @@
 
 Both take `session`, `cwd` and `env` (of the caller), `text` (answer as text too), `budget` (its
 size in tokens), `patience_s` (waits end by then, and the answer says `running`), `wait_s` (the
-default time limit of a wait), `frame` and `thread` (selected for this request only).
+default time limit of a wait), `frame` and `thread` (selected for this request only), `owner` (a
+person or editor: `{"id": …, "kind": "person", "name": …}`) and `notes` (false: the answer is read
+by a program only, so that notes stay for the next one).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from freezeframe.errors import UsageError
 from freezeframe.model.fast_dataclass import dataclass
@@ -23,10 +25,15 @@ from freezeframe.ops import _json_schema
 from freezeframe.ops._context import Caller, Context
 from freezeframe.ops._registry import OPS, OpSpec
 from freezeframe.ops._suggestions import quoted
+from freezeframe.render.formatting import clip
+from freezeframe.session.control import OwnerKind, SessionOwner
 
 from . import argument_aliases
 from .parser import Globals, Parsed, parse
 from .tokenizer import split
+
+#: maximum length of an editor's name
+_NAME_BYTES = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ def read(request: dict[str, object]) -> Call:
         raise UsageError("`budget` must be a number of tokens.")
     frame, thread = _index(request, "frame"), _index(request, "thread")
     caller = Caller(
+        owner=_owner(request.get("owner")),
         cwd=cwd or os.path.expanduser("~"),
         env={str(k): str(v) for k, v in env.items()} if env is not None else dict(os.environ),
         until=None if patience_s is None else time.monotonic() + patience_s,
@@ -70,6 +78,16 @@ def read(request: dict[str, object]) -> Call:
         globals=replace(own, session=own.session or session, budget=own.budget or budget),
     )
     return Call(parsed, caller, typed, bool(request.get("text")), frame, thread)
+
+
+def _owner(found: object) -> SessionOwner | None:
+    if found is None:
+        return None
+    facts = found if isinstance(found, dict) else {}
+    id, kind, name = facts.get("id"), facts.get("kind", "person"), facts.get("name", "")
+    if not (isinstance(id, str) and id and kind in get_args(OwnerKind) and isinstance(name, str)):
+        raise UsageError("`owner` must have an `id` and be a person or an editor.")
+    return SessionOwner(id, kind, clip(name, _NAME_BYTES))
 
 
 def _seconds(request: dict[str, object], name: str) -> float | None:

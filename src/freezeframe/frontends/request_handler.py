@@ -22,6 +22,7 @@ from freezeframe.history.archive import Archive
 from freezeframe.model.answers import Batch, StopReport, Text
 from freezeframe.ops import _json_schema
 from freezeframe.ops._context import Caller, Context
+from freezeframe.ops._control import take_notes
 from freezeframe.ops._runner import run
 from freezeframe.render import PLAIN, Style, envelope, error_envelope, render_error, render_text
 from freezeframe.render.formatting import clip, escape_control
@@ -88,10 +89,14 @@ class RequestHandler:
             return 0
         style = _style(request)
         as_json = "--json" in request.argv
-        notes = self._take_notes()
-        if notes:
-            show = reply.err if as_json else reply.out
-            await show("".join(f"note: {note}\n" for note in notes))
+
+        async def show_notes(notes: tuple[str, ...]) -> None:
+            if notes:
+                show = reply.err if as_json else reply.out
+                await show("".join(f"note: {note}\n" for note in notes))
+
+        await show_notes(self._take_notes())
+        ctx: Context | None = None
         try:
             parsed = parse(request.argv)
             caller = _caller(request, reply, parsed)
@@ -106,7 +111,9 @@ class RequestHandler:
                 "\r" * text.startswith("\r") + escape_control(text.removeprefix("\r"))
             )
             answer = await self.answer(parsed, ctx)
+            await show_notes(_notes_of_owners(ctx))
         except FreezeframeError as error:
+            await show_notes(_notes_of_owners(ctx))
             if as_json:
                 await reply.out(_line(error_envelope(error)))
             else:
@@ -137,14 +144,18 @@ class RequestHandler:
 
     async def call(self, request: dict[str, object]) -> dict[str, object]:
         """Answer a JSON request (see json_requests.py)."""
-        notes = self._take_notes()
+        with_notes = request.get("notes") is not False
+        notes = self._take_notes() if with_notes else ()
+        ctx: Context | None = None
         try:
             call = json_requests.read(request)
             ctx = self._context(call.caller, call.parsed.globals.session, call.typed)
             async with placed(ctx, call.frame, call.thread):
                 answer = await self.answer(call.parsed, ctx)
             asyncio.get_running_loop().call_soon(self.history.recorder.flush)
+            notes += _notes_of_owners(ctx) if with_notes else ()
         except FreezeframeError as error:
+            notes += _notes_of_owners(ctx) if with_notes else ()
             return {
                 "success": False,
                 "error": {"code": error.error_code, "message": error.message, "next": error.next},
@@ -255,6 +266,13 @@ class RequestHandler:
         for pid in self._tracked - groups:
             self._daemon.untrack(pid)
         self._tracked = groups
+
+
+def _notes_of_owners(ctx: Context | None) -> tuple[str, ...]:
+    """Return what persons and editors did to the sessions of the caller, each once."""
+    if ctx is None:
+        return ()
+    return tuple(clip(note, _NOTE_BYTES) for note in take_notes(ctx))
 
 
 def _caller(request: ClientRequest, reply: Reply, parsed: Parsed) -> Caller:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import Any
 
 from freezeframe.model.history import RecordedStop, Recording
 from freezeframe.model.values import Value
 
+from . import page_files
 from .event_log import describe_exit
 
 
 def page(recording: Recording) -> str:
     """Return the page. Recorded text is embedded as data, never as markup."""
-    template = files("freezeframe.history").joinpath("html_export.html").read_text(encoding="utf-8")
-    data = json.dumps(_data(recording), ensure_ascii=False, separators=(",", ":"))
-    # Only these characters could end the script element or begin a comment in it.
-    data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    head, tail = template.split("/*DATA*/null")
-    return f"{head}{data}{tail}"
+    return page_files.inlined(
+        json.dumps(_data(recording), ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 def _data(recording: Recording) -> dict[str, Any]:
     run = recording.run
     return {
+        "kind": "run",
         "number": run.number,
         "name": run.name,
         "label": run.label,

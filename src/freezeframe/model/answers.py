@@ -360,6 +360,21 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class ControlState:
+    """`control`: who has taken a session over, if anybody has."""
+
+    session: str
+    #: `person` or `editor`
+    kind: str | None = None
+    owner: str | None = None
+    #: the caller has
+    own: bool = False
+    #: until the session is handed back, unless the control is renewed
+    left_s: float = 0.0
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """`tool`: which debugger, why it was selected, what it supports."""
 

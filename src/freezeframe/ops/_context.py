@@ -10,6 +10,7 @@ from freezeframe.errors import NoSession
 from freezeframe.history.archive import Archive
 from freezeframe.model.answers import Chunk
 from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.session.control import SessionOwner
 from freezeframe.session.registry import SessionRegistry, Workspace
 from freezeframe.session.session import Session
 
@@ -34,6 +35,8 @@ class Caller:
     until: float | None = None
     #: default time limit of a wait in seconds; None: the configured one
     wait_s: float | None = None
+    #: the person or editor that the request is of; None: an agent
+    owner: SessionOwner | None = None
 
 
 class DaemonControl(Protocol):

@@ -48,6 +48,7 @@ async def begin(
     notes += begin_run(ctx, name)
     # Check again after each wait: another command may have taken the name meanwhile.
     while (earlier := ctx.workspace.sessions.get(name)) is not None:
+        earlier.control.check(ctx.caller.owner, name)
         if earlier.any_live:
             pid = "" if earlier.pid is None else f" (pid {earlier.pid})"
             notes.append(f"replaced: session {name}{pid} was still live and was ended")

@@ -14,6 +14,7 @@ from freezeframe.session.phase import Phase
 from freezeframe.session.stop_wait import wait_end
 
 from ._context import MARGIN_S, Context
+from ._control import check_control, log_action
 from ._past import choose_time, with_notes
 from ._registry import Effect, Needs, OpSpec
 
@@ -37,7 +38,9 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     limit_s = _limit_s(spec, arguments)
     try:
         async with _bounded(ctx, limit_s):
-            return await _run(spec, ctx, arguments)
+            answer = await _run(spec, ctx, arguments)
+        log_action(spec, ctx)
+        return answer
     except TimeoutError:
         if limit_s is None or ctx.found is None:
             raise
@@ -94,6 +97,7 @@ async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
             member.liveness.check()
     if spec.needs in (Needs.SESSION, Needs.LIVE, Needs.STOPPED):
         ctx.found = ctx.hub.find(ctx.session_name, ctx.workspace)
+        check_control(spec, ctx)
         if spec.needs is Needs.LIVE:
             ctx.found.require_backend()
         if spec.when_running is not None and ctx.found.phase is Phase.RUNNING:
@@ -119,4 +123,6 @@ async def _run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
             async with ctx.found.exclusive():
                 await ctx.found.require_stopped()
                 return await spec.func(ctx, **arguments)
+    else:
+        check_control(spec, ctx)
     return await spec.func(ctx, **arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Annotated
@@ -21,8 +20,10 @@ from freezeframe.session.stop_state import StopState
 from freezeframe.session.stop_wait import SeenStops, seen_stops, wait_for_stop
 
 from ._blocked_threads import other_stacks, with_stacks
+from ._clock import Clock
 from ._common_args import NextStop, Timeout
 from ._context import Context
+from ._control import wait_for_handback
 from ._locations import located
 from ._never_hit import named
 from ._registry import Arg, Effect, Needs, op
@@ -47,31 +48,15 @@ _MOST_DETOURS = 40
 _COUNTED = (StopReason.BREAKPOINT, StopReason.WATCHPOINT)
 
 
-class _Clock:
-    """One time limit over several waits."""
-
-    def __init__(self, limit_s: float) -> None:
-        self._began = time.monotonic()
-        self._limit_s = limit_s
-
-    @property
-    def waited_s(self) -> float:
-        return time.monotonic() - self._began
-
-    @property
-    def left_s(self) -> float:
-        return max(0.0, self._limit_s - self.waited_s)
-
-
-def _clock(ctx: Context, timeout: float | None) -> _Clock:
-    return _Clock(ctx.config.timeouts.resume_s if timeout is None else timeout)
+def _clock(ctx: Context, timeout: float | None) -> Clock:
+    return Clock(ctx.config.timeouts.resume_s if timeout is None else timeout)
 
 
 async def _answer(
     ctx: Context,
     session: Session,
     ticket: SeenStops,
-    clock: _Clock,
+    clock: Clock,
     trail: tuple[StepTrail, ...] = (),
     *,
     wait: bool = True,
@@ -98,7 +83,7 @@ async def _report_running(
     ctx: Context,
     session: Session,
     ticket: SeenStops,
-    clock: _Clock,
+    clock: Clock,
     trail: tuple[StepTrail, ...],
     *,
     paused: bool = False,
@@ -198,7 +183,7 @@ def _unreadable(session: Session, frame: Frame | None) -> bool:
 
 
 async def _step_out_of_library(
-    session: Session, kind: StepKind, before: StopState, now: StopState, clock: _Clock
+    session: Session, kind: StepKind, before: StopState, now: StopState, clock: Clock
 ) -> tuple[Session, StopState] | None:
     """Continue a step that ended in library code without source to the user's code.
 
@@ -455,7 +440,7 @@ async def pause(ctx: Context, *, timeout: Timeout = None) -> StopReport:
     clock = _clock(ctx, timeout)
     backend = session.backend
     if timeout is None and backend is not None and Feature.RUNNING_STACKS in backend.features:
-        clock = _Clock(min(_PAUSE_S, clock.left_s))
+        clock = Clock(min(_PAUSE_S, clock.left_s))
     stop = session.current_stop
     if session.phase is Phase.STOPPED and stop is not None:
         await session.require_stopped()
@@ -489,10 +474,12 @@ async def await_(
 ) -> StopReport:
     """Wait for the next stop of a running program.
 
-    Answers at once when the program is stopped or has ended.
+    Answers at once when the program is stopped or has ended. While a person or an editor has taken
+    the session over, waits until they hand it back.
     """
     session = ctx.session
-    clock = _Clock(ctx.config.timeouts.await_s if timeout is None else timeout)
+    clock = Clock(ctx.config.timeouts.await_s if timeout is None else timeout)
+    await wait_for_handback(ctx, clock.left_s)
     stop = session.current_stop
     if session.phase is Phase.STOPPED and stop is not None and not stop.resume_unanswered:
         stop = await session.require_stopped()

@@ -93,6 +93,7 @@ async def replay(
     if "/" in chosen:
         raise UsageError(f"{chosen!r} cannot be the name of a session.", next="dbg replay … --name")
     if (earlier := ctx.workspace.sessions.get(chosen)) is not None:
+        earlier.control.check(ctx.caller.owner, chosen)
         await earlier.end(for_good=True)
         ctx.hub.remove(earlier)
 

@@ -36,6 +36,8 @@ async def stop(
     roots = list(ctx.workspace.sessions.values()) if all else [ctx.session.root]
     ended: list[Ended] = []
     for root in roots:
+        root.control.check(ctx.caller.owner, root.name)
+    for root in roots:
         was_live = root.any_live
         children = tuple(m.name for m in root.tree() if m is not root)
         await root.end(for_good=True)

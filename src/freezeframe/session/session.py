@@ -33,6 +33,7 @@ from freezeframe.model.stops import ExceptionFilter, Exit, Frame, Thread, Watchp
 from . import errors
 from .breakpoints import BoundBreakpoints, LogicalBreakpoint, LogicalBreakpoints
 from .broadcast import Broadcast
+from .control import Control
 from .edited_files import EditedFiles, with_edit_notes
 from .frame_snapshots import FrameSnapshots
 from .handles import Handles
@@ -78,11 +79,10 @@ class Session:
         filters: Callable[[], list[ExceptionFilter] | None] = lambda: None,
         observer: EventObserver = lambda session, event: None,
     ) -> None:
-        self.name, self.config = name, config
-        self.sources = sources
+        self.name, self.config, self.sources = name, config, sources
         self.reason = reason  # why this debugger was selected
-        self.parent = parent
-        self.children: list[Session] = []
+        self.parent, self.children = parent, list[Session]()
+        self.control: Control = Control() if parent is None else parent.control
         self.breakpoints = breakpoints.of(self.root.name)
         self.bound_breakpoints = BoundBreakpoints()
         self.edited_files = EditedFiles()

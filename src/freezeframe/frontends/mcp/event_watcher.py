@@ -84,9 +84,9 @@ class EventWatcher:
 
     async def begin(self) -> None:
         """Watch from now on. Raises FreezeframeError."""
-        answer = await self._daemon.call({"command": "events", "args": {"tail": 0}})
+        answer = await self._request("events", {"tail": 0})
         self._cursor = answer["result"]["end"]
-        sessions = await self._daemon.call({"command": "sessions"})
+        sessions = await self._request("sessions", {})
         for session in sessions["result"].get("sessions", ()):
             await self._known(session["name"], since_now=True)
         self._task = asyncio.create_task(self._follow())
@@ -122,9 +122,16 @@ class EventWatcher:
 
     async def _events(self, *, wait: bool) -> dict[str, Any]:
         args = {"since": self._cursor, "wait": wait}
-        answer = await self._daemon.call({"command": "events", "args": args})
+        answer = await self._request("events", args)
         result: dict[str, Any] = answer["result"]
         return result
+
+    async def _request(
+        self, command: str, args: dict[str, Any], session: str | None = None
+    ) -> dict[str, Any]:
+        # The notes of an answer are for the agent, which does not read these answers.
+        request = {"command": command, "args": args, "session": session, "notes": False}
+        return await self._daemon.call(request)
 
     async def _take(self, answer: dict[str, Any]) -> bool:
         since, self._cursor = self._cursor, answer["end"]
@@ -166,9 +173,8 @@ class EventWatcher:
         return f"…{text[-MOST_CHARACTERS:]}" if cut else text
 
     async def _read(self, session: str, args: dict[str, object]) -> dict[str, Any] | None:
-        request = {"command": "output", "session": session, "args": {**args, "peek": True}}
         try:
-            answer = await self._daemon.call(request)
+            answer = await self._request("output", {**args, "peek": True}, session)
         except FreezeframeError:
             return None
         result: dict[str, Any] = answer["result"]

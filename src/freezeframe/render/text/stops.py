@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freezeframe.model.answers import Ended, StepTrail, StopReport
+from freezeframe.model.answers import ControlState, Ended, StepTrail, StopReport
 from freezeframe.model.stops import (
     ExceptionInfo,
     Exit,
@@ -382,3 +382,15 @@ def _ended(answer: Ended, view: View) -> list[Section]:
         *(section for each in answer.others for section in _ended(each, view)),
         *next_step(answer.next),
     ]
+
+
+@renders(ControlState)
+def _control(answer: ControlState, view: View) -> list[Section]:
+    session = clip(answer.session, 60)
+    if answer.owner is None:
+        text = f"nobody has taken over {session}"
+    elif answer.own:
+        text = f"you have taken over {session}"
+    else:
+        text = f"{clip(answer.owner, 60)} has taken over {session}"
+    return [headline(text), *next_step(answer.next)]
