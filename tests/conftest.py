@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,11 @@ if (_here := str(Path(__file__).parent)) not in sys.path:
     sys.path.insert(0, _here)
 
 from harness import contract_results, programs
-from harness.client import Dbg
+from harness.client import Daemons, Dbg
 from harness.programs import Program
 
 # A busy machine is not a failure, and two runs of the same tree say the same.
-settings.register_profile("freezeframe", deadline=None, derandomize=True)
+settings.register_profile("freezeframe", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("freezeframe")
 
 #: what is debugged, not what is tested; one of them is a test file that fails on purpose
@@ -64,6 +64,40 @@ def dbg(project: Path) -> Iterator[Dbg]:
     client = Dbg(project)
     yield client
     problems = client.close()
+    if problems:
+        pytest.fail("after the test: " + "\n".join(problems), pytrace=False)
+
+
+#: set on a test that failed
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[_FAILED] = item.stash.get(_FAILED, False) or report.failed
+    return report
+
+
+@pytest.fixture(scope="session")
+def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemons]:
+    """Daemons that serve one test after another."""
+    shared = Daemons()
+    yield shared
+    if problems := shared.close(tmp_path_factory.mktemp("last")):
+        pytest.fail("after all tests: " + "\n".join(problems), pytrace=False)
+
+
+@pytest.fixture
+def lent(project: Path, daemons: Daemons, request: pytest.FixtureRequest) -> Iterator[Dbg]:
+    """The real client. Its daemon served other tests before, unless this is marked `own_daemon`."""
+    shares = not request.node.get_closest_marker("own_daemon")
+    client = daemons.lend(project) if shares else Dbg(project)
+    yield client
+    sound = not request.node.stash.get(_FAILED, False)
+    problems = daemons.take_back(client, sound=sound) if shares else client.close()
     if problems:
         pytest.fail("after the test: " + "\n".join(problems), pytrace=False)
 

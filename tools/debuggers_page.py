@@ -238,9 +238,10 @@ def page(found: Mapping[str, Mapping[str, str]]) -> str:
         f"not claimed; {BROKEN} it does not work; {UNKNOWN} not tried. One test "
         "or more proves every mark; debuggers that are not here are not held to all of it, "
         "and `dbg adapters` calls those untested that were never run. The languages of a debugger "
-        "take turns at the tests of a promise.",
+        "take turns at the tests of a promise; so do codelldb, gdb-dap and lldb-cli, whose marks "
+        "stay until a run tries them again.",
         "",
-        "This page is made of the last run: `python tools/debuggers_page.py` after the tests.",
+        "This page is made of the last runs: `python tools/debuggers_page.py` after the tests.",
         "",
         f"| | {' | '.join(names)} |",
         f"| --- |{' :-: |' * len(names)}",

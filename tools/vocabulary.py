@@ -159,11 +159,13 @@ def _defined(node: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, name
 
 
-def refused_names() -> list[RefusedName]:
-    """Return every refused identifier of src/, once per file."""
+def refused_names(*under: Path) -> list[RefusedName]:
+    """Return every refused identifier of src/, or of what is under these paths, once per file."""
     found: list[RefusedName] = []
     for file in sorted(PACKAGE.rglob("*")):
         if file in GENERATED or file.suffix not in {".py", *_LITERALS}:
+            continue
+        if under and not any(file.is_relative_to(path) for path in under):
             continue
         fixed = FIXED.get(file.relative_to(PACKAGE).as_posix(), {})
         seen: dict[str, RefusedName] = {}
@@ -175,13 +177,11 @@ def refused_names() -> list[RefusedName]:
 
 
 def main(arguments: list[str]) -> int:
-    names = refused_names()
-    under = [Path(argument).resolve() for argument in arguments] or [PACKAGE]
-    shown = [each for each in names if any(each.file.is_relative_to(path) for path in under)]
-    for each in shown:
+    names = refused_names(*(Path(argument).resolve() for argument in arguments))
+    for each in names:
         print(each)
-    print(f"{len(shown)} identifiers")
-    return 1 if shown else 0
+    print(f"{len(names)} identifiers")
+    return 1 if names else 0
 
 
 if __name__ == "__main__":

@@ -524,14 +524,13 @@ def _by_debugger(rows: tuple[Debugger, ...]) -> list[tuple[Debugger, ...]]:
     return [tuple(row for row in rows if row.name == name) for name in names]
 
 
-#: by debugger: its rows, one for each language or version
+#: rows of which one is enough for a promise: those of a debugger, in its languages or versions, and
+#: those of the debuggers of native code that nobody gets without asking for them
 _FAMILIES = (
     PYTHONS,
     PROMPTED,
     *_by_debugger(NATIVE),
-    CODELLDB,
-    GDB_DAP,
-    LLDB_CLI,
+    (*CODELLDB, *GDB_DAP, *LLDB_CLI),
     RUBY,
     GO,
     NODE,
@@ -548,8 +547,8 @@ def _of_every_debugger(
 ) -> tuple[Debugger, ...]:
     """Return the rows that a promise of all is held against.
 
-    Each debugger, in one of its languages or versions: which, the promise's name decides, so that
-    they take turns and a run has an end. FREEZEFRAME_TEST_ROWS=all is every debugger in all.
+    One row of each family: which, the promise's name decides, so that they take turns and a run has
+    an end. FREEZEFRAME_TEST_ROWS=all is every debugger in all.
     """
     if _EVERY:
         return tuple(row for family in families for row in family)
@@ -574,6 +573,12 @@ def _compiled_language(module: str) -> compilers.Language:
     return compilers.RUST if "rust" in module else compilers.C
 
 
+def _in(
+    language: compilers.Language, rows: tuple[Debugger, ...], name: str = ""
+) -> tuple[Debugger, ...]:
+    return tuple(row for row in rows if row.language is language and name in (row.name or ""))
+
+
 def held_against(module: str, test: str) -> tuple[Debugger, ...]:
     """Return the rows for a test. A file about a language names it; others are about all."""
     language = _compiled_language(module)
@@ -595,17 +600,15 @@ def held_against(module: str, test: str) -> tuple[Debugger, ...]:
     if "node" in module:
         return NODE[:1]
     if "of_lldb" in module:
-        rows = (*NATIVE, *LLDB_CLI, *CODELLDB)
-        return tuple(r for r in rows if r.language is language and "lldb" in r.name)
+        return _of_every_debugger(
+            test, (_in(language, NATIVE, "lldb"), _in(language, (*LLDB_CLI, *CODELLDB), "lldb"))
+        )
     if "of_gdb" in module:
-        rows = (*NATIVE, *GDB_DAP)
-        return tuple(r for r in rows if r.language is language and "gdb" in r.name)
+        return _in(language, (*NATIVE, *GDB_DAP), "gdb")
     for word, rows in (("codelldb", CODELLDB), ("lldb_cli", LLDB_CLI), ("gdb_dap", GDB_DAP)):
         if word in module:
-            return tuple(row for row in rows if row.language is compilers.CPP)
+            return _in(compilers.CPP, rows)
     if "native" in module:
         rows = (*NATIVE, *LLDB_CLI) if _EVERY else NATIVE
-        if "forks" in module:
-            rows = (*rows, *GDB_DAP)
-        return tuple(row for row in rows if row.language is language)
+        return _in(language, (*rows, *GDB_DAP) if "forks" in module else rows)
     return _of_every_debugger(test)

@@ -177,7 +177,7 @@ MADE = st.sampled_from(KINDS).flatmap(lambda kind: st.tuples(st.just(kind), like
 
 
 def test_no_field_has_another_type_than_the_protocol_s_and_no_reader_fails():
-    @settings(max_examples=500)
+    @settings(max_examples=200)
     @given(MADE)
     def check(made: Any) -> None:
         (kind, name, shape), body = made

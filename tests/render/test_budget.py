@@ -228,7 +228,7 @@ batches = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(reports, st.integers(LEAST_TOKENS, 600))
 def test_any_report_fits_its_budget_with_its_first_line_whole(answer, budget):
     text = render_text(answer, budget_tokens=budget, cwd="/p")
@@ -238,7 +238,7 @@ def test_any_report_fits_its_budget_with_its_first_line_whole(answer, budget):
     assert text.split("\n")[0] == whole.split("\n")[0] != ""
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(recorded, st.integers(LEAST_TOKENS, 600))
 def test_any_answer_about_the_past_fits_its_budget(answer, budget):
     text = render_text(answer, budget_tokens=budget, cwd="/p")
@@ -248,7 +248,7 @@ def test_any_answer_about_the_past_fits_its_budget(answer, budget):
     assert text.endswith("\n")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(others | batches, st.integers(LEAST_TOKENS, 600))
 def test_any_answer_fits_its_budget(answer, budget):
     text = render_text(answer, budget_tokens=budget, cwd="/p")

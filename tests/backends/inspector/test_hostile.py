@@ -133,7 +133,7 @@ _SPOILED = st.one_of(
 _RESULTS = st.builds(_spoiled, st.just(_RESULT), st.sampled_from(_paths(_RESULT)), _JUNK)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(st.lists(_SPOILED | st.sampled_from(_MESSAGES), min_size=1, max_size=4), _RESULTS | _JUNK)
 def test_messages_with_any_invalid_field_never_raise(messages, result):
     logged: list[str] = []
