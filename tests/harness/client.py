@@ -29,7 +29,7 @@ MARKER = "FREEZEFRAME_TEST_ID"
 #: otherwise hold locks on two files of one name), log, history, cache and the user's own file do
 _MAY_STAY = (
     *("*.lock", "daemon.log*", "config.toml", "tap.jsonl*", "history.db*", "cache"),
-    "confirmed-launches.json",
+    *("confirmed-launches.json", "answers/*.json"),
 )
 
 

@@ -15,11 +15,12 @@ from .event_log import describe_exit
 def page(recording: Recording) -> str:
     """Return the page. Recorded text is embedded as data, never as markup."""
     return page_files.inlined(
-        json.dumps(_data(recording), ensure_ascii=False, separators=(",", ":"))
+        json.dumps(run_data(recording), ensure_ascii=False, separators=(",", ":"))
     )
 
 
-def _data(recording: Recording) -> dict[str, Any]:
+def run_data(recording: Recording) -> dict[str, Any]:
+    """Return what the view of a run shows."""
     run = recording.run
     return {
         "kind": "run",

@@ -1,13 +1,14 @@
 """The files of the page: one shell, its style and its scripts, exported or served.
 
 A script may use what the scripts before it declare. A new view is a file of its own: it adds a
-function to `VIEWS` under the `kind` of its data, and a name to `SCRIPTS`.
+function to `VIEWS` under the `kind` of its data, and a name to `SCRIPTS` or to the views of a page.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 
 STYLE = "page.css"
@@ -34,13 +35,16 @@ def shell(head: str, scripts: str) -> str:
     return read("shell.html").replace("<!--HEAD-->", head).replace("<!--SCRIPTS-->", scripts)
 
 
-def inlined(data: str) -> str:
+def inlined(data: str, views: Sequence[str] = ()) -> str:
     """Return the page as one file that holds *data*, which is JSON.
 
-    Nothing but what is in this file runs: the policy names each script by its hash.
+    *views* are further scripts and styles. Nothing but what is in this file runs: the policy names
+    each script by its hash.
     """
-    style = read(STYLE)
-    scripts = [f"\n{read(name)}" for name in SCRIPTS]
+    style = "".join(read(name) for name in (STYLE, *views) if name.endswith(".css"))
+    *before, last = SCRIPTS
+    names = [*before, *(name for name in views if name.endswith(".js")), last]
+    scripts = [f"\n{read(name)}" for name in names]
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; "
         f"script-src {' '.join(repr(_hash(each)) for each in scripts)}"

@@ -76,6 +76,43 @@ class RunEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedStep:
+    """One execution of a line, in a call that two runs have in common."""
+
+    line: int
+    #: what it wrote: name and value
+    writes: tuple[tuple[str, str], ...] = ()
+    raised: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSide:
+    """One run's part of a call that two runs have in common."""
+
+    path: str
+    function: str
+    #: lines of the source, and the number of the first one
+    text: tuple[str, ...]
+    first_line: int
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCall:
+    """A call that both runs made, step by step: steps in one row correspond to each other."""
+
+    point: DivergencePoint
+    a: ComparedSide
+    b: ComparedSide
+    rows: tuple[tuple[ComparedStep | None, ComparedStep | None], ...]
+    #: the row of the point
+    marked: int
+    #: rows before and after that were left out
+    earlier: int = 0
+    later: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramDiff:
     """Two runs compared without breakpoints."""
 

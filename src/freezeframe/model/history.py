@@ -216,8 +216,11 @@ class Exported:
     path: str
     #: `html` or `jsonl`
     format: str
-    run: Run
+    #: None: the page is of an answer without a recorded run
+    run: Run | None
     size: int
+    #: the question whose answer the page shows
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.python.tracing.traced_run import run_traced
 from freezeframe.errors import NotFound, Unsupported, UsageError
-from freezeframe.model.divergence import ProgramDiff, RunEnd
+from freezeframe.model.divergence import ComparedCall, DivergencePoint, ProgramDiff, RunEnd
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.trace import Trace, TraceLimits, TraceRequest, TraceUntil
 from freezeframe.questions.call_report import too_few
@@ -48,9 +48,24 @@ class ComparedCommand:
     env: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs compared: the answer, and what its page shows besides."""
+
+    answer: ProgramDiff
+    calls: tuple[ComparedCall, ...] = ()
+    #: what each of the runs printed, the one that passed first
+    outputs: tuple[str, str] = ("", "")
+    #: the name of the recorded run that failed
+    run: str | None = None
+
+    def facts(self) -> dict[str, object]:
+        return {"diff": self.answer, "calls": self.calls, "outputs": self.outputs}
+
+
 async def compare_commands(
     ctx: Context, a: ComparedCommand, b: ComparedCommand, seconds: float, options: CompareOptions
-) -> ProgramDiff:
+) -> Comparison:
     """Run both, and return where the one that failed diverges from the other."""
     one, other = await traced(ctx, a, seconds), await traced(ctx, b, seconds)
     return await compared(ctx, one, other, options)
@@ -58,7 +73,7 @@ async def compare_commands(
 
 async def compare_with_revision(
     ctx: Context, revision: str, request: LaunchRequest, seconds: float
-) -> ProgramDiff:
+) -> Comparison:
     """Run a command in a worktree of *revision* and in the project as it is; compare them."""
     cwd = ctx.caller.cwd
     tests = _named_tests((request.program or "", *request.args), cwd)
@@ -73,10 +88,10 @@ async def compare_with_revision(
         before = await traced(ctx, there, seconds)
         after = await traced(ctx, now, seconds)
         found = await compared(ctx, before, after, CompareOptions())
-        return replace(_in_project(found, tree), notes=(*tree.notes, *found.notes))
+        return _in_project(found, tree)
 
 
-def _in_project(found: ProgramDiff, tree: Worktree) -> ProgramDiff:
+def _in_project(comparison: Comparison, tree: Worktree) -> Comparison:
     """Return the answer with paths of the project, as the worktree is gone by now."""
 
     def moved(path: str) -> str:
@@ -86,14 +101,20 @@ def _in_project(found: ProgramDiff, tree: Worktree) -> ProgramDiff:
     def end(each: RunEnd) -> RunEnd:
         return each if each.path is None else replace(each, path=moved(each.path))
 
-    first = found.first
-    return replace(
+    def point(each: DivergencePoint) -> DivergencePoint:
+        return replace(each, path=moved(each.path))
+
+    found = comparison.answer
+    answer = replace(
         found,
         a=end(found.a),
         b=end(found.b),
-        first=None if first is None else replace(first, path=moved(first.path)),
-        then=tuple(replace(each, path=moved(each.path)) for each in found.then),
+        first=None if found.first is None else point(found.first),
+        then=tuple(point(each) for each in found.then),
+        notes=(*tree.notes, *found.notes),
     )
+    calls = tuple(replace(each, point=point(each.point)) for each in comparison.calls)
+    return replace(comparison, answer=answer, calls=calls)
 
 
 def _named_tests(args: Sequence[str], cwd: str) -> tuple[str, ...]:
@@ -131,8 +152,8 @@ async def traced(ctx: Context, command: ComparedCommand, seconds: float) -> Comp
         trace = await run_stepped(ctx, target, ready.choice, command.root, seconds)
         end = _end_of(trace, command.label, seconds)
         found = ComparedTrace(trace, ctx.hub.sources, command.root, end)
-    store_trace(ctx, f"{ready.name}-{_name(command.label)}", target, found.trace)
-    return found
+    name = store_trace(ctx, f"{ready.name}-{_name(command.label)}", target, found.trace)
+    return replace(found, run=name)
 
 
 async def _prepared(ctx: Context, command: ComparedCommand) -> PreparedLaunch:
@@ -167,7 +188,11 @@ def _name(label: str) -> str:
 
 async def compared(
     ctx: Context, one: ComparedTrace, other: ComparedTrace, options: CompareOptions
-) -> ProgramDiff:
+) -> Comparison:
+    """Return where run *other* diverges from *one*; the one that failed is compared with the other.
+
+    Raises NotFound if one of them executed no code of the project.
+    """
     if one.end.failed and not other.end.failed:
         one, other = other, one
         if options.tests is not None:
@@ -183,7 +208,7 @@ async def compared(
             )
     # A trace may have hundreds of thousands of steps: the daemon answers others meanwhile.
     found = await asyncio.to_thread(compare_runs, one, other, options)
-    return ProgramDiff(
+    answer = ProgramDiff(
         one.end,
         other.end,
         found.first,
@@ -195,11 +220,12 @@ async def compared(
         found.edited,
         (*found.notes, *_bounds(one), *_bounds(other)),
     )
+    return Comparison(answer, found.calls, (one.trace.output, other.trace.output), other.run)
 
 
 async def compare_calls(
     ctx: Context, function: str, numbers: tuple[int, int], target: Launch, seconds: float
-) -> ProgramDiff:
+) -> Comparison:
     """Run a program once and compare two calls of a function in it."""
     roots = own_directories(ctx.workspace.root, target)
     limits = TraceLimits(seconds=seconds)
@@ -236,9 +262,10 @@ async def compare_calls(
                 f"{frame.function}({arguments})",
             )
         )
-    return ProgramDiff(
+    answer = ProgramDiff(
         ends[0], ends[1], found.first, found.then, edited=found.edited, notes=tuple(_bounds(side))
     )
+    return Comparison(answer, found.calls)
 
 
 def _bounds(side: ComparedTrace) -> list[str]:

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from freezeframe.backends.backend import Launch
 from freezeframe.errors import FreezeframeError, NotFound, Unsupported
-from freezeframe.model.divergence import ProgramDiff
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.questions.lost_updates import LostUpdate, lost_update
 from freezeframe.questions.run_comparison import ComparedTrace, CompareOptions
 
 from ._compared_programs import (
     ComparedCommand,
+    Comparison,
     command_request,
     compared,
     run_compared,
@@ -33,7 +33,7 @@ _RUN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RecordedFailure:
-    divergence: ProgramDiff | None = None
+    comparison: Comparison | None = None
     race: str | None = None
     #: the name of the recorded run
     name: str | None = None
@@ -94,8 +94,7 @@ class _Attempts:
             return RecordedFailure(
                 notes=(f"{self._made} traced runs within {span_s:.0f} s did not fail again",)
             )
-        store_trace(self._ctx, f"{self._name}-failed", self._target, failing.trace)
-        name = f"{self._name}-failed-trace"
+        name = store_trace(self._ctx, f"{self._name}-failed", self._target, failing.trace)
         race = await asyncio.to_thread(lost_update, failing.trace)
         shown = _race_text(race) if race is not None else None
         if passing is None:

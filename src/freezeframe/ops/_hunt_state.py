@@ -19,6 +19,7 @@ from ._failure_texts import FailureText
 
 _LARGEST = 4_000_000
 _MOST_FAILURES = 2_000
+_MOST_PASSED = 10_000
 _MOST_DURATIONS = 500
 _SOURCES = (".py", ".go", ".rs", ".js", ".ts", ".c", ".cc", ".cpp", ".h", ".java", ".rb", ".php")
 _SKIPPED = frozenset(("node_modules", "target", "__pycache__", "venv", "build", "dist"))
@@ -41,12 +42,16 @@ class HuntState:
     durations: list[float] = field(default_factory=list)
     #: the number of a run that passed
     passing: int | None = None
+    #: the numbers of runs that passed, and how long each took
+    passed: list[tuple[int, float]] = field(default_factory=list)
 
     def add(self, number: int, took_s: float, failure: FailureText | None) -> None:
         self.runs += 1
         self.durations = [*self.durations[-_MOST_DURATIONS:], round(took_s, 4)]
         if failure is None:
             self.passing = number
+            if len(self.passed) < _MOST_PASSED:
+                self.passed.append((number, round(took_s, 3)))
             return
         self.failed += 1
         if len(self.failures) < _MOST_FAILURES:
@@ -58,16 +63,23 @@ class HuntState:
 
     def groups(self) -> tuple[FailureGroup, ...]:
         """Return the failures by location and message, the most frequent first."""
-        found: dict[tuple[str | None, str], list[tuple[int, FailureText]]] = {}
-        for number, each in sorted(self.failures, key=lambda item: item[0]):
-            found.setdefault(each.group, []).append((number, each))
         made = [
             FailureGroup(
                 each[0][1].message, each[0][1].location, len(each), each[0][0], each[0][1].test
             )
-            for each in found.values()
+            for each in self._grouped()
         ]
-        return tuple(sorted(made, key=lambda each: -each.count))
+        return tuple(made)
+
+    def group_of(self) -> dict[int, int]:
+        """Return the index in `groups` for each run that failed."""
+        return {number: at for at, group in enumerate(self._grouped()) for number, _ in group}
+
+    def _grouped(self) -> list[list[tuple[int, FailureText]]]:
+        found: dict[tuple[str | None, str], list[tuple[int, FailureText]]] = {}
+        for number, each in sorted(self.failures, key=lambda item: item[0]):
+            found.setdefault(each.group, []).append((number, each))
+        return sorted(found.values(), key=lambda each: -len(each))
 
 
 def key_of(cwd: str, argv: Sequence[str], *, shake: bool) -> str:
@@ -98,6 +110,7 @@ def save(key: str, state: HuntState) -> None:
         "failures": [(n, each.message, each.location, each.test) for n, each in state.failures],
         "durations": state.durations,
         "passing": state.passing,
+        "passed": state.passed,
     }
     path = _path(key)
     temporary = f"{path}.new"

@@ -22,10 +22,13 @@ _TRACER = "trace"
 
 def store_trace(
     ctx: Context, name: str, target: Launch, trace: Trace, upto: int | None = None
-) -> None:
-    """Store a trace up to a step as the run NAME-trace. Returns at once."""
+) -> str | None:
+    """Store a trace up to a step as the run NAME-trace. Returns its name at once.
+
+    None: nothing was executed, or runs are not recorded.
+    """
     if not ctx.config.history.record or not trace.steps:
-        return
+        return None
     stops = TracedStops(trace, upto)
     secrets = Secrets(ctx.config.history.exclude)
     now = time.time()
@@ -40,6 +43,7 @@ def store_trace(
     exit = _exit(trace.outcome)
     sources = _sources(ctx, trace)
     ctx.history.traces.add(TracedRun(row, stops, sources, trace.output, exit, now), secrets)
+    return row.name
 
 
 def _exit(outcome: Outcome) -> Exit:

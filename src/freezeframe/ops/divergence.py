@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Annotated, Any
 
 from freezeframe.errors import NotFound, UsageError, UserError
@@ -20,12 +21,14 @@ from ._background_work import run_in_background
 from ._compared_programs import (
     RUN_S,
     ComparedCommand,
+    Comparison,
     command_request,
     compare_calls,
     compare_commands,
     compare_with_revision,
 )
 from ._context import Context
+from ._kept_answers import keep_answer
 from ._launch_program import LaunchRequest, prepare_launch
 from ._registry import Arg, Effect, Needs, op
 from .history import find
@@ -113,10 +116,12 @@ def _numbers(runs: tuple[str, ...]) -> tuple[int, int]:
     return numbers[0], numbers[1]
 
 
-async def _waited(
-    ctx: Context, work: Callable[[], Coroutine[Any, Any, ProgramDiff]]
-) -> ProgramDiff:
+async def _waited(ctx: Context, work: Callable[[], Coroutine[Any, Any, Comparison]]) -> ProgramDiff:
     """Return the result of *work*, which continues if the caller's time limit ends first."""
+
+    async def answered() -> ProgramDiff:
+        found = await work()
+        return replace(found.answer, next=await keep_answer(ctx, "diff", found.facts(), found.run))
 
     def late(waited_s: float) -> UserError:
         return UserError(
@@ -126,7 +131,7 @@ async def _waited(
             next=f"dbg {ctx.typed}" if ctx.typed else "dbg help diff",
         )
 
-    return await run_in_background(ctx, ("diff", ctx.typed), work, late=late, keep=True)
+    return await run_in_background(ctx, ("diff", ctx.typed), answered, late=late, keep=True)
 
 
 # --- what A and B are
@@ -151,7 +156,7 @@ def _is_command(ctx: Context, text: str) -> bool:
     )
 
 
-async def _two_commands(ctx: Context, a: str, b: str, seconds: float) -> ProgramDiff:
+async def _two_commands(ctx: Context, a: str, b: str, seconds: float) -> Comparison:
     made = []
     commands = [_commands.split_command(text) for text in (a, b)]
     for argv, label in zip(commands, _labels(*commands), strict=True):
@@ -174,7 +179,7 @@ def _here(ctx: Context, label: str, request: LaunchRequest) -> ComparedCommand:
     return ComparedCommand(label, request, ctx.caller.cwd, ctx.workspace.root, ctx.caller.env)
 
 
-async def _tests(ctx: Context, a: str, b: str, seconds: float) -> ProgramDiff:
+async def _tests(ctx: Context, a: str, b: str, seconds: float) -> Comparison:
     from .testing import available_runner
 
     made = []

@@ -13,11 +13,13 @@ from freezeframe.model.hunting import Hunt, HuntWorker
 
 from . import _hunt_state
 from ._background_work import run_in_background
+from ._compared_programs import Comparison
 from ._context import Context
 from ._failure_texts import wilson
 from ._hunt_record import record_failure
-from ._hunt_runs import HuntRequest, HuntRuns
+from ._hunt_runs import HuntRequest, HuntRuns, variation_of
 from ._hunt_state import HuntState
+from ._kept_answers import keep_answer
 from ._registry import Arg, Effect, Needs, op
 
 _RUNS = 100
@@ -166,16 +168,34 @@ class _Job:
         found = self._hunt(time.monotonic() - began)
         found = replace(found, workers=workers)
         if not self._state.failed:
-            return found
+            return replace(found, next=await self._keep(found, None))
         kept = await record_failure(self._ctx, self._request, self._state)
-        return replace(
+        found = replace(
             found,
             race=kept.race,
             recorded=kept.name,
-            divergence=kept.divergence,
+            divergence=kept.comparison.answer if kept.comparison is not None else None,
             notes=(*found.notes, *kept.notes),
-            next=(f"replay {kept.name}",) if kept.name is not None else (),
         )
+        steps = await self._keep(found, kept.comparison)
+        replayed = (f"replay {kept.name}",) if kept.name is not None else ()
+        return replace(found, next=(*replayed, *steps))
+
+    async def _keep(self, found: Hunt, comparison: Comparison | None) -> tuple[str, ...]:
+        """Keep what the page of the hunt shows: every run, and the divergence of a failing one."""
+        state, request = self._state, self._request
+        seeds = {
+            number: variation_of(request, state.seed, number).env for number, _ in state.failures
+        }
+        facts: dict[str, object] = {
+            "hunt": replace(found, divergence=None),
+            "passed": state.passed,
+            "failed": [(n, each.message, each.location, each.test) for n, each in state.failures],
+            "group_of": state.group_of(),
+            "seeds": seeds,
+            **(comparison.facts() if comparison is not None else {}),
+        }
+        return await keep_answer(self._ctx, "hunt", facts, found.recorded)
 
     def _hunt(self, took_s: float) -> Hunt:
         state, request = self._state, self._request

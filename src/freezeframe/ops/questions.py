@@ -11,6 +11,7 @@ from freezeframe.errors import EvaluationFailed, NotFound, UsageError
 from freezeframe.model.questions import Explanation
 from freezeframe.model.stops import Frame
 from freezeframe.questions.any_expressions import is_any_expression
+from freezeframe.questions.chain_sources import sources_around
 from freezeframe.questions.provenance import DEFAULT_DEPTH, explain
 from freezeframe.questions.python_expressions import free_names, is_expression
 from freezeframe.session.session import Session
@@ -19,6 +20,7 @@ from freezeframe.session.stop_state import StopState
 from ._common_args import InFrame
 from ._context import Context
 from ._frames import frame_at
+from ._kept_answers import keep_answer
 from ._past_backend import PastBackend
 from ._registry import Arg, Effect, Needs, op
 from ._retrace import traced_again
@@ -73,10 +75,14 @@ async def why(
         await _require_names(stop, shown, expression)
     links = _MOST_LINKS if all else depth or DEFAULT_DEPTH
     answer = await explained(ctx, ctx.session, stop, shown, expression, depth=links)
+    steps: tuple[str, ...] = ()
     if answer.left_out and not all:
         named = f"{quoted(expression)} " if expression else ""
-        answer = replace(answer, next=(f"why {named}--depth {links * 3}",))
-    return answer
+        steps = (f"why {named}--depth {links * 3}",)
+    if answer.links:
+        facts = {"why": answer, "sources": sources_around(answer, ctx.session.sources)}
+        steps += await keep_answer(ctx, "why", facts, f"{ctx.session.name}-trace")
+    return replace(answer, next=steps)
 
 
 async def _require_names(stop: StopState, frame: Frame, expression: str) -> None:

@@ -15,6 +15,7 @@ from freezeframe.model.history import Exported, Pruned, RunAnswer
 from freezeframe.session.stop_wait import wait_for_stop
 
 from ._context import Context
+from ._kept_answers import Question, kept_answer, page_step
 from ._registry import Arg, Effect, op
 from ._stop_report import running_report, stop_report
 from .history import find
@@ -118,7 +119,7 @@ async def replay(
     group="history",
     control=True,
     example="export bad bad.html",
-    examples=("export bad bad.jsonl", "export 3"),
+    examples=("export bad bad.jsonl", "export --answer diff diff.html", "export 3"),
 )
 async def export(
     ctx: Context,
@@ -128,16 +129,23 @@ async def export(
         Arg(".html: a web page; otherwise JSON lines; none: standard output", complete="file"),
     ] = None,
     *,
+    answer: Annotated[
+        Question | None, Arg("the page of the latest answer of this question")
+    ] = None,
     force: Annotated[bool, Arg("overwrite an existing file", short="-f")] = False,
 ) -> Exported | Text:
     """Write a recorded run as a page for a browser, or as JSON lines.
 
-    The page is self-contained: timeline, source, variables and output of every stop.
+    The page is self-contained: timeline, source, variables and output of every stop. With --answer
+    it begins with the latest answer: the two runs of `diff` side by side, the chain of `why` as
+    arrows in the source, the runs of `hunt` as a grid.
     """
     from freezeframe.history import import_export
 
     if run is not None and file is None and run.endswith((".html", ".htm", ".jsonl", ".json")):
         run, file = None, run
+    if answer is not None:
+        return await _answer_page(ctx, answer, file, force)
     found = await find(ctx, run)
     recording = await ctx.history.recording(found, ctx.workspace.root)
     is_page = file is not None and file.lower().endswith((".html", ".htm"))
@@ -155,6 +163,27 @@ async def export(
     again = shlex.join(["export", *([] if run is None else [run]), file])
     await asyncio.to_thread(_write, path, data, force, again)
     return Exported(path, "html" if is_page else "jsonl", found.run, len(data))
+
+
+async def _answer_page(ctx: Context, question: Question, file: str | None, force: bool) -> Exported:
+    from freezeframe.history import answer_pages
+
+    if file is None:
+        raise UsageError("a page needs a file.", next=f"dbg {page_step(question)}")
+    data = kept_answer(ctx, question)
+    recording = None
+    runs = await ctx.history.runs(ctx.workspace.root) if data["run"] is not None else []
+    # Runs have the names of programs: a later one of that name is another run.
+    same = [each for each in runs if each.name == data["run"] and each.started <= data["at"]]
+    if same:
+        found = await ctx.history.find(ctx.workspace.root, f"#{same[-1].number}")
+        recording = await ctx.history.recording(found, ctx.workspace.root)
+    text = await asyncio.to_thread(answer_pages.page, question, data, recording)
+    path = os.path.abspath(os.path.join(ctx.caller.cwd, os.path.expanduser(file)))
+    encoded = text.encode("utf-8", "replace")
+    again = shlex.join(["export", "--answer", question, file])
+    await asyncio.to_thread(_write, path, encoded, force, again)
+    return Exported(path, "html", recording.run if recording else None, len(encoded), question)
 
 
 def _write(path: str, data: bytes, force: bool, again: str) -> None:

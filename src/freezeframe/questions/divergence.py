@@ -171,7 +171,8 @@ class DivergenceChain:
         steps that the second one did not take, these are the reason.
         """
         found: list[_Source] = []
-        for frame in self._b.index.calls_of(step.number):
+        # Of `f(g(x))` the value is what f returned; what g returned led to it through f's argument.
+        for frame in reversed(self._b.index.calls_of(step.number)):
             inner = self._runs.pair_of(frame)
             end = _different_end(inner) if inner is not None and inner.b_steps else None
             if end is not None:

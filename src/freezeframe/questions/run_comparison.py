@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from freezeframe.model.divergence import DivergenceKind, DivergencePoint, RunEnd
+from freezeframe.model.divergence import ComparedCall, DivergenceKind, DivergencePoint, RunEnd
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.trace import Trace, TracedFrame, TracedStep
 
@@ -14,6 +14,7 @@ from .compared_values import is_volatile
 from .differing_operands import described, differing_writes
 from .divergence import ChainLink, DivergenceChain
 from .paired_frames import FramePair, PairedRuns, TracedSide
+from .side_by_side import compared_call
 from .traced_values import SourceLines
 
 #: steps whose values are compared one by one
@@ -36,6 +37,8 @@ class ComparedTrace:
     #: the directory of the version of the source that was run
     root: str
     end: RunEnd
+    #: the name of the run as it was recorded
+    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class FoundDivergence:
     unrelated_example: str = ""
     edited: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    #: the call of the divergence, and of what it led to, step by step
+    calls: tuple[ComparedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +111,11 @@ class _Comparison:
         at = self._chosen(chain)
         differs = [each for each in chain if each.is_control or each.point.differences]
         if at is None or not differs:
-            points = list(self._in_pair(pair))
-            return FoundDivergence(points[0][1] if points else None, edited=())
+            found = next(self._in_pair(pair), None)
+            step = self._b.trace.step(found[0]) if found is not None else None
+            if found is None or step is None:
+                return FoundDivergence(None)
+            return FoundDivergence(found[1], calls=self._calls([ChainLink(found[1], step)]))
         return replace(self._found(chain, at), unrelated=0, unrelated_example="")
 
     # --- where the second run ended
@@ -128,7 +136,9 @@ class _Comparison:
     def _chosen(self, chain: Sequence[ChainLink]) -> int | None:
         if not chain:
             return None
-        last = len(chain) - 1
+        # The oldest statements may have done the same: what read their result read another one,
+        # as where threads take turns differently.
+        last = max((at for at, each in enumerate(chain) if not _is_equal(each)), default=0)
         control = [at for at, each in enumerate(chain) if each.is_control]
         edits = [at for at, each in enumerate(chain) if each.point.kind is DivergenceKind.EDIT]
         if self._same_input:
@@ -145,20 +155,29 @@ class _Comparison:
         first = link.point
         if link.from_outside and at == len(chain) - 1 and first.kind is DivergenceKind.OPERANDS:
             first = replace(first, kind=DivergenceKind.INPUT)
-        newer = [each.point for each in chain[:at]]
         # The failure itself is said by the end of the run.
-        then = _spread(list(reversed(newer[1:])))
+        then = _spread(list(reversed(chain[1:at])))
         unrelated = self._unrelated(link.step, {each.step.number for each in chain})
         steps, functions = self._equal(link.step)
         return FoundDivergence(
             first,
-            tuple(then),
+            tuple(each.point for each in then),
             steps,
             functions,
             len(unrelated),
             _example(unrelated[0]) if unrelated else "",
             self._runs.lines.edited,
+            calls=self._calls([replace(link, point=first), *then, *chain[: min(at, 1)]]),
         )
+
+    def _calls(self, links: Sequence[ChainLink]) -> tuple[ComparedCall, ...]:
+        """Return the calls that statements were executed in, each of them step by step."""
+        found = []
+        for each in links:
+            pair = self._runs.pair_of(self._b.index.frames[each.step.frame])
+            if pair is not None:
+                found.append(compared_call(self._runs, pair, each.point, each.step))
+        return tuple(found)
 
     def _equal(self, step: TracedStep) -> tuple[int, int]:
         frames = self._b.index.frames
@@ -187,6 +206,7 @@ class _Comparison:
             equal_functions=functions,
             unrelated=len(points) - len(steady),
             edited=edited,
+            calls=self._calls([ChainLink(first, found)]) if found is not None else (),
         )
 
     def _unrelated(self, step: TracedStep, chain: set[int]) -> list[DivergencePoint]:
@@ -241,6 +261,12 @@ class _Comparison:
                 )
 
 
+def _is_equal(link: ChainLink) -> bool:
+    """Whether nothing that was recorded of a statement is different."""
+    point = link.point
+    return point.kind is DivergenceKind.VALUE and not (point.differences or point.note)
+
+
 def _is_volatile(point: DivergencePoint) -> bool:
     return point.kind is DivergenceKind.VALUE and all(
         is_volatile(each.a, each.b) for each in point.differences
@@ -255,12 +281,12 @@ def _is_definition(point: DivergencePoint) -> bool:
     )
 
 
-def _spread(points: list[DivergencePoint]) -> list[DivergencePoint]:
-    """Return some of the points on the way to the failure: branches first, each line once."""
-    unique = list({(each.path, each.line): each for each in points}.values())
+def _spread(links: list[ChainLink]) -> list[ChainLink]:
+    """Return some of the statements on the way to the failure: branches first, each line once."""
+    unique = list({(each.point.path, each.point.line): each for each in links}.values())
     if len(unique) <= _MOST_THEN:
         return unique
-    control = [each for each in unique if each.kind is not DivergenceKind.VALUE]
+    control = [each for each in unique if each.point.kind is not DivergenceKind.VALUE]
     kept = (control + [each for each in unique if each not in control])[:_MOST_THEN]
     return [each for each in unique if each in kept]
 

@@ -327,7 +327,10 @@ def _run_answer(answer: RunAnswer, view: View) -> list[Section]:
 @renders(Exported)
 def _exported(answer: Exported, view: View) -> list[Section]:
     what = "a page" if answer.format == "html" else "JSON lines"
-    text = f"{plural(answer.run.stops, 'stop')} of {run_text(answer.run)} as {what}"
+    text = f"the latest answer of {answer.answer} as a page" if answer.answer else ""
+    if answer.run is not None:
+        run = f"{plural(answer.run.stops, 'stop')} of {run_text(answer.run)}"
+        text = f"{text}, with {run}" if text else f"{run} as {what}"
     path = clip(relative(answer.path, view.cwd), 100)
     return [headline(f"wrote {path}: {text}, {_bytes(answer.size)}")]
 
