@@ -23,12 +23,13 @@ PYTHONS = tuple(dict.fromkeys((interpreters()[0], interpreters()[-1])))
 
 
 class Run:
-    """A traced run of a program up to its exception."""
+    """A traced run of a program up to its exception; *module* is the source of its `lib.py`."""
 
-    def __init__(self, source: str, python: str) -> None:
+    def __init__(self, source: str, python: str, module: str = "") -> None:
         self._directory = tempfile.TemporaryDirectory()
         path = Path(self._directory.name).resolve() / "app.py"
         path.write_text(dedent(source).lstrip())
+        path.with_name("lib.py").write_text(dedent(module).lstrip())
         self.lines = path.read_text().splitlines()
         target = Launch(str(path), cwd=str(path.parent), env=dict(os.environ), interpreter=python)
         self.trace: Trace = asyncio.run(run_traced(target, TraceRequest((str(path.parent),))))
@@ -44,6 +45,7 @@ class Run:
         depth: int = 30,
         expected: str | None = None,
         at: int | None = None,
+        calls: int = 0,
     ) -> Explanation:
         step = self.trace.step(self.trace.outcome.step or 0 if at is None else at)
         assert step is not None
@@ -55,6 +57,7 @@ class Run:
             Sources(),
             depth=depth,
             expected=expected,
+            calls=calls,
         )
 
     def statements(self, expression: str, **options: object) -> list[str]:
@@ -62,5 +65,5 @@ class Run:
 
 
 @functools.cache
-def traced(source: str, python: str) -> Run:
-    return Run(source, python)
+def traced(source: str, python: str, module: str = "") -> Run:
+    return Run(source, python, module)

@@ -126,6 +126,9 @@ class Explanation:
     ends: tuple[str, ...] = ()
     #: links that were found and left out, and expressions whose chain they are
     left_out: tuple[str, ...] = ()
+    #: calls that may have decided the value, though no write of it leads there: what is missing
+    #: went into them and did not come out, or they gave up; the most telling one first
+    calls: tuple[Link, ...] = ()
     #: facts about the run: the program ran again, the second run differed
     notes: tuple[str, ...] = ()
     next: tuple[str, ...] = ()

@@ -25,6 +25,8 @@ from .questions import explained
 
 #: links of the chain: the answer stays short, and `why` shows more
 _LINKS = 11
+#: calls that may have decided the value
+_CALLS = 3
 _LONGEST_SOURCE = 1_000_000
 _PYTHON = (".py", ".pyw")
 _FUNCTION = late_regex.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -67,6 +69,7 @@ async def _explained(
             depth=_LINKS,
             expected=_text_of(frame, found.compared),
             target=target,
+            calls=_CALLS,
         )
     except Unsupported:
         pass
@@ -74,7 +77,7 @@ async def _explained(
         notes = (f"no chain: {_missed(stop) or error.message}",)
     except FreezeframeError as error:
         notes = (f"no chain: {error.message}",)
-    if origin is not None and not origin.links and not origin.ends:
+    if origin is not None and not (origin.links or origin.ends or origin.calls):
         what = found.text or "what failed"
         notes = (f"no chain: where {what} came from was not seen in the steps to the failure",)
         origin = None

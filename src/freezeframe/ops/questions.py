@@ -115,11 +115,13 @@ async def explained(
     depth: int = DEFAULT_DEPTH,
     expected: str | None = None,
     target: Launch | None = None,
+    calls: int = 0,
 ) -> Explanation:
     """Return where the value of *expression* in a frame of a stop came from.
 
     *expected* is the text of the value that it was compared with, if it was; *target* what to run
-    again, if not the whole program. Raises Unsupported if the program cannot be run again.
+    again, if not the whole program; *calls* as `explain` has it. Raises Unsupported if the program
+    cannot be run again.
     """
     second = await traced_again(ctx, session, stop, frame, target, expression, expected)
     # A trace may have hundreds of thousands of steps: the daemon answers others meanwhile.
@@ -132,5 +134,6 @@ async def explained(
         session.sources,
         depth=depth,
         expected=expected,
+        calls=calls,
     )
     return replace(found, notes=second.notes)

@@ -33,7 +33,7 @@ from .expressions import (
     Statement,
     StatementKind,
 )
-from .source_patterns import STRING, closing, code_of, pieces, without_texts
+from .source_patterns import RETURN, STRING, closing, code_of, pieces, without_texts
 
 _HEAD = late_regex.compile(
     r"[}\s]*(?P<word>else if|elsif|elif|else|if|unless|while|until|for|foreach|switch|match|catch"
@@ -175,6 +175,11 @@ class AnySource:
 
     def raises(self, first_line: int) -> tuple[Statement, ...]:
         return ()
+
+    def returns(self, first_line: int) -> tuple[Statement, ...]:
+        first, last = enclosing_block(self._lines, first_line)
+        lines = [line for line in range(first, last + 1) if RETURN.match(self._code(line))]
+        return tuple(made for each in lines if (made := self.statement(each)) is not None)
 
     def bases(self, first_line: int) -> tuple[str, ...]:
         return ()

@@ -36,7 +36,7 @@ class ChainLinks:
 
         What a statement gave to several targets is one link.
         """
-        return self.append(self._link(query, note), query.at.execution.frame)
+        return self.append(self.link(query, note), query.at.execution.frame)
 
     def append(self, made: Link, frame: int) -> int:
         for index, link in enumerate(self._links):
@@ -57,7 +57,8 @@ class ChainLinks:
         same = (link.target, link.line) == (query.at.target, execution.line)
         return same and self._frames[parent] == execution.frame and link.step != execution.first
 
-    def _link(self, query: Query, note: str | None) -> Link:
+    def link(self, query: Query, note: str | None) -> Link:
+        """Return the statement of a query as a link, without adding it."""
         at = query.at
         execution = at.execution
         frame = self._index.frames[execution.frame]

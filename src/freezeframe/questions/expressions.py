@@ -205,6 +205,9 @@ class SourceFile(Protocol):
     def raises(self, first_line: int) -> tuple[Statement, ...]:
         """Return the statements that raise in the function that begins at *first_line*."""
 
+    def returns(self, first_line: int) -> tuple[Statement, ...]:
+        """Return the statements that return from the function that begins at *first_line*."""
+
     def other_writes(self, statement: Statement, target: str) -> tuple[Statement, ...]:
         """Return the other statements of the function that write the same target."""
 

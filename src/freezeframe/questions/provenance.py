@@ -10,8 +10,10 @@ from freezeframe.model.questions import Explanation, Link, LinkKind
 from freezeframe.model.trace import Trace, TracedStep
 
 from .chain_links import MOST_CONDITIONS, MOST_STATEMENT, ChainLinks
+from .deciding_calls import deciding_calls
 from .decisions import innermost, untaken_raises
 from .definitions import Definitions
+from .differing_tokens import DifferingTokens, differing_tokens
 from .expressions import Expression, Form, StatementKind, evaluated
 from .omitted_statements import omitted_links
 from .operands import NEUTRAL
@@ -58,16 +60,20 @@ def explain(
     *,
     depth: int = DEFAULT_DEPTH,
     expected: str | None = None,
+    calls: int = 0,
 ) -> Explanation:
     """Return the chain of writes that made the value of *expression*, newest first.
 
     The expression is evaluated in *frame* before *step* was executed; a step after the last one of
     the frame is its end. An empty one stands for what the statement of the step evaluates.
     *expected* is the text of the value that *expression* was compared with: the first part that
-    differs is followed. A chain holds only what the trace recorded; where the trace cannot say,
-    `ends` says so.
+    differs is followed. Of a failing test, *calls* is how many calls are named that may have
+    decided the value without writing it. A chain holds only what the trace recorded; where the
+    trace cannot say, `ends` says so.
     """
-    return _Chain(trace, sources, depth).explain(frame, step, expression, expected)
+    chain = _Chain(trace, sources, depth)
+    answer = chain.explain(frame, step, expression, expected)
+    return chain.with_calls(answer, frame, step, expected, calls) if calls else answer
 
 
 class _Chain:
@@ -127,6 +133,19 @@ class _Chain:
         if text is not None and expected is not None:
             self._omitted = omitted_links(self._values, text, expected, execution, _MOST_OMITTED)
         return self._answered(answer, root, text)
+
+    def with_calls(
+        self, answer: Explanation, frame: int, step: int, expected: str | None, most: int
+    ) -> Explanation:
+        """Return the answer with the calls that may have decided the value."""
+        execution = self._execution(frame, step)
+        node = self._node(execution, answer.expression) if answer.expression else None
+        if expected is None and node is not None:
+            expected = self._compared(node, execution)
+        tokens = DifferingTokens()
+        if answer.value is not None and expected is not None:
+            tokens = differing_tokens(answer.value, expected)
+        return replace(answer, calls=deciding_calls(self._values, execution, tokens, most))
 
     def _in_block(
         self, execution: Execution, node: Expression

@@ -109,10 +109,18 @@ class PythonSource:
         return _parameters(node.args) if node is not None else ()
 
     def raises(self, first_line: int) -> tuple[Statement, ...]:
+        return self._of_function(first_line, ast.Raise)
+
+    def returns(self, first_line: int) -> tuple[Statement, ...]:
+        return self._of_function(first_line, ast.Return)
+
+    def _of_function(
+        self, first_line: int, kind: type[ast.Raise | ast.Return]
+    ) -> tuple[Statement, ...]:
         function = self._function(first_line)
         if function is None:
             return ()
-        found = [each for each in ast.walk(function) if isinstance(each, ast.Raise)]
+        found = [each for each in ast.walk(function) if isinstance(each, kind)]
         return tuple(self._statement(each) for each in found if self._scope(each) is function)
 
     def _function(self, first_line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

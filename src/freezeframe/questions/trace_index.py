@@ -152,6 +152,12 @@ class TraceIndex:
             return None
         return found[index - 1]
 
+    def last_write(self, owner: int, name: str, moment: int) -> StepWrite | None:
+        """Return the last record of a part before *moment*: a write, or its first sight."""
+        found = self._writes_of_part(owner, name)
+        index = bisect_left(found, moment, key=attrgetter("end"))
+        return found[index - 1] if index else None
+
     def part_seen(self, owner: int, name: str, moment: int) -> TracedValue | None:
         """Return the value that a part had at *moment*, if it was recorded."""
         found = self._writes_of_part(owner, name)

@@ -36,6 +36,8 @@ _JOINTS = late_regex.compile(r"\.|::|#")
 _PARAMETERS = late_regex.compile(r"(?:\([^()]*\)|<[^<>]*>)$")
 _WRAPPED = late_regex.compile(r"^(?:Ok|Err|Some)\((.*)\)$")
 _MOST_READS = 6
+#: steps of a frame that are searched for what it read
+_MOST_STEPS_BACK = 200
 _MOST_TEXT = 80
 #: names of the object that a method is called on
 RECEIVERS = ("self", "cls", "this")
@@ -338,7 +340,8 @@ class TracedValues:
         owner = self.value(node.operands[0], execution)
         part = self.part_name(node, execution, owner)
         if owner is not None and owner.object is not None and part:
-            seen = self.index.part_seen(owner.object, part, moment)
+            seen = self._read_since(owner.object, part, execution, moment)
+            seen = seen or self.index.part_seen(owner.object, part, moment)
             if seen is not None:
                 return seen
         read = self.read(node, execution)
@@ -353,6 +356,25 @@ class TracedValues:
             text = parts.get(part) or parts.get(f"[{part.removeprefix('.')}]")
             if text is not None and not self._changed_since(owner, execution, moment):
                 return TracedValue(text)
+        return None
+
+    def _read_since(
+        self, owner: int, part: str, execution: Execution, moment: int
+    ) -> TracedValue | None:
+        """Return what the frame has read of a part since its last recorded write.
+
+        Code that is not traced may have written it: what was read then is newer than the write.
+        """
+        written = self.index.last_write(owner, part, moment)
+        after = written.end if written is not None else -1
+        steps = self.index.steps_of(execution.frame)
+        last = self.index.last_before(execution.frame, execution.last + 1)
+        for step in reversed(steps[max(0, last + 1 - _MOST_STEPS_BACK) : last + 1]):
+            if step.number <= after:
+                break
+            for read in step.reads:
+                if read.owner == owner and read.name == part:
+                    return read.value
         return None
 
     def _changed_since(self, owner: TracedValue, execution: Execution, moment: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from freezeframe.model.questions import Condition, Explanation, Link, LinkKind, ReadValue
-from freezeframe.render.budget import Fixed, Listing, Section
+from freezeframe.render.budget import Capped, Fixed, Listing, Section
 from freezeframe.render.formatting import clip, file_line, head_of, one_line, plural, size
 from freezeframe.render.styled_lines import Line, Tone, View
 
@@ -15,14 +15,16 @@ _MOST_VALUE = 60
 _MOST_STATEMENT, _LEAST_STATEMENT = 90, 28
 _LEAST_CHANGE = 24
 _MOST_READ = 40
+#: of the calls that may have decided a value
+_CALLS_BYTES = 600
 #: of the line of one statement, tried in this order
 _WIDTHS = (320, 240, 190, 150, 125, 105, 90)
 
 
 def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Section]:
-    """Return the lines of a chain, without its next steps."""
+    """Return the lines of a chain, without its next steps: the chain first, if there is one."""
     if not answer.links:
-        return _ends(answer, rank)
+        return [*calls_section(answer, rank, view), *_ends(answer, rank)]
     subject = answer.part or answer.expression
     value = answer.part_value if answer.part else answer.value
     shown = f" = {clip(value, _MOST_VALUE)}" if value is not None else ""
@@ -39,7 +41,20 @@ def explanation_sections(answer: Explanation, rank: int, view: View) -> list[Sec
         return f"  … {plural(missing, 'older statement')}" if missing else None
 
     listing = Listing(rank, len(answer.links), item, more, (head,), widths=_WIDTHS)
-    return [listing, *_ends(answer, rank)]
+    return [listing, *calls_section(answer, rank, view), *_ends(answer, rank)]
+
+
+def calls_section(answer: Explanation, rank: int, view: View) -> list[Section]:
+    """Return the calls that may have decided the value."""
+    if not answer.calls:
+        return []
+    head = Line("calls that may have decided it", Tone.HEAD)
+
+    def item(index: int, width: int) -> list[Line]:
+        return [Line(_link_text(answer.calls, index, width, view), Tone.VALUE)]
+
+    listing = Listing(rank, len(answer.calls), item, head=(head,), widths=_WIDTHS[1:])
+    return [Capped(listing, _CALLS_BYTES)]
 
 
 def _ends(answer: Explanation, rank: int) -> list[Section]:

@@ -24,7 +24,7 @@ _MESSAGE = 200
 #: bytes of the frames, of the answer without its last lines, and of the chain at least
 _FRAME_BYTES, _ANSWER_BYTES, _CHAIN_BYTES = 560, 1640, 700
 #: of a long chain its frames leave more room
-_FEW_LINKS, _FEWER_FRAME_BYTES = 4, 400
+_FEW_LINKS, _FEWER_FRAME_BYTES, _FEWER_CHAIN_BYTES = 4, 400, 480
 _LONGEST_VIA = 70
 #: a time that is not worth a word
 _BRIEF_S = 0.05
@@ -74,7 +74,10 @@ def _tools(report: RunnerReport) -> str | None:
 
 
 def _is_explained(report: RunnerReport) -> bool:
-    return any(each.origin is not None and each.origin.links for each in report.failures)
+    return any(
+        each.origin is not None and (each.origin.links or each.origin.calls)
+        for each in report.failures
+    )
 
 
 def _failure(failure: Failure, view: View) -> list[Section]:
@@ -102,15 +105,16 @@ def failure_sections(failure: Failure, view: View, *, brief: bool = False) -> li
         return f"  … {plural(missing, 'outer frame')} (dbg backtrace)" if missing else None
 
     listing = Listing(_FRAMES, len(frames), item, more, widths=(160, 100, 60), from_end=True)
-    is_explained = failure.origin is not None and len(failure.origin.links) > _FEW_LINKS
+    found = len(failure.origin.links) + len(failure.origin.calls) if failure.origin else 0
+    is_explained = found > _FEW_LINKS
     sections.append(Capped(listing, _FRAME_BYTES if not is_explained else _FEWER_FRAME_BYTES))
     if failure.raised_in is not None:
         sections.append(Fixed(_FRAMES, (Line(f"  raised in {one_line(failure.raised_in)}"),)))
-    if failure.origin is not None and failure.origin.links:
+    if failure.origin is not None and (failure.origin.links or failure.origin.calls):
         chain = explanation_sections(failure.origin, _ORIGIN, view)
         used = sum(size(each.within(view.limit)) for each in [*sections, *chain[1:]])
-        room = max(_CHAIN_BYTES, _ANSWER_BYTES - used)
-        sections += [Capped(chain[0], room), *chain[1:]]
+        least = _CHAIN_BYTES if not failure.origin.calls else _FEWER_CHAIN_BYTES
+        sections += [Capped(chain[0], max(least, _ANSWER_BYTES - used)), *chain[1:]]
         for note in failure.origin.notes:
             if "differed" in note or "stepped over" in note:
                 sections.append(wrapped_in(_ORIGIN, f"note: {note}", Tone.BAD))

@@ -1,0 +1,125 @@
+"""Calls that may have decided a wrong value, though no write of it leads to them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.harness.traced_programs import PYTHONS, Run, traced
+
+from freezeframe.model.questions import Link
+from freezeframe.questions.differing_tokens import differing_tokens
+
+LIBRARY = """
+    import html.parser
+
+    def target(text, pos):
+        while pos < len(text):
+            if text[pos] in "<\\\\":
+                return None, None
+            if text[pos] == ">":
+                return text[:pos], pos
+            pos += 1
+        return None, None
+
+    def link(text):
+        href, end = target(text, 0)
+        if href is None:
+            return None
+        return f"<a href={href}>"
+
+    def line(text):
+        found = link(text)
+        return found if found is not None else text
+
+    class Reader(html.parser.HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.parts = []
+
+        def handle_comment(self, data):
+            if data.startswith("!"):
+                return
+            self.parts.append(data)
+
+        def handle_data(self, data):
+            self.parts.append(data)
+
+    def comments(text):
+        reader = Reader()
+        reader.feed(text)
+        return ";".join(reader.parts)
+
+    def number(text):
+        if not text.isdigit():
+            raise ValueError(text)
+        return int(text)
+
+    def port(text, default):
+        try:
+            return number(text)
+        except ValueError:
+            return default
+
+    def is_even(count):
+        return count % 2 == 0
+"""
+PROGRAM = """
+    from lib import comments, is_even, line, port
+
+    def main():
+        shown = line("a\\\\b>")
+        read = comments("<!--one--><!--!two-->three")
+        listening = port(" 81", 80)
+        is_even(3)
+        raise RuntimeError("end")
+
+    main()
+"""
+
+
+@pytest.fixture(params=PYTHONS, ids=str)
+def run(request: pytest.FixtureRequest) -> Run:
+    return traced(PROGRAM, str(request.param.path), LIBRARY)
+
+
+def calls(run: Run, expression: str, expected: str) -> dict[str, Link]:
+    found = run.why(expression, expected=expected, calls=6).calls
+    return {each.function.rpartition(".")[2]: each for each in found}
+
+
+def test_the_innermost_call_that_gave_up_is_named_with_the_branch_that_was_taken(run: Run) -> None:
+    found = calls(run, "shown", "'<a href=a*b>'")
+
+    assert (found["target"].new, found["target"].note) == (
+        "(None, None)",
+        "so link returned nothing",
+    )
+    [condition, *_] = found["target"].conditions
+    assert (condition.text, condition.taken) == ("text[pos] in '<\\\\'", True)
+    assert "link" not in found
+
+
+def test_what_is_missing_is_found_in_the_arguments_of_the_call_that_dropped_it(run: Run) -> None:
+    found = calls(run, "read", "'one;two;three'")
+
+    assert found["handle_comment"].note == "got two, which is missing"
+    assert [(each.expression, each.value) for each in found["handle_comment"].reads][:1] == [
+        ("data", "'!two'")
+    ]
+
+
+def test_an_exception_that_was_handled_is_named_where_it_was_raised(run: Run) -> None:
+    found = calls(run, "listening", "81")
+
+    note = found["number"].note or ""
+    assert note.endswith("raised ValueError: 81, handled in port")
+
+
+def test_a_predicate_that_was_false_says_nothing_by_itself(run: Run) -> None:
+    assert "is_even" not in calls(run, "shown", "'<a href=a*b>'")
+
+
+def test_words_that_both_texts_have_are_no_difference() -> None:
+    tokens = differing_tokens("'<p>[link](foo)</p>'", "'<p><a href=\"foo\">link</a></p>'")
+
+    assert (tokens.missing, tokens.extra) == (("href",), ("[", "]", "(", ")"))
+    assert differing_tokens("'a b'", "'a|b'").missing == ("|",)
