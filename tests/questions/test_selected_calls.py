@@ -8,7 +8,7 @@ from freezeframe.model.questions import Condition, Explanation, Link
 from freezeframe.model.trace import Trace, TracedFrame, TracedStep
 from freezeframe.questions.own_functions import OwnFunctions
 from freezeframe.questions.selected_calls import SelectedCalls, TraceSites, needed_calls
-from freezeframe.questions.traced_values import Files
+from freezeframe.questions.source_files import Files
 
 _PATH = "/p/cart.js"
 _SOURCE = dedent(

@@ -27,8 +27,8 @@ from freezeframe.questions.macro_calls import at_invocations, frame_at_invocatio
 from freezeframe.questions.own_functions import OwnFunctions
 from freezeframe.questions.recording_start import recording_start
 from freezeframe.questions.selected_calls import SelectedCalls, needed_calls
+from freezeframe.questions.source_files import Files
 from freezeframe.questions.source_patterns import CLOSING, code_of
-from freezeframe.questions.traced_values import Files
 from freezeframe.session.session import Session
 from freezeframe.session.source_cache import Sources, body_line, function_block
 from freezeframe.session.stop_state import StopState

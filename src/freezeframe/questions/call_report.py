@@ -19,6 +19,7 @@ from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.trace import Trace, TracedFrame, TracedStep, TracedValue
 from freezeframe.session.source_cache import function_block
 
+from .source_files import SourceLines
 from .source_patterns import (
     CLOSING,
     CLOSURE,
@@ -30,7 +31,6 @@ from .source_patterns import (
     WORD,
     code_of,
 )
-from .traced_values import SourceLines
 
 #: the address before what a pointer points to: `0x7ffc10 -> 3`, `0x7ffc10 Cart(total=3)`
 _ADDRESS = late_regex.compile(r"^0x[0-9a-f]+ (?:-> )?(?=\S)")

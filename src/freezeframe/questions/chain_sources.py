@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from freezeframe.model.questions import Explanation
 
-from .traced_values import SourceLines
+from .source_files import SourceLines
 
 #: lines around each statement
 _AROUND = 5

@@ -15,8 +15,8 @@ from freezeframe.model.waits import LoopReport, LoopValue
 from freezeframe.session.source_cache import function_block
 
 from .call_report import call_report
+from .source_files import SourceLines
 from .source_patterns import LEAVES, LOOP, LOOP_BEFORE, STRING, WORD, code_of
-from .traced_values import SourceLines
 
 #: rounds until the values of the loop must have returned to be called a repetition
 _LONGEST_PERIOD = 8

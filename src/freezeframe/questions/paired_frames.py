@@ -16,8 +16,9 @@ from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.line_map import LineMap
 from freezeframe.model.trace import Trace, TracedFrame, TracedStep
 
+from .source_files import Files, SourceLines
 from .trace_index import TraceIndex
-from .traced_values import Files, SourceLines, TracedValues
+from .traced_values import TracedValues
 
 #: steps of one frame that are aligned after their first difference
 _MOST_ALIGNED = 600

@@ -19,14 +19,13 @@ from .omitted_statements import omitted_links
 from .operands import NEUTRAL
 from .queries import Computed, EvaluatedAt, Query
 from .read_operands import OBJECT, VALUE
+from .source_files import Files, SourceLines
 from .source_patterns import EXPECTING
 from .text_spans import first_offset
 from .trace_index import TraceIndex
 from .traced_values import (
     RECEIVERS,
     Execution,
-    Files,
-    SourceLines,
     TracedValues,
     called_name,
     shortened,

@@ -15,7 +15,7 @@ from .differing_operands import described, differing_writes
 from .divergence import ChainLink, DivergenceChain
 from .paired_frames import FramePair, PairedRuns, TracedSide
 from .side_by_side import compared_call
-from .traced_values import SourceLines
+from .source_files import SourceLines
 
 #: steps whose values are compared one by one
 _MOST_COMPARED = 100_000

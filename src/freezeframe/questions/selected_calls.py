@@ -17,8 +17,8 @@ from freezeframe.model.questions import Explanation
 from freezeframe.model.trace import Trace, TracedStep
 
 from .own_functions import OwnFunctions
+from .source_files import Files
 from .source_patterns import RETURN, STRING, WORD
-from .traced_values import Files
 
 #: function, line, how often the frame has come to it
 SiteLine = tuple[str, int, int]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from freezeframe.model import late_regex
 from freezeframe.model.fast_dataclass import dataclass
@@ -11,9 +10,10 @@ from freezeframe.model.questions import ReadValue
 from freezeframe.model.trace import FrameKind, Read, TracedFrame, TracedStep, TracedValue
 from freezeframe.model.values import is_cut
 
-from .expressions import Expression, Form, SourceFile, Statement, StatementKind
+from .expressions import Expression, Form, Statement, StatementKind
 from .implicit_calls import implicit_call, is_called_by_library
 from .literals import method_result, operated
+from .source_files import Files
 from .trace_index import NEVER, TraceIndex
 from .value_parts import parts_of, with_parts
 
@@ -41,13 +41,6 @@ _MOST_STEPS_BACK = 200
 _MOST_TEXT = 80
 #: names of the object that a method is called on
 RECEIVERS = ("self", "cls", "this")
-
-
-class SourceLines(Protocol):
-    """Lines of source files: `session.source_cache.Sources` has them."""
-
-    def lines(self, path: str) -> list[str]:
-        """Return the file's lines. Raises OSError when it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,47 +434,6 @@ class TracedValues:
             else:
                 parts[each.write.name] = each.write.new.text
         return with_parts(value.text, parts) or value.text
-
-
-class Files:
-    """The source files of a trace, parsed when they are needed."""
-
-    def __init__(self, sources: SourceLines) -> None:
-        self._sources = sources
-        self._files: dict[str, SourceFile | None] = {}
-
-    def file(self, path: str) -> SourceFile | None:
-        """Return the parsed file; None if it cannot be read."""
-        if path not in self._files:
-            self._files[path] = self._parsed(path)
-        return self._files[path]
-
-    def _parsed(self, path: str) -> SourceFile | None:
-        try:
-            lines = self._sources.lines(path)
-        except OSError:
-            return None
-        if path.endswith((".py", ".pyw", ".pyi")):
-            from .python_source import PythonSource
-
-            try:
-                return PythonSource(lines)
-            except (SyntaxError, ValueError, RecursionError):
-                return None
-        from .any_source import AnySource
-
-        return AnySource(lines, path)
-
-    def lines(self, path: str) -> list[str]:
-        """Return the file's lines; none if it cannot be read."""
-        try:
-            return self._sources.lines(path)
-        except OSError:
-            return []
-
-    def line(self, path: str, number: int) -> str:
-        lines = self.lines(path)
-        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
 def called_name(call: Expression) -> str:
