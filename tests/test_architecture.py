@@ -131,6 +131,7 @@ ALLOWED_IN_BACKENDS = {
         "path_mapping",
         "transport",
     },
+    "survey": {"debugger", "selection"},
     "dap": {
         "backend",
         "request_channel",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from freezeframe.config import Config, load, override, settings
+from freezeframe.backends.dap.adapters import _documented
+from freezeframe.config import Config, load, override, read, settings
 from freezeframe.errors import BadConfig
 
 
@@ -82,11 +83,6 @@ def test_a_caller_s_environment_does_not_change_the_config_of_others():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "[timeouts]\nawait_secs = 3",
-            "timeouts.await_secs is not a key of config.toml; the nearest",
-        ),
-        ("[timeout]\nawait_s = 3", "timeout is not a key of config.toml; the nearest is timeouts."),
         ("[timeouts]\nawait_s = '3'", "timeouts.await_s must be a number, not '3'."),
         ("[timeouts]\nawait_s = true", "timeouts.await_s must be a number, not True."),
         ("[timeouts]\nawait_s = -1", "timeouts.await_s must be from 0 to 86400, not -1."),
@@ -95,10 +91,8 @@ def test_a_caller_s_environment_does_not_change_the_config_of_others():
         ("[output]\nmax_events = 0", "output.max_events must be at least 1, not 0."),
         ("[defaults]\njust_my_code = 1", "defaults.just_my_code must be true or false, not 1."),
         ("[adapters.x]\nargs = 'a'", "adapters.x.args must be a list of strings, not 'a'."),
-        ("[adapters.x]\npaht = 'a'", "adapters.x.paht is not a key of config.toml; the nearest is"),
         ("adapters = 3", "adapters must be a section, not 3."),
         ("daemon = 3", "daemon must be a section, not 3."),
-        ("[zzz]", "zzz is not a key of config.toml; there are timeouts, daemon, output"),
     ],
 )
 def test_what_is_wrong_is_named_with_what_is_wanted(write, text, message):
@@ -118,11 +112,33 @@ def test_what_is_wrong_is_named_with_what_is_wanted(write, text, message):
         ("daemon.idle_timeout_minutes", "daemon.idle_minutes"),
     ],
 )
-def test_the_spelling_of_another_debugger_s_file_leads_to_ours(write, theirs, ours):
+def test_the_names_of_another_debugger_s_file_are_understood(write, theirs, ours):
     section, key = theirs.split(".")
 
-    with pytest.raises(BadConfig, match=f"the nearest is {ours}"):
-        load(write(f"[{section}]\n{key} = 5"), {})
+    config = load(write(f"[{section}]\n{key} = 5"), {})
+
+    assert next(each.value for each in settings(config) if each.key == ours) == 5
+    assert not config.warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("[timeouts]\nawait_secs = 3", "timeouts.await_secs is not a key of config.toml"),
+        ("[timeout]\nawait_s = 3", "the nearest is timeouts."),
+        ("[adapters.x]\npaht = 'a'", "the nearest is adapters.x.path"),
+        ("[zzz]", "there are timeouts, daemon, output"),
+    ],
+)
+def test_an_unknown_key_is_a_warning_and_the_rest_is_read(write, text, warning):
+    config = load(write(f"[answers]\nbudget_tokens = 900\n{text}"), {})
+
+    assert config.answers.budget_tokens == 900
+    assert warning in config.warnings[0]
+
+
+def test_the_file_of_the_documented_adapters_has_no_unknown_key():
+    assert not read(_documented.FILE, {}).warnings
 
 
 @pytest.mark.parametrize("text", ["[timeouts", b"\xff\xfe"])

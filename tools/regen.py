@@ -10,6 +10,8 @@ import importlib
 import sys
 from pathlib import Path
 
+import published
+
 from freezeframe.backends import catalogue, discovery, inspector
 from freezeframe.backends.console import debuggers
 from freezeframe.backends.dap import adapters
@@ -30,6 +32,7 @@ def generated() -> dict[Path, str]:
         Path(catalog.TABLE): table,
         ROOT / "docs" / "COMMANDS.md": reference(),
         catalogue.TABLE: _debuggers(),
+        **{ROOT / path: text for path, text in published.files().items()},
     }
 
 

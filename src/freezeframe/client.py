@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 #: A working daemon sends a frame every second; after this silence the client checks its state.
 SILENCE_S = 3.0
-#: commands that need no session: answered in this process when no daemon can be started
-LOCAL = ("--version", "version", "--help", "-h", "help", "skill")
+#: commands that need no session: answered in this process where no daemon runs
+LOCAL = ("--version", "version", "--help", "-h", "help", "skill", "completion")
 VERSION = b"0.1.0"  # of the package; a test compares them
 
 if sys.platform == "win32":
@@ -46,6 +46,8 @@ def run(start: "Callable[[], Any]") -> int:
         cwd = ""
     message = request(cwd)
     link = connect()
+    if link is None and is_local():
+        become("local", *sys.argv[1:])
     for _ in range(3):
         if link is None:
             try:
@@ -55,8 +57,6 @@ def run(start: "Callable[[], Any]") -> int:
             except Exception as error:
                 if not hasattr(error, "error_code"):
                     raise
-                if sys.argv[1:2] and sys.argv[1] in LOCAL:
-                    answer_alone()
                 return report(error)
         status = converse(link, message, cwd)
         if status is not None:
@@ -74,9 +74,13 @@ def report(error: Exception) -> int:
     return 1
 
 
-def answer_alone() -> "NoReturn":
-    """Answer a LOCAL command without a daemon."""
-    become("local", *sys.argv[1:])
+def is_local() -> bool:
+    """Return whether the command needs no daemon: a LOCAL one, or the end of one that is not
+    there. On Windows nothing is known about the daemon here."""
+    words = sys.argv[1:]
+    if words[:2] == ["daemon", "stop"] and sys.platform != "win32":
+        return True
+    return words[:1] != [] and words[0] in LOCAL and words[:2] != ["skill", "install"]
 
 
 def become_server() -> "NoReturn":

@@ -95,3 +95,21 @@ def test_a_core_file_of_an_interpreter_is_for_a_debugger_of_machine_code():
     native = chosen_for_this(native=True)
     assert native.debugger.binaries
     assert native.program == os.path.realpath("/proc/self/exe")
+
+
+def test_a_named_debugger_that_is_missing_says_who_named_it_and_what_would_do(tmp_path):
+    (tmp_path / "gdb").write_text("#!/bin/sh\n")
+    (tmp_path / "gdb").chmod(0o755)
+    config = Config()
+    config = replace(
+        config,
+        defaults=replace(config.defaults, adapter="codelldb"),
+        sources={"defaults.adapter": "FREEZEFRAME_DEBUGGER"},
+    )
+
+    problem = selection.problem_of_choice({"PATH": str(tmp_path)}, config)
+
+    assert problem.message.startswith("codelldb, named by FREEZEFRAME_DEBUGGER, is not here: ")
+    assert problem.message.endswith("; gdb-mi would do.")
+    assert problem.next == "dbg start PROGRAM --adapter gdb-mi"
+    assert selection.problem_of_choice(os.environ, Config()) is None

@@ -305,6 +305,8 @@ def test_where_sockets_are_forbidden_that_is_told_and_help_is_answered(home: Ech
     assert run("--version").stdout == f"freezeframe {__version__}\n"
     assert "dbg start" in run("--help").stdout
     assert run("skill").returncode == 0
+    assert "complete" in run("completion", "bash").stdout
+    assert run("daemon", "stop").stdout == "no daemon runs\n"
     refused = run("status")
     assert refused.returncode == 1
     assert refused.stderr.startswith("daemon: unix sockets are not allowed here (Operation not")

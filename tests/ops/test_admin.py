@@ -75,6 +75,38 @@ def test_settings_that_cannot_be_read_are_reported(dbg):
     assert "resume_s" in found["detail"]
 
 
+def test_a_setting_that_nobody_knows_is_passed_over_with_a_warning(dbg):
+    dbg.configure("[timeouts]\nresume_s = 20\nsoon = 1\n")
+
+    found = check(dbg, "config")
+
+    assert found["status"] == "warn"
+    assert found["detail"].startswith("timeouts.soon is not a key of config.toml")
+    assert dbg.data("config", "timeouts.resume_s")["settings"][0]["value"] == 20
+
+
+def test_a_debugger_that_a_variable_names_and_is_missing_is_a_warning(dbg):
+    assert check(dbg, "choice")["status"] == "ok"
+    dbg.env["FREEZEFRAME_DEBUGGER"] = "no-such"
+
+    found = check(dbg, "choice")
+
+    assert found["status"] == "warn"
+    assert "(named by FREEZEFRAME_DEBUGGER)" in found["detail"]
+    assert found["fix"] == "unset FREEZEFRAME_DEBUGGER"
+
+
+def test_a_session_that_nobody_asks_about_is_reported_and_ended_if_told_so(dbg, program):
+    program("loop.py")
+    dbg.configure("[daemon]\nsession_idle_minutes = 0.001\n")
+    dbg.data("start", "loop.py", "--hold")
+
+    waits.wait_until(lambda: "session loop in " in dbg("status").out, "it is reported")
+    dbg.configure("[daemon]\nsession_idle_minutes = 0.001\nend_idle_sessions = true\n")
+    dbg.data("locals")
+    waits.wait_until(lambda: not dbg.data("sessions")["sessions"], "it is ended")
+
+
 def test_what_a_dead_session_left_is_removed_when_asked(dbg):
     dbg.data("status")
     left, young = dbg.home / "session-abcdefgh", dbg.home / "session-12345678"

@@ -53,6 +53,8 @@ def test_an_app_is_joined_by_xcode_s_adapter_looked_into_and_left_alive(dbg, app
     assert envelope["via"].startswith("lldb-dap ")
     assert (report["state"], report["pid"]) == ("stopped", pid)
     assert f"{APP} runs as pid {pid} on iPhone 15 (iOS 17.2, {BOOTED}, Booted)" in report["notes"]
+    [session] = dbg.data("status")["sessions"]
+    assert session["simulator"] == f"iPhone 15 (iOS 17.2, {BOOTED}, Booted)"
     assert "spin" in functions(dbg.data("backtrace")["stacks"][0])
     dbg.data("detach")
     assert "--find lldb-dap" in apple.asked

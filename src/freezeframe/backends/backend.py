@@ -92,6 +92,8 @@ class Attach:
     host: str | None = None
     port: int | None = None
     program: str | None = None
+    #: the simulator in which the process runs, with its UDID
+    simulator: str | None = None
     #: leave the program stopped after attaching
     stay_stopped: bool = False
     cwd: str = "/"

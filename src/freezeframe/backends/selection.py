@@ -7,7 +7,6 @@ error that lists the known ones.
 
 from __future__ import annotations
 
-import asyncio
 import fnmatch
 import functools
 import os
@@ -19,18 +18,14 @@ from freezeframe import files
 from freezeframe.config import Config
 from freezeframe.errors import DebuggerMissing, NotFound, UsageError
 from freezeframe.model.fast_dataclass import dataclass
-from freezeframe.model.setup_answers import AdapterInfo
 
 from . import catalogue
 from .backend import Backend
-from .debugger import Debugger, Found, Missing
+from .debugger import Debugger, Found
 from .discovery import ADAPTERS, CONSOLES, is_offered
 from .native import binary_kinds
 from .path_mapping import PathMapping, mapped
 from .transport import process_table
-
-#: Time limit to find one debugger and its version.
-_SURVEY_S = 8.0
 
 
 def known(config: Config | None = None) -> dict[str, Debugger]:
@@ -283,47 +278,6 @@ def log_problem(message: str, path: str | None) -> str | None:
     return None
 
 
-async def survey(
-    env: Mapping[str, str], config: Config, names: Sequence[str] | None = None
-) -> tuple[AdapterInfo, ...]:
-    """Return every known debugger, or those of *names*, and whether each is installed.
-
-    Looks for all in parallel, bounded in time.
-    """
-
-    async def look(each: Debugger) -> AdapterInfo:
-        looking = asyncio.to_thread(each.find, env, config.adapter(each.name))
-        try:
-            async with asyncio.timeout(_SURVEY_S):
-                found: Found | Missing = await looking
-        except TimeoutError:
-            found = Missing(f"it did not report its version within {_SURVEY_S:g} s")
-        except OSError as error:
-            found = Missing(f"it cannot be examined: {error.strerror or error}")
-        return _info(each, found)
-
-    debuggers = [each for each in known(config).values() if names is None or each.name in names]
-    return tuple(await asyncio.gather(*map(look, debuggers)))
-
-
-def _info(adapter: Debugger, found: Found | Missing) -> AdapterInfo:
-    here = found if isinstance(found, Found) else None
-    claims = (*adapter.patterns, *(f"#! {word}" for word in adapter.shebangs), *adapter.binaries)
-    return AdapterInfo(
-        name=adapter.name,
-        kind=adapter.kind,
-        languages=adapter.languages,
-        found=here is not None,
-        version=here.version if here is not None else None,
-        path=here.path if here is not None else None,
-        tested=adapter.tested,
-        note=found.reason if isinstance(found, Missing) else None,
-        yours=adapter.user_defined,
-        install=() if here is not None else adapter.install,
-        claims=(*claims, "modules") if adapter.modules else claims,
-    )
-
-
 def _requested_debugger(name: str | None, config: Config) -> tuple[str | None, str]:
     """Return the debugger or protocol that the user names, and where they name it."""
     if name is not None:
@@ -338,7 +292,7 @@ def _kinds(config: Config) -> list[str]:
     return sorted({each.kind for each in there.values()} - set(there))
 
 
-def _called(name: str, config: Config) -> Debugger:
+def _called(name: str, config: Config, reason: str = "") -> Debugger:
     """Return the debugger of a name. Raises UsageError with the known ones."""
     there = known(config)
     if name in there:
@@ -348,7 +302,8 @@ def _called(name: str, config: Config) -> Debugger:
             return each
     kinds = ", ".join(_kinds(config))
     raise UsageError(
-        f"there is no debugger {name!r}; there are {', '.join(sorted(there))}, "
+        f"there is no debugger {name!r}{reason and f' ({reason})'}; "
+        f"there are {', '.join(sorted(there))}, "
         f"and for the best one of a kind {kinds}.",
         next="dbg adapters",
     )
@@ -358,8 +313,41 @@ def _named(name: str | None, env: Mapping[str, str], config: Config) -> Debugger
     named, reason = _requested_debugger(name, config)
     if named is None or named in _kinds(config):
         return None
-    debugger = _called(named, config)
-    return _first_found([(debugger, reason)], debugger.name, env, config)
+    debugger = _called(named, config, "" if name is not None else reason)
+    found = debugger.find(env, config.adapter(debugger.name))
+    if isinstance(found, Found):
+        return DebuggerChoice(debugger, found, reason)
+    other = _substitute(debugger, env, config)
+    how = debugger.install[0] if debugger.install else "dbg doctor"
+    raise DebuggerMissing(
+        f"{debugger.name}, {reason}, is not here: {found.reason}"
+        + (f"; {other.name} would do." if other else "."),
+        next=f"dbg start PROGRAM --adapter {other.name}" if other and name is None else how,
+    )
+
+
+def _substitute(missing: Debugger, env: Mapping[str, str], config: Config) -> Debugger | None:
+    """Return the best installed debugger of the languages of one that is not."""
+    for each in known(config).values():
+        shared = not set(each.languages).isdisjoint(missing.languages)
+        if (
+            shared
+            and each.name != missing.name
+            and isinstance(each.find(env, config.adapter(each.name)), Found)
+        ):
+            return each
+    return None
+
+
+def problem_of_choice(
+    env: Mapping[str, str], config: Config
+) -> DebuggerMissing | UsageError | None:
+    """Return why the debugger that a variable or the configuration names cannot be used."""
+    try:
+        _named(None, env, config)
+    except (DebuggerMissing, UsageError) as error:
+        return error
+    return None
 
 
 def _of_kind(
@@ -385,17 +373,17 @@ def _check_fit(name: str | None, program: str, kind: str | None, config: Config)
 
     A program that no debugger claims is left to the user's choice.
     """
-    named, _ = _requested_debugger(name, config)
+    named, reason = _requested_debugger(name, config)
     if named is None or named in _kinds(config):
         return
-    debugger = _called(named, config)
+    debugger = _called(named, config, "" if name is not None else reason)
     claims = list(_claims(program, (kind,) if kind is not None else None, config=config))
     if not claims or debugger.user_defined or any(each.name == debugger.name for each, _ in claims):
         return
     names = list(dict.fromkeys(each.name for each, _ in claims))
     what = os.path.basename(program.rstrip("/"))
     raise UsageError(
-        f"{debugger.name} debugs {', '.join(debugger.languages)}, which {what} is not; "
+        f"{debugger.name}, {reason}, debugs {', '.join(debugger.languages)}, which {what} is not; "
         f"for it there are {', '.join(names)}.",
         next="dbg adapters",
     )

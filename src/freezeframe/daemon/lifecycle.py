@@ -146,8 +146,9 @@ def _unix_socket() -> sockets.socket:
 
 def _no_sockets(error: OSError) -> DaemonError:
     return DaemonError(
-        f"unix sockets are not allowed here ({error.strerror}), and dbg needs one: a sandbox "
-        "that forbids them must allow them, or dbg must run outside of it.",
+        f"unix sockets are not allowed here ({error.strerror}), and dbg needs one: run dbg outside "
+        "of the sandbox that forbids them, or call the tools of `dbg mcp`, which the agent's host "
+        "starts outside.",
         next="dbg --help",
     )
 
@@ -287,6 +288,9 @@ def _dial() -> sockets.socket:
     except (FileNotFoundError, ConnectionRefusedError) as error:
         connection.close()
         raise NoDaemon("the daemon ended.", next="dbg logs") from error
+    except PermissionError as error:
+        connection.close()
+        raise _no_sockets(error) from error
     except BaseException:
         connection.close()
         raise

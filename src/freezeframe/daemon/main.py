@@ -146,6 +146,8 @@ def _serve(
         # The environment of the client that started the daemon does not apply to other clients.
         config = configs.read(Path(paths.config_path()), os.environ)
         settings = configs.override(config, os.environ).daemon
+        for warning in config.warnings:
+            state.add_note(warning)
     except FreezeframeError as error:
         # A daemon with the defaults can report what is wrong; one that does not start cannot.
         config = configs.Config()

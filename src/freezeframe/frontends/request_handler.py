@@ -10,7 +10,8 @@ import asyncio
 import json
 import os
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from freezeframe import config as configs
@@ -27,6 +28,7 @@ from freezeframe.ops._runner import run
 from freezeframe.render import PLAIN, Style, envelope, error_envelope, render_error, render_text
 from freezeframe.render.formatting import clip, escape_control
 from freezeframe.render.text.output import Follower
+from freezeframe.session.idle_sessions import IdleSessions
 from freezeframe.session.registry import SessionRegistry
 from freezeframe.session.session import Session
 
@@ -64,6 +66,11 @@ class RequestHandler:
         #: sessions that the next daemon would report as lost
         self._on_record: set[Session] = set()
         self._tracked: set[int] = set()
+        self._idle = IdleSessions()
+        self._idle_check: asyncio.TimerHandle | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+        #: the commands that run
+        self._pending: list[Context] = []
         self.hub = SessionRegistry(config, on_change=self._changed)
         self.history = Archive(
             paths.history_path(), lambda session: self.hub.workspace_of(session).root
@@ -76,8 +83,9 @@ class RequestHandler:
         return self.hub.busy or self.hub.working
 
     async def close(self) -> None:
-        if self._recording is not None:
-            self._recording.cancel()
+        for timer in (self._recording, self._idle_check):
+            if timer is not None:
+                timer.cancel()
         self.hub.on_change = lambda session: None
         await self.hub.close(self._daemon.exit_reason)
         await self.history.close()
@@ -180,10 +188,22 @@ class RequestHandler:
         arguments = parsed.kwargs
         if parsed.op.id != "config":  # it shows the current settings
             arguments = json_requests.apply_deadline(ctx, arguments)
-        answer = await run(parsed.op, ctx, arguments)
+        with self._counted(ctx):
+            answer = await run(parsed.op, ctx, arguments)
         if not ctx.config.answers.hide_secrets or parsed.kwargs.get("reveal"):
             return answer
         return redact(answer, secrets_of(ctx.config.history.exclude))
+
+    @contextmanager
+    def _counted(self, ctx: Context) -> Iterator[None]:
+        """Note that somebody asks about the session of *ctx*, while it is asked and at the end."""
+        self._pending.append(ctx)
+        try:
+            yield
+        finally:
+            self._pending.remove(ctx)
+            if ctx.found is not None:
+                self._idle.requested(ctx.found)
 
     def sub_context(self, ctx: Context, session: str | None, typed: str) -> Context:
         """Return a fresh context for another command of the same caller."""
@@ -215,19 +235,61 @@ class RequestHandler:
         except BadConfig as error:
             self._config_note = f"{error} The settings stay as they were."
             return
+        if self._config.warnings:
+            self._config_note = " ".join(self._config.warnings)
         self.hub.config = self._config
 
     def _take_notes(self) -> tuple[str, ...]:
         """Return notes to show with the answer; each is returned once."""
         self._refresh_config()
         note, self._config_note = self._config_note, None
-        notes = (*self._daemon.take_notes(), *self.history.take_notes())
+        notes = (*self._daemon.take_notes(), *self.history.take_notes(), *self._idle_notes())
         # Notes quote names that programs and files chose: keep each note on one line.
         return tuple(clip(each, _NOTE_BYTES) for each in (*notes, *((note,) if note else ())))
+
+    # --- sessions that nobody asks about
+
+    def _idle_notes(self) -> list[str]:
+        settings = self._config.daemon
+        if settings.end_idle_sessions:
+            return []
+        return [
+            f"session {root.name} in {self.hub.workspace_of(root).root} had no command for "
+            f"{idle_s / 60:.0f} min; `dbg -s {root.name} stop` ends it"
+            for root, idle_s in self._idle.unreported(self.hub.roots(), settings.session_idle_s)
+        ]
+
+    def _check_idle(self) -> None:
+        """End idle sessions if the settings say so; check again while there are sessions."""
+        settings, self._idle_check = self._config.daemon, None
+        pending = {ctx.found.root for ctx in self._pending if ctx.found is not None}
+        if settings.end_idle_sessions:
+            for root, idle_s in self._idle.idle(self.hub.roots(), settings.session_idle_s):
+                if root in pending:
+                    self._idle.requested(root)
+                    continue
+                why = f"it had no command for {idle_s / 60:.2g} min (daemon.end_idle_sessions)"
+                self._daemon.add_note(f"session {root.name} was ended: {why}")
+                task = asyncio.get_running_loop().create_task(self._end(root))
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
+        self._watch_idle()
+
+    async def _end(self, root: Session) -> None:
+        await root.end(for_good=True)
+        self.hub.remove(root)
+
+    def _watch_idle(self) -> None:
+        if self._idle_check is None and self._live_roots():
+            pause_s = min(60.0, self._config.daemon.session_idle_s / 4)
+            loop = asyncio.get_running_loop()
+            self._idle_check = loop.call_later(pause_s, self._check_idle)
 
     # --- what an unexpected end would cost
 
     def _changed(self, session: Session) -> None:
+        self._idle.began(session)
+        self._watch_idle()
         if not self._on_record.issuperset(self._live_roots()):
             self._record()  # a new session: record it at once, in case this process dies
         elif self._recording is None:

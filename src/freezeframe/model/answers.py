@@ -87,6 +87,7 @@ class StopReport:
     next: tuple[str, ...] = ()
     #: there are several sessions, so the report names its session
     several: bool = False
+    show_type: bool = False
     #: the number of threads, if known
     threads: int | None = None
     #: the frame of `source` and `scopes`, if it is not the innermost one
@@ -315,6 +316,8 @@ class SessionInfo:
     age_s: float = 0.0
     #: the command line of the program
     command: tuple[str, ...] = ()
+    #: the simulator of an app, with its UDID
+    simulator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class AttachTarget:
     host: str | None = None
     port: int | None = None
     remarks: tuple[str, ...] = ()
+    simulator: str | None = None
 
 
 async def resolve_attach_target(ctx: Context, request: AttachRequest) -> AttachTarget:
@@ -104,6 +105,8 @@ async def _in_simulator(ctx: Context, request: AttachRequest) -> AttachTarget:
     env = ctx.caller.env
     names = [request.bundle_id, request.wait_for or None, None if request.pid else request.where]
     pid, ids = request.pid, [name for name in names if name is not None]
+    if pid is None and not ids and ctx.config.defaults.bundle_id is not None:
+        ids = [ctx.config.defaults.bundle_id]
     if pid is None and len(ids) == 1 and ids[0].isdecimal():
         pid, ids = int(ids[0]), []
     if (pid is not None) == (len(ids) == 1) or len(ids) > 1:
@@ -118,7 +121,7 @@ async def _in_simulator(ctx: Context, request: AttachRequest) -> AttachTarget:
         )
     from freezeframe.backends import simulators  # on machines with Xcode only
 
-    device = await simulators.find(request.simulator, env)
+    device = await simulators.find(request.simulator or ctx.config.defaults.simulator, env)
     if pid is None:
         wait_s = None if request.wait_for is None else _time_limit_s(ctx, request)
         pid = await simulators.process(device, ids[0], env, wait_s=wait_s)
@@ -131,4 +134,5 @@ async def _in_simulator(ctx: Context, request: AttachRequest) -> AttachTarget:
     app = ids[0] if ids else f"process {pid}"
     label = _launch_target.name_of(choice.program) if choice.program else app
     runs = f"{app} runs as pid {pid}" if ids else f"process {pid} runs"
-    return AttachTarget(choice, label, pid, remarks=(f"{runs} on {device}",))
+    where = str(device)
+    return AttachTarget(choice, label, pid, remarks=(f"{runs} on {where}",), simulator=where)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from freezeframe import paths
-from freezeframe.backends import selection
+from freezeframe.backends import selection, survey
 from freezeframe.backends.transport.run_command import run
 from freezeframe.config import load
 from freezeframe.errors import FreezeframeError, NotFound
@@ -55,7 +55,7 @@ async def checks(ctx: Context, name: str | None = None, *, fix: bool = False) ->
     if fix:
         found = [await _fixed(ctx, check) for check in found]
     names = [each for each in known if name in (None, each)]
-    infos = await selection.survey(ctx.caller.env, ctx.config, names) if names else ()
+    infos = await survey.survey(ctx.caller.env, ctx.config, names) if names else ()
     return (*found, *await trials(ctx, infos))
 
 
@@ -184,11 +184,26 @@ async def _leftovers(ctx: Context) -> Check:
 async def _config(ctx: Context) -> Check:
     path = ctx.daemon.config_path
     try:
-        load(path, ctx.caller.env)
+        read = load(path, ctx.caller.env)
     except FreezeframeError as error:
         return Check("config", "fail", error.message, error.next or f"edit {path}")
+    if read.warnings:
+        return Check("config", "warn", " ".join(read.warnings), f"edit {path}")
     state = "read" if os.path.exists(path) else "missing; defaults are used"
     return Check("config", "ok", f"{path}: {state}")
+
+
+async def _choice(ctx: Context) -> Check:
+    """Check that the debugger that a variable or config.toml names can be used."""
+    named = ctx.config.defaults.adapter
+    if named is None:
+        return Check("choice", "ok", "the best debugger for each program; none is named")
+    source = ctx.config.sources.get("defaults.adapter", "config.toml")
+    problem = await asyncio.to_thread(selection.problem_of_choice, ctx.caller.env, ctx.config)
+    if problem is None:
+        return Check("choice", "ok", f"{named}, named by {source}")
+    fix = f"edit {ctx.daemon.config_path}" if source == "config.toml" else f"unset {source}"
+    return Check("choice", "warn", problem.message, fix)
 
 
 async def _space(ctx: Context) -> Check:
@@ -301,6 +316,7 @@ CHECKS: dict[str, Look] = {
     "socket directory": _runtime_directory,
     "leftovers": _leftovers,
     "config": _config,
+    "choice": _choice,
     "disk": _space,
     "history": _history,
     "python": _interpreter,

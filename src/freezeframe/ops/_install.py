@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from freezeframe.backends import selection
+from freezeframe.backends import selection, survey
 from freezeframe.backends.transport.run_command import run
 from freezeframe.errors import FreezeframeError
 from freezeframe.model.fast_dataclass import dataclass
@@ -65,13 +65,13 @@ Source = Callable[[Context, Sequence[str] | None], Awaitable[Sequence[SetupTarge
 
 
 async def _debuggers(ctx: Context, names: Sequence[str] | None) -> Sequence[SetupTarget]:
-    infos = await selection.survey(ctx.caller.env, ctx.config, names)
+    infos = await survey.survey(ctx.caller.env, ctx.config, names)
     return [_debugger(ctx, info) for info in infos]
 
 
 def _debugger(ctx: Context, info: AdapterInfo) -> SetupTarget:
     async def check(ctx: Context) -> Check:
-        [now] = await selection.survey(ctx.caller.env, ctx.config, [info.name])
+        [now] = await survey.survey(ctx.caller.env, ctx.config, [info.name])
         return await trial(ctx, now)
 
     where = " at ".join(filter(None, (info.version, info.path)))

@@ -10,14 +10,31 @@ from dataclasses import replace
 from freezeframe.backends import selection
 from freezeframe.backends.backend import Launch
 from freezeframe.errors import NotFound, UsageError
+from freezeframe.model.answers import StopReport
 
 from ._context import Context
 from ._suggestions import quoted
 
 #: the name of a Java class
 _CLASS = re.compile(r"[\w$]+(?:\.[\w$]+)*(?<!\.java)(?<!\.class)(?<!\.jar)")
+#: the command in a command line, behind its global options
+_START = re.compile(r"^((?:-\S+ (?:\S+ )??)*)(start|launch|run|debug)(?= |$)")
 #: a line of a file, with a condition or without
 _LOCATION = re.compile(r"(?P<file>.+?):\d+(?:\s+if\s.+)?", re.DOTALL)
+
+
+def suggest_hold(ctx: Context, report: StopReport) -> StopReport:
+    """Return the report of a program that ended before anything could stop it, with a next step
+    that holds it at its entry."""
+    ended = report.exit is not None and report.exit.how == "ended"
+    if (
+        not ended
+        or any(each.enabled for each in ctx.workspace.breakpoints)
+        or report.next
+        or not _START.match(ctx.typed)
+    ):
+        return report
+    return replace(report, next=(_START.sub(r"\1\2 --hold", ctx.typed),))
 
 
 def left_to_program(ctx: Context, args: tuple[str, ...]) -> tuple[str, ...]:

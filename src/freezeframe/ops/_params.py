@@ -175,11 +175,12 @@ class ParamSpec:
         if self.positional or self.rest:
             return {}
         found = {f"--{self.cli_name}": True}
+        found |= dict.fromkeys(self.also, True)
         if self.is_flag and (self.default is True or self.type.optional):
-            found[f"--no-{self.cli_name}"] = False
+            found |= {f"--no-{name.removeprefix('--')}": False for name in found}
         if self.short:
             found[self.short] = self.default is not True
-        return found | dict.fromkeys(self.also, True)
+        return found
 
 
 class Misdeclared(TypeError):

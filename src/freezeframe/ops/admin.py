@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated
 
-from freezeframe.backends import selection
+from freezeframe.backends import selection, survey
 from freezeframe.config import load, settings
 from freezeframe.errors import BadConfig, NotFound, UsageError, UserError
 from freezeframe.model.answers import Status, Text
@@ -75,12 +75,12 @@ async def adapters(
     Capabilities are known after a trial run, by `doctor` or by `adapters NAME`.
     """
     if name is None:
-        infos = await selection.survey(ctx.caller.env, ctx.config)
+        infos = await survey.survey(ctx.caller.env, ctx.config)
         untried = next((each for each in remembered(infos) if each.found and not each.can), None)
         step = f"adapters {untried.name}" if untried is not None else "doctor"
         missing = not all(info.found for info in infos)
         return AdapterList(remembered(infos), next=(step, *(["setup NAME"] if missing else [])))
-    infos = await selection.survey(ctx.caller.env, ctx.config, [name])
+    infos = await survey.survey(ctx.caller.env, ctx.config, [name])
     if not infos:
         raise _no_debugger(ctx, name)
     tried = await trial(ctx, infos[0])
@@ -188,7 +188,7 @@ async def config(
     path = ctx.daemon.config_path
     error = None
     try:
-        load(path, {})
+        error = " ".join(load(path, {}).warnings) or None
     except BadConfig as bad:
         error = bad.message
     return Settings(path, os.path.exists(path), chosen, error)
@@ -209,7 +209,7 @@ async def logs(
     return Text("".join(lines[-tail:]) or "the log is empty\n")
 
 
-@op("daemon status", group="admin", control=True, example="daemon status")
+@op("daemon status", aliases=("daemon",), group="admin", control=True, example="daemon status")
 async def daemon_status(ctx: Context) -> Status:
     """Show the daemon: its process, version, age and log."""
     return await sessions.status(ctx)

@@ -80,6 +80,7 @@ async def context(
     context: Annotated[
         int | None, Arg("lines of source on either side", meta="N", short="-C")
     ] = None,
+    type: _Types = False,
 ) -> StopReport:
     """Show where the program is stopped: reason, source, variables, new output."""
     session = ctx.session
@@ -87,7 +88,8 @@ async def context(
         return running_report(ctx, session, None)
     async with session.exclusive():
         stop = await session.require_stopped()
-        return await stop_report(ctx, session, stop, context_lines=context, in_turn=True)
+        report = await stop_report(ctx, session, stop, context_lines=context, in_turn=True)
+    return replace(report, show_type=type)
 
 
 @op(
@@ -402,19 +404,22 @@ def _user_frame(frames: Sequence[Frame]) -> tuple[Frame | None, str]:
 @op("thread", group="inspect", needs=Needs.STOPPED, effect=Effect.WRITES, example="thread 2")
 async def thread(
     ctx: Context,
-    id: Annotated[int | None, Arg("id of the thread, as `threads` lists it", meta="ID")] = None,
+    id: Annotated[
+        int | None, Arg("id of the thread, or its position in `threads`", meta="ID")
+    ] = None,
 ) -> FrameAnswer:
     """Select a thread for later commands. Without an id: show the current one."""
     session = ctx.session
     stop = await session.require_stopped()
     if id is not None and id != stop.thread.id:
         known = [t.id for t in await stop.backend.threads()]
-        if id not in known:
+        if id not in known and not 0 < id <= len(known):
             raise NotFound(
                 f"there is no thread {id}; there are {', '.join(map(str, known))}.",
                 next="dbg threads",
             )
-        await session.select_thread(id)
+        # Some debuggers list ids of the system, and their users know threads as 1, 2, 3.
+        await session.select_thread(id if id in known else known[id - 1])
         stop = await session.require_stopped()
     chosen = stop.thread
     view = await current_view(session, stop)

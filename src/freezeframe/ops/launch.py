@@ -43,6 +43,7 @@ from ._common_args import (
 )
 from ._configured_start import LIST, ConfiguredStart, start_configured
 from ._context import Context
+from ._launch_args import suggest_hold
 from ._launch_program import (
     LaunchRequest,
     enter_breakpoints,
@@ -77,7 +78,10 @@ async def start(
     *,
     module: IsModule = False,
     breakpoints: Breaks = (),
-    stop_on_entry: Annotated[bool, Arg("stop at the first line", short="-e")] = False,
+    stop_on_entry: Annotated[
+        bool | None,
+        Arg("stop at the first line (default: start.hold)", short="-e", also=("--hold",)),
+    ] = None,
     adapter: DebuggerName = None,
     cwd: RunDirectory = None,
     env: Environment = (),
@@ -127,7 +131,7 @@ async def start(
         args,
         module=module,
         breakpoints=breakpoints,
-        stop_on_entry=stop_on_entry,
+        stop_on_entry=ctx.config.start.hold if stop_on_entry is None else stop_on_entry,
         adapter=adapter,
         cwd=cwd,
         env=env,
@@ -144,7 +148,7 @@ async def start(
     )
     if config is not None:
         return await start_configured(ctx, ConfiguredStart(config, input, yes), request)
-    return await launch(ctx, request)
+    return suggest_hold(ctx, await launch(ctx, request))
 
 
 @op(
@@ -171,7 +175,10 @@ async def attach(
     pid: Annotated[int | None, Arg("the process with this id")] = None,
     simulator: Annotated[
         str | None,
-        Arg("an app in this simulator (default: the booted one)", meta="NAME|UDID"),
+        Arg(
+            "an app in this simulator (default: defaults.simulator, or the booted one)",
+            meta="NAME|UDID",
+        ),
     ] = None,
     bundle_id: Annotated[str | None, Arg("the app in a simulator", meta="ID")] = None,
     breakpoints: Breaks = (),
@@ -209,6 +216,7 @@ async def attach(
         pid=resolved.pid,
         host=resolved.host,
         port=resolved.port,
+        simulator=resolved.simulator,
         program=_launch_target.existing(program, ctx.caller.cwd) if program else choice.program,
         stay_stopped=pause or not resume,
         cwd=ctx.caller.cwd,

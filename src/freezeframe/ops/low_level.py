@@ -164,31 +164,38 @@ async def disassemble(
     *,
     count: Annotated[
         int | None,
-        Arg("instructions to show (default: 16, or the whole function)", short="-n", meta="N"),
+        Arg("instructions to show (default: the function; 16 at an address)", short="-n", meta="N"),
     ] = None,
     source: Annotated[bool, Arg("with source lines")] = False,
 ) -> Disassembly:
-    """Show machine instructions, by default from the current location."""
+    """Show machine instructions, by default those of the current function.
+
+    With a count alone: from the current location on.
+    """
     if count is not None and not 0 < count <= _MOST_INSTRUCTIONS:
         raise UsageError(f"--count takes 1 to {_MOST_INSTRUCTIONS}.")
     stop = await ctx.session.require_stopped()
-    named = False
-    if where is None:
-        frame = await stop.current_frame()
-        if frame.address is None:
-            raise NotFound("the current frame has no address.", next="dbg disassemble ADDR")
-        begin = frame.address
-    else:
-        begin, named = await _address(stop, where), not where[:1].isdigit()
-    limit = count or (_WHOLE_FUNCTION if named else 16)
-    here = (await stop.current_frame()).address
     assert isinstance(stop.backend, InstructionAccess)
+    here = (await stop.current_frame()).address
+    if where is not None:
+        begin, whole = await _address(stop, where), not where[:1].isdigit()
+    elif here is None:
+        raise NotFound("the current frame has no address.", next="dbg disassemble ADDR")
+    else:
+        begin, whole = here if count else await _function_start(stop, here), True
+    limit = count or (_WHOLE_FUNCTION if whole else 16)
     found = [
         replace(each, current=here is not None and int(each.address, 0) == int(here, 0))
         for each in await stop.backend.disassemble(begin, limit)
     ]
-    if named and count is None:
+    if whole and count is None:
         found = _first_function(found)
+    if where is None and here is not None and not any(each.current for each in found):
+        # The function is longer, or what has its name is another one.
+        found = [
+            replace(each, current=not index)
+            for index, each in enumerate(await stop.backend.disassemble(here, limit))
+        ][:16]
     lines: list[CodeLine] = []
     if source:
         for path, number in dict.fromkeys((i.path, i.line) for i in found):
@@ -196,6 +203,17 @@ async def disassemble(
             if path is not None and number is not None and text is not None:
                 lines.append(CodeLine(path, number, text))
     return Disassembly(tuple(found), source=source, lines=tuple(lines))
+
+
+async def _function_start(stop: StopState, address: str) -> str:
+    """Return where the function of *address* begins; *address* if that cannot be found out."""
+    assert isinstance(stop.backend, InstructionAccess)
+    name = (await stop.current_frame()).function
+    try:
+        begin = await _address(stop, name) if name else address
+        return begin if int(begin, 0) <= int(address, 0) else address
+    except (DebuggerError, EvaluationFailed, UsageError, ValueError):
+        return address
 
 
 def _first_function(instructions: list[Instruction]) -> list[Instruction]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from freezeframe.backends.backend import Backend, Launch, Target
+from freezeframe.backends.backend import Attach, Backend, Launch, Target
 from freezeframe.config import Config
 from freezeframe.errors import NoSession
 from freezeframe.model.answers import SessionInfo
@@ -259,6 +259,7 @@ class SessionRegistry:
             parent=session.parent.name if session.parent is not None else None,
             age_s=now - session.created,
             command=session.command or (program, *getattr(target, "args", ())),
+            simulator=target.simulator if isinstance(target, Attach) else None,
         )
 
 

@@ -160,7 +160,7 @@ NATURAL = [
     ("start", {"program": ["a", "x"]}, "start", {"program": "a", "args": ("x",)}),
     ("start", {"program": "a", "stop_on_entry": 1}, "start", {"stop_on_entry": True}),
     ("breakpoint_add", {"file": "a.py"}, "breakpoint_add", {"where": "a.py"}),
-    ("attach_sim", {"pid": 12}, "attach", {"pid": 12, "simulator": "booted"}),
+    ("attach_sim", {"pid": 12}, "attach", {"pid": 12, "simulator": ""}),
     (
         "attach_sim",
         {"simulatorId": "X", "bundleId": "a.b", "waitFor": True, "backend": "dap"},

@@ -259,7 +259,7 @@ DEFAULT: tuple[McpTool, ...] = (
             "wait_for": "true: its next start",
             "pause": "stop it at once",
         },
-        defaults={"simulator": "booted"},
+        defaults={"simulator": ""},
     ),
     McpTool(
         "debug_breakpoint_add",

@@ -63,7 +63,7 @@ def _sessions(
             row(
                 f"{'*' if session.current else ' '} {clip(session.name, 60)}",
                 _state(session, view.cwd),
-                pid,
+                f"{pid} on {clip(session.simulator, 80)}" if session.simulator else pid,
                 one_line(session.debugger or ""),
                 f"$ {clip(_relative_command(program, view.cwd), max(width // 2, 40))}"
                 if program

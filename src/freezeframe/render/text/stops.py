@@ -153,8 +153,11 @@ def _report(report: StopReport, view: View) -> list[Section]:
     sections.extend(stack_sections(report.stacks, _SOURCE, view))
     sections.extend(task_sections(report.tasks, _SOURCE, view))
     sections.extend(display_sections(report.displays, _CHANGED, view))
-    sections.extend(changed_values(report.scopes, _CHANGED))
-    for section in unchanged_values(report.scopes, _VALUES, view, names_only=view.repeated):
+    types = report.show_type
+    sections.extend(changed_values(report.scopes, _CHANGED, show_type=types))
+    for section in unchanged_values(
+        report.scopes, _VALUES, view, names_only=view.repeated, show_type=types
+    ):
         sections.append(Capped(section, view.limit // 3))
     # After the exit, the output is the most useful part.
     share = view.limit if report.state == "terminated" else view.limit // 4

@@ -46,7 +46,7 @@ def _more(
     return f"… {number(missing)} more {word if missing == 1 else word + 's'} ({hint})"
 
 
-def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
+def changed_values(scopes: Sequence[Scope], rank: int, *, show_type: bool = False) -> list[Section]:
     """Return the section of values that changed since the last stop here, with their paths."""
     found = [part for scope in scopes for value in scope.values for part in changes(value)]
     found += [(value.name, value) for scope in scopes for value in scope.gone]
@@ -55,7 +55,8 @@ def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
 
     def item(index: int, width: int) -> list[Line]:
         path, value = found[index]
-        return [Line(f"* {assigned(value, width, name=path)}", Tone.CHANGED)]
+        text = assigned(value, width, name=path, show_type=show_type)
+        return [Line(f"* {text}", Tone.CHANGED)]
 
     def more(shown: int) -> str | None:
         missing = len(found) - shown
@@ -65,7 +66,12 @@ def changed_values(scopes: Sequence[Scope], rank: int) -> list[Section]:
 
 
 def unchanged_values(
-    scopes: Sequence[Scope], rank: int, view: View, *, names_only: bool
+    scopes: Sequence[Scope],
+    rank: int,
+    view: View,
+    *,
+    names_only: bool,
+    show_type: bool = False,
 ) -> list[Section]:
     """Return the sections of unchanged values; with *names_only* one line of names."""
     sections: list[Section] = []
@@ -75,7 +81,8 @@ def unchanged_values(
             sections.extend(_names(scope, positions, rank))
             continue
         if positions or scope.more:
-            sections.append(_listing(scope, positions, rank, view, mark=False))
+            listing = _listing(scope, positions, rank, view, mark=False, show_type=show_type)
+            sections.append(listing)
         sections.extend(_definitions(scope, rank))
     return sections
 

@@ -84,10 +84,9 @@ _COMPUTED: Mapping[str, Callable[[Launch, str], Any]] = MappingProxyType(
     }
 )
 
+FILE = Path(__file__).with_name("documented.toml")
 ADAPTERS: tuple[Adapter, ...] = tuple(
     adapter
-    for name, section in config.read(
-        Path(__file__).with_name("documented.toml"), {}
-    ).adapters.items()
+    for name, section in config.read(FILE, {}).adapters.items()
     if (adapter := adapter_of(name, section, rank=_RANK, computed=_COMPUTED)) is not None
 )

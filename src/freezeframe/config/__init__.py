@@ -2,22 +2,24 @@
 
 Every key is declared once, below, with its default, its bounds and its explanation. `dbg config`,
 the check of the file and the suggestions in error messages all use that declaration. An unknown
-key or a wrong value is an error that names the key; nothing is silently ignored.
+key is a warning and a wrong value an error, both with the key's name; nothing is silently ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any
 
 from freezeframe import files
 from freezeframe.errors import BadConfig
 from freezeframe.model import late_regex
 from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.setup_answers import Setting
+
+from ._values import FILE, checked, from_variable, keys, table, unknown
 
 
 def _key(
@@ -85,9 +87,18 @@ class Daemon:
         env_scale=1 / 60,
     )
 
+    session_idle_minutes: float = _key(
+        60.0, "without a command for a session before answers mention it", least=0.001
+    )
+    end_idle_sessions: bool = _key(False, "end such a session instead")
+
     @property
     def idle_timeout_s(self) -> float:
         return self.idle_minutes * 60
+
+    @property
+    def session_idle_s(self) -> float:
+        return self.session_idle_minutes * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +143,15 @@ class Defaults:
         True, "debug child processes too, where the debugger does so by itself"
     )
     just_my_code: bool = _key(False, "never stop or step in the code of libraries")
+    simulator: str | None = _key(
+        None, "the Xcode simulator of `attach --bundle-id`, by name or UDID; empty: the booted one"
+    )
+    bundle_id: str | None = _key(None, "the app of `attach --simulator`")
+
+
+@dataclass(frozen=True, slots=True)
+class StartConfig:
+    hold: bool = _key(False, "stop every started program at its entry, as `start --hold` does")
 
 
 _SECRET_NAMES = (
@@ -198,9 +218,12 @@ class Config:
     output: OutputLimits = OutputLimits()
     answers: Answers = Answers()
     defaults: Defaults = Defaults()
+    start: StartConfig = StartConfig()
     history: HistoryConfig = HistoryConfig()
     adapters: Mapping[str, AdapterConfig] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+    #: what the file has and no setting reads
+    warnings: tuple[str, ...] = ()
 
     def adapter(self, name: str) -> AdapterConfig:
         """Return the section of the debugger *name*; the defaults when the file has none."""
@@ -215,10 +238,19 @@ _SECTIONS: Mapping[str, type] = MappingProxyType(
         "output": OutputLimits,
         "answers": Answers,
         "defaults": Defaults,
+        "start": StartConfig,
         "history": HistoryConfig,
     }
 )
-_FILE = "config.toml"
+#: keys of other debuggers' files → ours, with the same unit
+_OTHER_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "timeouts.dap_initialize_secs": "initialize_s",
+        "timeouts.dap_request_secs": "request_s",
+        "timeouts.await_default_secs": "await_s",
+        "daemon.idle_timeout_minutes": "idle_minutes",
+    }
+)
 #: in bytes
 _MAX_FILE = 1 << 20
 
@@ -234,8 +266,8 @@ def load(path: str | Path | None, env: Mapping[str, str]) -> Config:
 def read(path: str | Path | None, env: Mapping[str, str]) -> Config:
     """Return the settings of the file at *path*; *env* is only used for HOME.
 
-    A missing file means the defaults. Raises BadConfig for a file that cannot be read, is not
-    TOML, or has an unknown key or value.
+    A missing file means the defaults. An unknown key is one of the `warnings`. Raises BadConfig
+    for a file that cannot be read, is not TOML, or has a wrong value.
     """
     return _from_table(_read(Path(path)) if path is not None else {}, env)
 
@@ -248,12 +280,12 @@ def override(config: Config, env: Mapping[str, str]) -> Config:
     sources = dict(config.sources)
     changed: dict[str, Any] = {}
     for section, cls in _SECTIONS.items():
-        for key in _keys(cls):
+        for key in keys(cls):
             variable = key.metadata["env"]
             text = env.get(variable) if variable else None
             if not text:  # empty counts as unset
                 continue
-            value = _from_variable(variable, text, key, cls)
+            value = from_variable(variable, text, key, cls)
             base = changed.get(section, getattr(config, section))
             changed[section] = replace(base, **{key.name: value})
             sources[f"{section}.{key.name}"] = variable
@@ -274,7 +306,7 @@ def settings(config: Config) -> tuple[Setting, ...]:
 
 
 def _rows(section: str, cls: type, values: object, sources: Mapping[str, str]) -> Iterator[Setting]:
-    for key in _keys(cls):
+    for key in keys(cls):
         name = f"{section}.{key.name}"
         yield Setting(
             key=name,
@@ -301,34 +333,43 @@ def _read(path: Path) -> dict[str, Any]:
         raise BadConfig(f"{path} is not TOML: {error}.", next="dbg config") from error
 
 
-def _from_table(table: Mapping[str, Any], env: Mapping[str, str]) -> Config:
+def _from_table(content: Mapping[str, Any], env: Mapping[str, str]) -> Config:
     sources: dict[str, str] = {}
+    warnings: list[str] = []
     sections: dict[str, Any] = {}
     adapters: dict[str, AdapterConfig] = {}
-    for name, content in table.items():
+    for name, inside in content.items():
         if name == "adapters":
-            for adapter, keys in _table(content, "adapters").items():
+            for adapter, given in table(inside, "adapters").items():
                 section = f"adapters.{adapter}"
-                read = _section(section, AdapterConfig, keys, sources)
+                read = _section(section, AdapterConfig, given, sources, warnings)
                 _check_user_defined(section, read)
                 adapters[adapter] = _expand_home(read, env)
         elif name in _SECTIONS:
-            sections[name] = _section(name, _SECTIONS[name], content, sources)
+            sections[name] = _section(name, _SECTIONS[name], inside, sources, warnings)
         else:
-            raise _unknown(name, "", [*_SECTIONS, "adapters"])
+            warnings.append(unknown(name, "", [*_SECTIONS, "adapters"]))
     return Config(
-        **sections, adapters=MappingProxyType(adapters), sources=MappingProxyType(sources)
+        **sections,
+        adapters=MappingProxyType(adapters),
+        sources=MappingProxyType(sources),
+        warnings=tuple(warnings),
     )
 
 
-def _section(section: str, cls: type, content: object, sources: dict[str, str]) -> Any:
-    declared = {key.name: key for key in _keys(cls)}
+def _section(
+    section: str, cls: type, content: object, sources: dict[str, str], warnings: list[str]
+) -> Any:
+    declared = {key.name: key for key in keys(cls)}
     values: dict[str, object] = {}
-    for name, value in _table(content, section).items():
+    given = table(content, section)
+    for written, value in given.items():
+        name = _OTHER_NAMES.get(f"{section}.{written}", written)
         if name not in declared:
-            raise _unknown(name, f"{section}.", declared)
-        values[name] = _checked(f"{section}.{name}", value, declared[name], cls)
-        sources[f"{section}.{name}"] = _FILE
+            warnings.append(unknown(name, f"{section}.", declared))
+        elif name == written or name not in given:
+            values[name] = checked(f"{section}.{written}", value, declared[name], cls)
+            sources[f"{section}.{name}"] = FILE
     return cls(**values)
 
 
@@ -361,7 +402,7 @@ _BRACED = late_regex.compile(r"(?<!\$)\{(\w+)\}")
 
 def _check_user_defined(section: str, adapter: AdapterConfig) -> None:
     """Raise BadConfig for a user-defined debug adapter that could never be started."""
-    given = [key.name for key in _keys(AdapterConfig)[3:] if getattr(adapter, key.name)]
+    given = [key.name for key in keys(AdapterConfig)[3:] if getattr(adapter, key.name)]
     dialled = adapter.transport is not None and _is_address(adapter.transport)
     if given and not adapter.command and not dialled:
         raise BadConfig(
@@ -404,95 +445,3 @@ def _placeholders(value: object, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _placeholders(each, path)
-
-
-# --- one key ------------------------------------------------------------------------------------
-
-
-def _keys(cls: type) -> tuple[Field[Any], ...]:
-    return fields(cls)
-
-
-def _checked(name: str, value: object, key: Field[Any], cls: type) -> object:
-    """Return *value* converted to the type of its key; raise BadConfig if that is impossible."""
-    kind = get_type_hints(cls)[key.name]
-    if kind is bool:
-        if isinstance(value, bool):
-            return value
-    elif kind is int:
-        # bool is an int in Python, and not in TOML.
-        if isinstance(value, int) and not isinstance(value, bool):
-            return _bounded(name, value, key)
-    elif kind is float:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return _bounded(name, float(value), key)
-    elif kind == tuple[str, ...]:
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-    elif kind == Mapping[str, Any] | None:
-        if isinstance(value, dict):
-            return MappingProxyType(value)
-    elif isinstance(value, str):
-        return value or None
-    raise BadConfig(f"{name} must be {_type_name(kind)}, not {value!r}.", next="dbg config")
-
-
-def _bounded(name: str, value: float, key: Field[Any]) -> float:
-    least, most = key.metadata["least"], key.metadata["most"]
-    # Tests for inside the bounds, not outside, so that nan is refused.
-    if (least is None or value >= least) and (most is None or value <= most):
-        return value
-    bounds = f"at least {least:g}" if most is None else f"from {least:g} to {most:g}"
-    raise BadConfig(f"{name} must be {bounds}, not {value:g}.", next="dbg config")
-
-
-#: names of a boolean in the environment
-_SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(
-    ("0", "false", "no", "off"), False
-)
-
-
-def _from_variable(variable: str, text: str, key: Field[Any], cls: type) -> object:
-    kind = get_type_hints(cls)[key.name]
-    value: object = text
-    if kind is bool:
-        value = _SWITCHES.get(text.lower(), text)
-    elif kind in (int, float):
-        try:
-            number = float(text) * key.metadata["env_scale"]
-            value = int(number) if kind is int else number
-        except (ValueError, OverflowError):
-            raise BadConfig(
-                f"{variable} must be a number, not {text!r}.", next=f"unset {variable}"
-            ) from None
-    try:
-        return _checked(variable, value, key, cls)
-    except BadConfig as error:
-        raise BadConfig(error.message, next=f"unset {variable}") from None
-
-
-def _type_name(kind: object) -> str:
-    if kind is bool:
-        return "true or false"
-    if kind is int:
-        return "a whole number"
-    if kind is float:
-        return "a number"
-    if kind == Mapping[str, Any] | None:
-        return "a table"
-    return "a list of strings" if kind == tuple[str, ...] else "a string"
-
-
-def _table(content: object, section: str) -> Mapping[str, Any]:
-    if isinstance(content, dict):
-        return content
-    raise BadConfig(f"{section} must be a section, not {content!r}.", next="dbg config")
-
-
-def _unknown(name: str, section: str, known: Iterable[str]) -> BadConfig:
-    import difflib  # needed for errors only
-
-    # Names are compared without their section, which would make all of them similar.
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"the nearest is {section}{near[0]}" if near else f"there are {', '.join(known)}"
-    return BadConfig(f"{section}{name} is not a key of {_FILE}; {hint}.", next="dbg config")
