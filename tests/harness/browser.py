@@ -169,7 +169,8 @@ class Page:
 
     def click(self, selector: str) -> None:
         """Click with the mouse in the middle of the first element."""
-        self.wait(f"document.querySelector({selector!r})")
+        # An element itself has no value outside of the page.
+        self.wait(f"document.querySelector({selector!r}) !== null")
         place = self.run(
             f"(e => {{ e.scrollIntoView({{block: 'nearest'}}); const b = e.getBoundingClientRect();"
             " return [b.x + b.width / 2, b.y + b.height / 2]; })"

@@ -26,6 +26,7 @@ function showTab(name) {
 function showAnswer(answer, title, draw) {
   ANSWER = answer;
   VIEWS.run(answer.run);
+  go(S.length - 1); // where it failed
   const box = make("section"), tabs = make("nav", "tabs"), header = document.querySelector("header");
   box.id = "answer";
   for (const [tab, text] of [["answer", title], ["run", "Recorded run"]]) {

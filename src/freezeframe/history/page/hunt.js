@@ -43,7 +43,7 @@ VIEWS.hunt = answer => showAnswer(answer, "Runs", (box, answer) => {
     if (seeds && Object.keys(seeds).length) detail.append(make("div", "quiet", "its environment:"), make("pre", "lines", Object.entries(seeds).map(([k, v]) => `${k}=${v}`).join("\n")));
     if (recorded) {
       const button = make("button", "go", `open the recorded run ${recorded}`);
-      button.onclick = () => { go(S.length - 1); showTab("run"); };
+      button.onclick = () => showTab("run");
       detail.append(make("div", "quiet", "A run that failed was recorded, traced:"), button);
     }
   }
