@@ -26,10 +26,12 @@ ALLOWED = {
     "errors": set(),
     # The only file that opens paths which another user named.
     "files": set(),
-    "paths": {"errors"},
+    # The only file that declares functions of Windows' own libraries.
+    "windows": set(),
+    "paths": {"errors", "windows"},
     "config": {"errors", "files", "model"},
     "render": {"errors", "model"},
-    "backends": {"errors", "files", "model", "config", "paths"},
+    "backends": {"errors", "files", "model", "config", "paths", "windows"},
     "session": {"errors", "files", "model", "config", "paths", "backends"},
     # A session calls its observer, and knows none of them.
     "history": {"errors", "files", "model", "config", "paths", "backends", "session"},
@@ -50,7 +52,7 @@ ALLOWED = {
         "runners",
     },
     # The server is given its handler, and so knows no operation.
-    "daemon": {"errors", "files", "model", "config", "paths"},
+    "daemon": {"errors", "files", "model", "config", "paths", "windows"},
     "frontends": {
         "errors",
         "files",
@@ -215,6 +217,7 @@ SLEEPS = {
     "src/freezeframe/backends/python/tracing/delays_agent.py": "delays are what it is for",
     "src/freezeframe/backends/transport/process_tree.py": "no event tells that others' "
     "children are gone; they are looked for until they are, bounded",
+    "src/freezeframe/backends/transport/process_windows.py": "the same, for a job",
     "src/freezeframe/backends/transport/process_table.py": "no system tells an ordinary "
     "user that a process has started; the table is looked at until it has, bounded",
     "src/freezeframe/backends/transport/tcp.py": "a port that is not listened on yet tells nobody",

@@ -13,9 +13,11 @@ PACKAGE = Path(__file__).parent.parent / "src" / "freezeframe"
 POSIX_ONLY = ("fcntl", "grp", "posix", "pty", "pwd", "resource", "termios", "tty")
 #: functions of POSIX systems that must not be needed by an import
 FUNCTIONS = ("fork", "geteuid", "getsid", "getuid", "killpg", "mkfifo", "openpty", "sysconf")
+#: signals that Windows has, besides SIGBREAK
+SIGNALS = ("SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN")
 
 _IMPORT_ALL = f"""
-import importlib, os, pkgutil, sys
+import importlib, os, pkgutil, signal, sys
 import asyncio, subprocess, tempfile, mcp.server, rich  # these choose by themselves
 import freezeframe
 from freezeframe import client  # the built-in module that it chooses by the platform is loaded
@@ -23,6 +25,9 @@ for name in {POSIX_ONLY!r}:
     sys.modules[name] = None
 for name in {FUNCTIONS!r}:
     delattr(os, name)
+for name in dir(signal):
+    if name.startswith("SIG") and name not in {SIGNALS!r}:
+        delattr(signal, name)
 for module in pkgutil.walk_packages(freezeframe.__path__, "freezeframe."):
     if not module.name.endswith(("agent", "__main__")) and "_agent." not in module.name:
         importlib.import_module(module.name)

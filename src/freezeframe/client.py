@@ -155,8 +155,7 @@ def request(cwd: str) -> bytes:
 
 def converse(link: "Any", message: bytes, cwd: str) -> int | None:
     """Send *message* and copy the answer out; None when another daemon must be started."""
-    if sys.platform != "win32":
-        link.settimeout(SILENCE_S)
+    link.settimeout(SILENCE_S)
     if error := send(link, message, cwd):
         return report(error)
     input_requested = False

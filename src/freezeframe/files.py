@@ -127,7 +127,8 @@ def open_input(path: str) -> int:
         fd = os.open(name, _FLAGS)
         try:
             _refuse(os.fstat(fd).st_mode, also=stat.S_ISCHR)
-            os.set_blocking(fd, True)  # the program does not expect O_NONBLOCK
+            if hasattr(os, "O_NONBLOCK"):
+                os.set_blocking(fd, True)  # the program does not expect it
         except BaseException:
             os.close(fd)
             raise

@@ -1,8 +1,9 @@
 """Paths of the socket, the state, the settings and the cache, and checks that they are private.
 
 `FREEZEFRAME_HOME` holds everything when it is set. Otherwise the XDG directories are used, and
-the runtime directory falls back to one in /tmp that contains the user id. The functions that
-return a path touch nothing; `secure` makes a directory, and refuses one of another user.
+the runtime directory falls back to one in /tmp that contains the user id; on Windows settings are
+under %APPDATA%, and everything else is under %LOCALAPPDATA%. The functions that return a path touch
+nothing; `secure` makes a directory, and refuses one of another user.
 
 client.py repeats the rule of `runtime_dir`, because it may not import this file; a test compares
 them.
@@ -38,14 +39,16 @@ def runtime_dir(env: Mapping[str, str] = os.environ) -> str:
 
 def state_dir(env: Mapping[str, str] = os.environ) -> str:
     """Return the directory of files that outlive the daemon: the log, the history."""
-    return _home(env) or _base(env, "XDG_STATE_HOME", ".local/state")
+    return _home(env) or _base(env, "XDG_STATE_HOME", ".local/state", "LOCALAPPDATA")
 
 
 def cache_dir(env: Mapping[str, str] = os.environ) -> str:
     """Return the directory of files that can be generated again."""
     if home := _home(env):
         return os.path.join(home, "cache")
-    return _base(env, "XDG_CACHE_HOME", ".cache")
+    if sys.platform == "win32":
+        return os.path.join(state_dir(env), "cache")
+    return _base(env, "XDG_CACHE_HOME", ".cache", "LOCALAPPDATA")
 
 
 def builds_dir(env: Mapping[str, str] = os.environ) -> str:
@@ -55,7 +58,8 @@ def builds_dir(env: Mapping[str, str] = os.environ) -> str:
 
 def config_path(env: Mapping[str, str] = os.environ) -> str:
     """Return the path of the user's settings, whether or not the file exists."""
-    return os.path.join(_home(env) or _base(env, "XDG_CONFIG_HOME", ".config"), "config.toml")
+    directory = _home(env) or _base(env, "XDG_CONFIG_HOME", ".config", "APPDATA")
+    return os.path.join(directory, "config.toml")
 
 
 def socket_path(env: Mapping[str, str] = os.environ) -> str:
@@ -65,7 +69,7 @@ def socket_path(env: Mapping[str, str] = os.environ) -> str:
 def log_path(env: Mapping[str, str] = os.environ) -> str:
     """Return the path of the log: next to the socket if the state directory is not writable."""
     directory = state_dir(env)
-    while not os.path.lexists(directory):
+    while not os.path.lexists(directory) and directory != os.path.dirname(directory):
         directory = os.path.dirname(directory)
     writable = os.access(directory, os.W_OK)
     return os.path.join(state_dir(env) if writable else runtime_dir(env), LOG)
@@ -103,6 +107,10 @@ def secure(directory: str) -> str:
         try:
             # mkdir checks and creates at once: it fails if the path exists.
             os.mkdir(directory, 0o700)
+            if sys.platform == "win32":
+                from freezeframe import windows
+
+                windows.make_private(directory)
         except FileExistsError:
             pass
     except OSError as error:
@@ -112,7 +120,7 @@ def secure(directory: str) -> str:
             next="FREEZEFRAME_HOME=~/.freezeframe dbg status",
         ) from error
     if sys.platform == "win32":
-        return directory  # inherits the access list of the user's profile
+        return directory  # private since it was made, or inherits the list of the profile
     try:
         handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -158,12 +166,14 @@ def _home(env: Mapping[str, str]) -> str | None:
     return os.path.abspath(home) if home else None
 
 
-def _base(env: Mapping[str, str], variable: str, default: str) -> str:
+def _base(env: Mapping[str, str], variable: str, default: str, on_windows: str) -> str:
+    if sys.platform == "win32":
+        folder = "Roaming" if on_windows == "APPDATA" else "Local"
+        base = env.get(on_windows) or os.path.join(os.path.expanduser("~"), "AppData", folder)
+        return os.path.join(base, "freezeframe")
     # The XDG specification says to ignore relative values.
     base = env.get(variable, "")
     if not os.path.isabs(base):
-        if sys.platform == "win32":
-            default = "AppData/Local"
         base = os.path.join(env.get("HOME") or os.path.expanduser("~"), default)
     return os.path.join(base, "freezeframe")
 

@@ -23,10 +23,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from freezeframe import paths
 from freezeframe.errors import DaemonError, FreezeframeError, Insecure
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
 
 SOCKET = paths.SOCKET
 START_LOCK = "start.lock"
@@ -62,11 +65,12 @@ class Claim(NamedTuple):
         os.close(self.lock_fd)
 
 
-def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> sockets.socket:
+def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> Any:
     """Return a connection to the user's daemon; start the daemon if there is none.
 
-    *handler* is for tests: the request handler of a daemon that is started here. Blocks while a
-    starting daemon makes progress, for START_S at most. Raises DaemonError and Insecure.
+    It is a socket, or what has its methods. *handler* is for tests: the request handler of a
+    daemon that is started here. Blocks while a starting daemon makes progress, for START_S at
+    most. Raises DaemonError and Insecure.
     """
     if sys.platform == "win32":
         from freezeframe.daemon import named_pipe_windows
@@ -90,6 +94,17 @@ def connect(env: Mapping[str, str] = os.environ, handler: str | None = None) -> 
             os.close(starting)
         _await_ready(ready, log, env)
         return _dial()
+
+
+async def streams_of(link: Any, limit: int) -> tuple[StreamReader, StreamWriter]:
+    """Return a connection that `connect` made as streams; *limit* is the reader's buffer."""
+    if sys.platform == "win32":
+        from freezeframe.daemon import named_pipe_windows
+
+        return await named_pipe_windows.streams_of(link, limit)
+    import asyncio
+
+    return await asyncio.open_connection(sock=link, limit=limit)
 
 
 def claim(env: Mapping[str, str] = os.environ) -> Claim:

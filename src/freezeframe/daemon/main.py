@@ -65,11 +65,11 @@ def run(args: list[str], default_handler: str) -> NoReturn:
 
 
 def _run_on_windows(handler: str) -> NoReturn:
+    from freezeframe import windows
     from freezeframe.daemon import named_pipe_windows
 
     paths.secure(paths.state_dir())
-    named_pipe_windows.end_children_with_us()
-    sid = named_pipe_windows.current_sid()
+    sid = windows.current_sid()
 
     def make_listener() -> DaemonListener:
         return named_pipe_windows.NamedPipeListener(

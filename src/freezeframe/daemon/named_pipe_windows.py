@@ -3,8 +3,7 @@
 asyncio serves named pipes, but has no parameter for their access list, so the instances are
 created here and passed to its proactor. The pipe's name contains the user's security identifier;
 the first instance is created exclusively, so that a second daemon, or a process that squats on the
-name, is detected. Written against the documented interfaces and tested as far as another system
-allows: names, access list and format.
+name, is detected.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from freezeframe import paths
+from freezeframe import paths, windows
 from freezeframe.errors import DaemonError, Insecure
 
 if TYPE_CHECKING:
@@ -40,12 +39,8 @@ _SECURITY_SQOS_PRESENT_IDENTIFICATION = 0x00110000
 _ERROR_FILE_NOT_FOUND = 2
 _ERROR_ACCESS_DENIED = 5
 _ERROR_PIPE_BUSY = 231
-_TOKEN_QUERY = 0x0008
-_TOKEN_USER = 1
-_SDDL_REVISION_1 = 1
-_JOB_EXTENDED_LIMITS = 9
-_JOB_KILL_ON_CLOSE = 0x2000
 _DETACHED = 0x00000008 | 0x00000200  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP
+_BREAKAWAY = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB
 
 
 def pipe_name(sid: str, env: Mapping[str, str]) -> str:
@@ -56,34 +51,65 @@ def pipe_name(sid: str, env: Mapping[str, str]) -> str:
     return rf"\\.\pipe\freezeframe-{sid}{suffix}"
 
 
-def owner_only(sid: str) -> str:
-    """Return the access list as SDDL: full access for *sid*, nothing inherited, nobody else."""
-    return f"O:{sid}D:P(A;;GA;;;{sid})"
-
-
 class PipeLink:
-    """The client's end of the pipe, with the three methods of a socket that client.py needs."""
+    """The client's end of the pipe, with the methods of a socket that client.py needs.
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    Each waits for at most the time limit, and is interrupted by Ctrl-C.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._api = windows.module("_winapi")
+        self._timeout_ms: int = self._api.INFINITE
+        self._reading: Any = None
+
+    def settimeout(self, timeout_s: float | None) -> None:
+        self._timeout_ms = self._api.INFINITE if timeout_s is None else int(timeout_s * 1000)
+
+    def send(self, data: bytes) -> int:
+        """Send a piece of *data* and return its size."""
+        writing, _ = self._api.WriteFile(self._handle, data[:BUFFER_BYTES], overlapped=True)
+        if not self._is_done(writing):
+            writing.cancel()
+        sent, _ = writing.GetOverlappedResult(True)
+        return int(sent)
 
     def sendall(self, data: bytes) -> None:
         while data:
-            data = data[os.write(self._fd, data) :]
+            data = data[self.send(data) :]
 
     def recv(self, size: int) -> bytes:
+        """Return what arrives next; empty when the peer has closed. Raises TimeoutError."""
         try:
-            return os.read(self._fd, size)
+            if self._reading is None:
+                self._reading, _ = self._api.ReadFile(self._handle, size, overlapped=True)
+            if not self._is_done(self._reading):
+                raise TimeoutError
+            reading, self._reading = self._reading, None
+            reading.GetOverlappedResult(True)
         except BrokenPipeError:  # the peer closed the pipe
             return b""
+        return bytes(reading.getbuffer())
+
+    def _is_done(self, operation: Any) -> bool:
+        # Of all waits only this one is interrupted by Ctrl-C.
+        done = self._api.WaitForMultipleObjects([operation.event], False, self._timeout_ms)
+        return bool(done == self._api.WAIT_OBJECT_0)
+
+    def detach(self) -> int:
+        """Give the handle away."""
+        handle, self._handle = self._handle, 0
+        return handle
 
     def close(self) -> None:
-        os.close(self._fd)
+        if self._handle:
+            self._api.CloseHandle(self._handle)
+            self._handle = 0
 
 
 def connect(env: Mapping[str, str], handler: str | None = None) -> Any:
     """Return a connection to the user's daemon; start the daemon if there is none."""
-    name = pipe_name(current_sid(), env)
+    name = pipe_name(windows.current_sid(), env)
     link = _open(name)
     if link:
         return link
@@ -100,6 +126,20 @@ def connect(env: Mapping[str, str], handler: str | None = None) -> Any:
     return link
 
 
+async def streams_of(
+    link: PipeLink, limit: int
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Return a connection as streams; *limit* is the size of the reader's buffer."""
+    import asyncio
+
+    pipe = windows.module("asyncio.windows_utils").PipeHandle(link.detach())
+    loop: Any = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=limit, loop=loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    transport = loop._make_duplex_pipe_transport(pipe, protocol)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+
 def _start(env: Mapping[str, str], handler: str | None) -> None:
     """Start a daemon and return when it is ready, has ended, or has taken too long."""
     import subprocess
@@ -109,13 +149,13 @@ def _start(env: Mapping[str, str], handler: str | None) -> None:
     command = [sys.executable, "-E", "-P", "-X", "utf8", os.path.join(package, "__main__.py")]
     command += ["daemon", *(["--handler", handler] if handler else [])]
     with open(paths.log_path(env), "ab") as log:
-        process = subprocess.Popen(
+        process = _detached(
             command,
             env=dict(env),
+            cwd=paths.state_dir(env),  # keep no directory busy
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
-            creationflags=_DETACHED,
             close_fds=True,
         )
     assert process.stdout is not None
@@ -124,6 +164,16 @@ def _start(env: Mapping[str, str], handler: str | None) -> None:
     waiting = threading.Thread(target=process.stdout.read, args=(1,), daemon=True)
     waiting.start()
     waiting.join(READY_S)
+
+
+def _detached(command: list[str], **options: Any) -> Any:
+    """Start a process that outlives this one's console, and its job where that permits it."""
+    import subprocess
+
+    try:
+        return subprocess.Popen(command, creationflags=_DETACHED | _BREAKAWAY, **options)
+    except PermissionError:
+        return subprocess.Popen(command, creationflags=_DETACHED, **options)
 
 
 class NamedPipeListener:
@@ -172,58 +222,12 @@ class NamedPipeListener:
             self._accepting.cancel()
 
 
-def end_children_with_us() -> bool:
-    """Put this process in a job object that kills all its processes when this one exits.
-
-    Replaces the supervisor of other systems. Returns False where the system refuses.
-    """
-    import ctypes
-
-    limits = (ctypes.c_ubyte * 144)()  # JOBOBJECT_EXTENDED_LIMIT_INFORMATION of 64-bit systems
-    ctypes.c_uint32.from_buffer(limits, 16).value = _JOB_KILL_ON_CLOSE
-    kernel = _library("kernel32")
-    kernel.CreateJobObjectW.restype = ctypes.c_void_p
-    kernel.GetCurrentProcess.restype = ctypes.c_void_p
-    job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
-    return bool(
-        job
-        and kernel.SetInformationJobObject(job, _JOB_EXTENDED_LIMITS, limits, len(limits))
-        and kernel.AssignProcessToJobObject(job, ctypes.c_void_p(kernel.GetCurrentProcess()))
-    )
-
-
-def current_sid() -> str:
-    """Return the security identifier of the user, as text (`S-1-5-21-…`)."""
-    import ctypes
-
-    kernel, advapi = _library("kernel32"), _library("advapi32")
-    kernel.GetCurrentProcess.restype = ctypes.c_void_p
-    token = ctypes.c_void_p()
-    process = ctypes.c_void_p(kernel.GetCurrentProcess())
-    _must(advapi.OpenProcessToken(process, _TOKEN_QUERY, ctypes.byref(token)))
-    try:
-        size = ctypes.c_uint32()
-        advapi.GetTokenInformation(token, _TOKEN_USER, None, 0, ctypes.byref(size))
-        user = ctypes.create_string_buffer(size.value)
-        _must(advapi.GetTokenInformation(token, _TOKEN_USER, user, size.value, ctypes.byref(size)))
-        text = ctypes.c_wchar_p()
-        sid = ctypes.c_void_p.from_buffer(user)  # TOKEN_USER begins with the pointer to the SID
-        _must(advapi.ConvertSidToStringSidW(sid, ctypes.byref(text)))
-        try:
-            return text.value or ""
-        finally:
-            kernel.LocalFree(text)
-    finally:
-        kernel.CloseHandle(token)
-
-
 def _instance(name: str, sid: str, *, first: bool) -> Any:
     """Return a new instance of the pipe, as asyncio's own handle type.
 
     Raises Insecure when *first* is set and another process has created the pipe.
     """
     import ctypes
-    from asyncio import windows_utils  # type: ignore[attr-defined, unused-ignore]
 
     class SecurityAttributes(ctypes.Structure):
         _fields_ = [
@@ -232,13 +236,8 @@ def _instance(name: str, sid: str, *, first: bool) -> Any:
             ("inherit", ctypes.c_int),
         ]
 
-    kernel, advapi = _library("kernel32"), _library("advapi32")
-    descriptor = ctypes.c_void_p()
-    _must(
-        advapi.ConvertStringSecurityDescriptorToSecurityDescriptorW(
-            ctypes.c_wchar_p(owner_only(sid)), _SDDL_REVISION_1, ctypes.byref(descriptor), None
-        )
-    )
+    kernel = windows.library("kernel32")
+    descriptor = windows.security_descriptor(windows.owner_only(sid))
     try:
         security = SecurityAttributes(ctypes.sizeof(SecurityAttributes), descriptor, 0)
         kernel.CreateNamedPipeW.restype = ctypes.c_void_p
@@ -257,18 +256,17 @@ def _instance(name: str, sid: str, *, first: bool) -> Any:
     finally:
         kernel.LocalFree(descriptor)
     if handle in (None, ctypes.c_void_p(-1).value):
-        if first and _last_error() == _ERROR_ACCESS_DENIED:
+        if first and windows.last_error() == _ERROR_ACCESS_DENIED:
             raise Insecure(f"{name} was made by another process.", next="dbg daemon status")
-        raise OSError(f"{name} cannot be created: Windows error {_last_error()}")
-    return windows_utils.PipeHandle(handle)  # type: ignore[attr-defined, unused-ignore]
+        raise OSError(f"{name} cannot be created: Windows error {windows.last_error()}")
+    return windows.module("asyncio.windows_utils").PipeHandle(handle)
 
 
 def _open(name: str) -> PipeLink | None:
     """Return a connection, None when no daemon serves the pipe."""
     import ctypes
-    import msvcrt
 
-    kernel = _library("kernel32")
+    kernel = windows.library("kernel32")
     kernel.CreateFileW.restype = ctypes.c_void_p
     while True:
         handle = kernel.CreateFileW(
@@ -277,14 +275,12 @@ def _open(name: str) -> PipeLink | None:
             0,
             None,
             _OPEN_EXISTING,
-            _SECURITY_SQOS_PRESENT_IDENTIFICATION,
+            _SECURITY_SQOS_PRESENT_IDENTIFICATION | _FILE_FLAG_OVERLAPPED,
             None,
         )
         if handle not in (None, ctypes.c_void_p(-1).value):
-            binary = getattr(os, "O_BINARY", 0)
-            opened: int = msvcrt.open_osfhandle(handle, binary)  # type: ignore[attr-defined, unused-ignore]
-            return PipeLink(opened)
-        error = _last_error()
+            return PipeLink(int(handle))
+        error = windows.last_error()
         if error == _ERROR_FILE_NOT_FOUND:
             return None
         if error == _ERROR_ACCESS_DENIED:
@@ -292,20 +288,3 @@ def _open(name: str) -> PipeLink | None:
         if error != _ERROR_PIPE_BUSY:
             raise DaemonError(f"{name} cannot be opened: Windows error {error}.", next="dbg doctor")
         kernel.WaitNamedPipeW(ctypes.c_wchar_p(name), 1000)
-
-
-def _library(name: str) -> Any:
-    import ctypes
-
-    return ctypes.WinDLL(name, use_last_error=True)  # type: ignore[attr-defined, unused-ignore]
-
-
-def _last_error() -> int:
-    import ctypes
-
-    return int(ctypes.get_last_error())  # type: ignore[attr-defined, unused-ignore]
-
-
-def _must(succeeded: int) -> None:
-    if not succeeded:
-        raise OSError(f"Windows error {_last_error()}")

@@ -2,135 +2,49 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+import sys
 
-from freezeframe.errors import UserError
+from .buffered_writer import LIMIT as LIMIT
+from .buffered_writer import BufferedWriter
 
-#: bytes that may be buffered for a program that does not read
-LIMIT = 16 << 20
+if sys.platform == "win32":
+    from .overlapped_windows import StdinWriter as StdinWriter
+else:
 
+    class StdinWriter(BufferedWriter):
+        """Send bytes to *fd*: a pipe, a FIFO, a terminal's controller."""
 
-class StdinWriter:
-    """Send bytes to *fd* in order. Takes ownership of the descriptor.
+        _writing = False
 
-    What the pipe does not accept is buffered in memory, up to *limit* bytes.
-    """
+        def _open(self) -> None:
+            os.set_blocking(self._fd, False)
 
-    def __init__(self, fd: int, *, limit: int = LIMIT, end: bytes | None = None) -> None:
-        """*end* is what ends the input of a descriptor that must stay open (a terminal)."""
-        os.set_blocking(fd, False)
-        self._fd = fd
-        self._limit = limit
-        self._end = end
-        self._loop = asyncio.get_running_loop()
-        self._waiting = bytearray()
-        self._writing = False
-        self._ending = False  # close after the buffer was written
-        self._closed = False
-        self._broken = False
-        self._waiters: list[asyncio.Future[None]] = []
-
-    @property
-    def pending(self) -> int:
-        """The number of bytes that were not written yet."""
-        return len(self._waiting)
-
-    @property
-    def broken(self) -> bool:
-        """Whether the reader at the other end is gone."""
-        return self._broken
-
-    def offer(self, data: bytes) -> bool:
-        """Send *data* without waiting; False, with nothing sent, if the buffer cannot take it all.
-
-        A single piece larger than the limit is accepted when the buffer is empty.
-        """
-        if self._ending or self._closed:
-            return False
-        if self._waiting and len(self._waiting) + len(data) > self._limit:
-            return False
-        self._waiting += data
-        if not self._writing:
-            self._flush()
-        return not self._broken
-
-    async def write(self, data: bytes, *, timeout_s: float = 10.0) -> None:
-        """Send all of *data* or nothing; returns as soon as the buffer has room for it.
-
-        Raises UserError `input-closed` when the reader is gone or the input was ended before,
-        `input-full` when the program left no room for *timeout_s*.
-        """
-        try:
-            async with asyncio.timeout(timeout_s):
-                while not self.offer(data):
-                    if self._broken:
-                        raise _closed("the program has closed its standard input.")
-                    if self._ending:
-                        raise _closed("the program's standard input was ended before.")
-                    waiter = self._loop.create_future()
-                    self._waiters.append(waiter)
-                    await waiter
-        except TimeoutError:
-            raise UserError(
-                f"the program does not read its input: {self.pending} bytes still wait.",
-                next="dbg status",
-                code="input-full",
-            ) from None
-
-    def end(self) -> None:
-        """Close the input after the buffer was written: the program then reads end of file."""
-        if self._end is not None:
-            self.offer(self._end)
-            return
-        self._ending = True
-        if not self._waiting:
-            self.close()
-
-    def close(self) -> None:
-        """Close the descriptor now and discard the buffer. May be called twice."""
-        if self._closed:
-            return
-        self._ending = self._closed = True
-        self._stop()
-        self._waiting.clear()
-        os.close(self._fd)
-        self._wake()
-
-    def _flush(self) -> None:
-        while self._waiting:
-            try:
-                # Through a memoryview: a long text must not be copied for each piece of it.
-                with memoryview(self._waiting) as view:
-                    sent = os.write(self._fd, view[: 1 << 20])
-            except (BlockingIOError, InterruptedError):
-                break
-            except OSError:  # EPIPE; EIO from a terminal
-                self._broken = True
-                self.close()
+        def _flush(self) -> None:
+            if self._writing:
                 return
-            del self._waiting[:sent]
-        if self._waiting:
-            if not self._writing:
-                self._loop.add_writer(self._fd, self._flush)
+            self._write_ready()
+
+        def _write_ready(self) -> None:
+            while self._waiting:
+                try:
+                    # Through a memoryview: a long text must not be copied for each piece of it.
+                    with memoryview(self._waiting) as view:
+                        sent = os.write(self._fd, view[: 1 << 20])
+                except (BlockingIOError, InterruptedError):
+                    break
+                except OSError:  # EPIPE; EIO from a terminal
+                    self._break()
+                    return
+                del self._waiting[:sent]
+            if not self._waiting:
+                self._stop()
+            elif not self._writing:
+                self._loop.add_writer(self._fd, self._write_ready)
                 self._writing = True
-        else:
-            self._stop()
-            if self._ending:
-                self.close()
-        self._wake()
+            self._flushed()
 
-    def _stop(self) -> None:
-        if self._writing:
-            self._loop.remove_writer(self._fd)
-            self._writing = False
-
-    def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
-
-def _closed(fact: str) -> UserError:
-    return UserError(fact, next="dbg status", code="input-closed")
+        def _stop(self) -> None:
+            if self._writing:
+                self._loop.remove_writer(self._fd)
+                self._writing = False

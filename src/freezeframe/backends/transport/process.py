@@ -1,28 +1,37 @@
 """Start a program, wait for its exit, kill it with everything that it started.
 
-Every program gets its own session (`setsid`), only the descriptors it is given, and default signal
-dispositions. A pidfd in the event loop reports its exit, so no asyncio child watcher and no SIGCHLD
-handler is needed.
+Every program gets only the descriptors it is given. On POSIX systems it has its own session
+(`setsid`) and default signal dispositions, and a pidfd in the event loop reports its exit, so no
+asyncio child watcher and no SIGCHLD handler is needed (`process_posix.py`); on Windows it has its
+own job (`process_windows.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import errno
 import os
 import shlex
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from freezeframe.errors import DebuggerTimeout, LaunchFailed
 from freezeframe.model.stops import Exit
 
-from . import process_tree
+if sys.platform == "win32":
+    from .process_windows import gone as gone
+    from .process_windows import start
+else:
+    from .process_posix import gone as gone
+    from .process_posix import start
+
+if TYPE_CHECKING:
+    from .process_posix import StartedProcess
+    from .process_tree import ProcessTree
 
 #: a new pipe; our end is the attribute of the same name
 PIPE = subprocess.PIPE
@@ -31,26 +40,7 @@ DEVNULL = subprocess.DEVNULL
 #: standard error only: the same file as standard output
 STDOUT = subprocess.STDOUT
 
-_PR_SET_PDEATHSIG = 1
-# Looked up before any fork: a child must not import or search for symbols.
-_prctl: Callable[..., int] | None = (
-    ctypes.CDLL(None, use_errno=True).prctl if sys.platform == "linux" else None
-)
-# A daemon started in the background of a script ignores SIGINT and SIGQUIT; its programs must not.
-_RESET = [
-    getattr(signal, name)
-    for name in (
-        "SIGHUP",
-        "SIGINT",
-        "SIGQUIT",
-        "SIGTERM",
-        "SIGTSTP",
-        "SIGTTIN",
-        "SIGTTOU",
-        "SIGCHLD",
-    )
-    if hasattr(signal, name)
-]
+_SIGKILL = 9
 
 
 class Process:
@@ -65,25 +55,19 @@ class Process:
     #: None while the program runs; negative: the signal that ended it
     returncode: int | None
 
-    def __init__(
-        self, popen: subprocess.Popen[bytes], argv: tuple[str, ...], tag: int | None = None
-    ) -> None:
+    def __init__(self, started: StartedProcess, tree: ProcessTree, argv: tuple[str, ...]) -> None:
         """Use `spawn`."""
         self._loop = asyncio.get_running_loop()
-        self.pid = popen.pid
+        self.pid = started.pid
         self.argv = argv
-        self.stdin = _detach(popen.stdin)
-        self.stdout = _detach(popen.stdout)
-        self.stderr = _detach(popen.stderr)
+        self.stdin, self.stdout, self.stderr = started.ends
         self.returncode = None
-        # This class reaps the process: Popen must not, nor warn that it was never reaped.
-        popen.returncode = 0
         self._on_exit: list[Callable[[int], None]] = []
         self._ended: asyncio.Event = asyncio.Event()
-        self._pidfd: int | None = None
-        self._tree = process_tree.ProcessTree(self.pid, tag)
+        self._tree = tree
         self.gave(fd for fd in (self.stdin, self.stdout, self.stderr) if fd is not None)
-        self._watch()
+        self._started = started
+        started.watch(self._finish)
 
     @classmethod
     def spawn(
@@ -110,24 +94,19 @@ class Process:
         """
         if not argv:
             raise LaunchFailed("the command to start is empty.")
-        tag = process_tree.new_tag() if process_tree.CAN_TAG else None
         try:
-            popen = subprocess.Popen(
-                list(argv),
+            started, tree = start(
+                argv,
                 cwd=cwd,
-                env=dict(env) if env is not None else None,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=tuple(pass_fds),
-                close_fds=True,
-                start_new_session=True,
-                preexec_fn=_prepare(os.getpid(), controlling_tty, die_with_parent, tag),
-                bufsize=0,
+                env=env,
+                streams=(stdin, stdout, stderr),
+                pass_fds=pass_fds,
+                controlling_tty=controlling_tty,
+                die_with_parent=die_with_parent,
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise _launch_failed(error, argv, cwd) from None
-        return cls(popen, tuple(argv), tag)
+        return cls(started, tree, tuple(argv))
 
     @property
     def name(self) -> str:
@@ -173,14 +152,7 @@ class Process:
         """Send a signal to the program, or to its whole process group; False if it has exited."""
         if self.returncode is not None:
             return False
-        try:
-            if group:
-                os.killpg(self.pid, number)
-            else:
-                os.kill(self.pid, number)
-        except ProcessLookupError:
-            return False
-        return True
+        return self._started.signal(number, group=group)
 
     async def terminate(self, grace_s: float = 1.0) -> int:
         """Send SIGTERM to the process group, then kill the tree; return the returncode."""
@@ -188,7 +160,7 @@ class Process:
             with contextlib.suppress(DebuggerTimeout):
                 await self.wait(grace_s)
         await self.kill_tree()
-        return self.returncode if self.returncode is not None else -signal.SIGKILL
+        return self.returncode if self.returncode is not None else -_SIGKILL
 
     async def kill_tree(
         self, timeout_s: float = 3.0, *, spare: Collection[int] = (), daemons: bool = False
@@ -238,37 +210,6 @@ class Process:
 
     # --- exit
 
-    def _watch(self) -> None:
-        try:
-            self._pidfd = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):  # not Linux, or a kernel before 5.3, or a sandbox
-            threading.Thread(
-                target=self._wait_in_thread, daemon=True, name=f"wait-{self.pid}"
-            ).start()
-            return
-        self._loop.add_reader(self._pidfd, self._reap)
-
-    def _reap(self) -> None:
-        try:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-        except ChildProcessError:
-            pid, status = self.pid, 0
-        if pid == 0:
-            return
-        assert self._pidfd is not None
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
-        self._pidfd = None
-        self._finish(os.waitstatus_to_exitcode(status))
-
-    def _wait_in_thread(self) -> None:
-        try:
-            _, status = os.waitpid(self.pid, 0)
-        except ChildProcessError:
-            status = 0
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nothing waits
-            self._loop.call_soon_threadsafe(self._finish, os.waitstatus_to_exitcode(status))
-
     def _finish(self, returncode: int) -> None:
         self.returncode = returncode
         self._tree.root_ended()
@@ -291,33 +232,16 @@ async def happened_or_gone(event: asyncio.Event, pid: int, *, timeout_s: float) 
             each.cancel()
 
 
-async def gone(pid: int, *, timeout_s: float | None) -> bool:
-    """Return whether a process that is not our child exits within *timeout_s*."""
-    try:
-        pidfd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    except (AttributeError, OSError):  # not Linux: only the process table can tell
-        return not any(entry.pid == pid and not entry.zombie for entry in process_tree.table())
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
-    loop.add_reader(pidfd, ended.set)
-    try:
-        async with asyncio.timeout(timeout_s):
-            await ended.wait()
-    except TimeoutError:
-        return False
-    finally:
-        loop.remove_reader(pidfd)
-        os.close(pidfd)
-    return True
-
-
 def exit_of(returncode: int) -> Exit:
     """Return how a program ended, from its returncode (negative: the signal's number)."""
     if returncode >= 0:
         return Exit(code=returncode)
     return Exit(signal=signal_name(-returncode))
+
+
+def signal_number(name: str) -> int:
+    """Return 23 for `SIGURG`; that of SIGINT where the system has no such signal (Windows)."""
+    return int(getattr(signal, name, signal.SIGINT))
 
 
 def signal_name(number: int) -> str:
@@ -330,42 +254,6 @@ def signal_name(number: int) -> str:
     if low < number < high:
         return f"SIGRTMIN+{number - low}"
     return f"signal {number}"
-
-
-def _prepare(
-    parent: int, controlling_tty: int | None, die_with_parent: bool, tag: int | None
-) -> Callable[[], None]:
-    """Return the function that runs in the child between fork and exec: system calls only, no
-    imports."""
-    import fcntl
-    import termios
-
-    set_tag = None if tag is None else process_tree.tagger(tag)
-
-    def prepare() -> None:
-        for number in _RESET:
-            signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        if set_tag is not None:
-            set_tag()
-        if controlling_tty is not None:
-            fcntl.ioctl(controlling_tty, termios.TIOCSCTTY, 0)
-        if die_with_parent and _prctl is not None:
-            _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-            if os.getppid() != parent:  # the parent died before prctl took effect
-                os._exit(127)
-
-    return prepare
-
-
-def _detach(pipe: object) -> int | None:
-    """Take the descriptor out of Popen's file object, so that Popen does not close it."""
-    if pipe is None:
-        return None
-    fd: int = pipe.fileno()  # type: ignore[attr-defined]
-    taken = os.dup(fd)
-    pipe.close()  # type: ignore[attr-defined]
-    return taken
 
 
 def _taken(fd: int | None, which: str) -> int:

@@ -112,7 +112,7 @@ class Listener:
         *caller* is a process whose owner may connect as well as this user: root debugs any user's
         process.
         """
-        users = {os.geteuid(), *_owner(caller)}
+        users = {_user(), *_owner(caller)}
         acceptor = Acceptor(on_stream, lambda stream: _is_from(stream, users))
         loop = asyncio.get_running_loop()
         return cls(await loop.create_server(acceptor.protocol, LOOPBACK, 0), acceptor)
@@ -125,6 +125,11 @@ class Listener:
         """Stop listening, and close connections that were not accepted. Accepted ones stay open."""
         self._server.close()
         self._acceptor.drop_waiting()
+
+
+def _user() -> int:
+    """Return this user's number; any where the system lists no owners of sockets (Windows)."""
+    return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
 def _owner(pid: int | None) -> set[int]:
@@ -194,7 +199,7 @@ def _is_our_listener(raw: socket.socket) -> bool:
             and (any_address or fields[1].endswith(peer_address))
         ):
             owners.add(int(fields[7]))
-    return not owners or owners == {os.geteuid()}
+    return not owners or owners == {_user()}
 
 
 def _has_foreign_client(raw: socket.socket) -> bool:
@@ -206,7 +211,7 @@ def _has_foreign_client(raw: socket.socket) -> bool:
     except OSError:
         return True
     # A closed socket is listed as root's, who may do anything anyway.
-    users = {0, os.geteuid()}
+    users = {0, _user()}
     return any(
         fields[2].endswith(peer_address) and int(fields[7]) not in users
         for fields in _socket_table()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -51,10 +50,8 @@ class DaemonClient:
         #: set when the daemon has answered
         self.reconnected = Broadcast()
         # Some hosts start their servers outside of a project: use a root of the client then.
-        self.has_no_project = os.path.realpath(cwd) in (
-            "/",
-            os.path.realpath(env.get("HOME") or "/"),
-        )
+        home = env.get("HOME") or env.get("USERPROFILE") or "/"
+        self.has_no_project = os.path.realpath(cwd) in map(os.path.realpath, ("/", home))
         # Connecting changes the working directory of the process to the daemon's.
         self._dialling = threading.Lock()
 
@@ -136,7 +133,7 @@ class DaemonClient:
                 return reader, writer
             writer.close()
         link = await asyncio.to_thread(self._dial)
-        reader, writer = await asyncio.open_connection(sock=link, limit=MAX_ANSWER_BYTES)
+        reader, writer = await lifecycle.streams_of(link, MAX_ANSWER_BYTES)
         try:
             writer.write(json.dumps({"protocol": ipc.PROTOCOL, "id": 0}).encode() + b"\n")
             greeting = await _answer(reader, writer)
@@ -153,7 +150,7 @@ class DaemonClient:
             raise
         return reader, writer
 
-    def _dial(self) -> socket.socket:
+    def _dial(self) -> Any:
         with self._dialling:
             return lifecycle.connect(self._env)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +44,7 @@ from freezeframe.backends.native import (
     read_uncaught_exception,
     rust_main,
 )
+from freezeframe.backends.transport.process import signal_number
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.answers import Instruction
@@ -81,7 +81,7 @@ class Lldb(CommandSet):
     own_conditions = True
     typed_filters = True
     # LLDB waits for the program, and for nothing else. The program does not receive this signal.
-    interrupt = signal.SIGSTOP
+    interrupt = signal_number("SIGSTOP")
     interrupts_program = True
     scopes = (
         (ScopeKind.LOCALS, "Locals"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from freezeframe.backends.console.prompt.command_set import (
     nothing,
 )
 from freezeframe.backends.debugger import Debugger, Found, Missing
+from freezeframe.backends.transport.process import signal_number
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.locations import Location
@@ -63,7 +63,7 @@ class Pdb(CommandSet):
     all_threads = False
     typed_filters = True
     # SIGINT belongs to the program, which may handle it.
-    interrupt = signal.SIGURG
+    interrupt = signal_number("SIGURG")
     # Python handles a signal when it runs the next bytecode, or when the signal cuts a call short.
     interrupt_missed = True
     filters = (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,6 +31,7 @@ from freezeframe.backends.console.prompt.command_set import (
     nothing,
 )
 from freezeframe.backends.debugger import Debugger, by_name
+from freezeframe.backends.transport.process import signal_number
 from freezeframe.config import AdapterConfig
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.locations import Location
@@ -68,8 +68,8 @@ class Perl(CommandSet):
     stops_at_first_line = True
     typed_filters = True
     # SIGINT belongs to the program, which may handle it. These two are ignored by default.
-    interrupt = signal.SIGWINCH
-    soft_interrupt = signal.SIGURG
+    interrupt = signal_number("SIGWINCH")
+    soft_interrupt = signal_number("SIGURG")
     halts_unseen = True
     filters = (
         ExceptionFilter("uncaught", "a die that no eval catches", default=True),

@@ -9,7 +9,6 @@ expression are copied there. Measured with Xdebug 3.2 on PHP 8.2.
 from __future__ import annotations
 
 import secrets
-import signal
 from collections.abc import Sequence
 from urllib.parse import quote
 
@@ -28,6 +27,7 @@ from freezeframe.backends.console.prompt.command_set import (
 )
 from freezeframe.backends.debugger import Debugger, Found
 from freezeframe.backends.php import catchers, phpunit, preamble
+from freezeframe.backends.transport.process import signal_number
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.locations import Location
@@ -75,7 +75,7 @@ class Xdebug(XdebugInspection, CommandSet):
     one_per_location = True
     keeps_steps = True
     keeps_returned = True
-    interrupt = signal.SIGURG
+    interrupt = signal_number("SIGURG")
     interrupt_unnamed = True
     interrupt_late = True
     typed_filters = True
