@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import zipapp
 from pathlib import Path
 
 import pytest
@@ -378,3 +379,52 @@ def test_what_the_user_sets_is_no_change_of_the_next_step_or_jump(dbg, write_pro
         dbg.data("set", "a", "7")
         jumped = dbg.data("jump", p.at("first"))
         assert (changed(jumped), texts(jumped)["a"]) == (set(), "7")
+
+
+MADE = """\
+import dataclasses
+@dataclasses.dataclass
+class Held:
+    n: int
+def build(sign):
+    text = f"def made(x):\\n    y = x {sign} 2\\n    return y + 1\\n"
+    names = {}
+    exec(compile(text, "<rules>", "exec"), names)
+    exec(f"def other(z):\\n    return z {sign} 3\\n", names)
+    return names["made"](5) + names["other"](1)
+print(build("*"), Held(1))
+"""
+
+
+@pytest.mark.parametrize("python", interpreters(), ids=str)
+def test_code_that_the_program_compiles_has_breakpoints_and_its_text(dbg, write_program, python):
+    write_program("makes.py", MADE)
+    way = ("start", "makes.py", "--interpreter", python.path)
+
+    told = dbg(*way, "-b", "<rules>:3", "-b", "other").out
+
+    assert "breakpoint 1 at <rules>:3 in made\n   1  def made(x):\n   2      y = x * 2\n" in told
+    assert "  x = 5\n  y = 10\n" in told
+    told = dbg("continue").out
+    assert "at <string>:1 in other\nno source: " in told, "its text is in no variable"
+    assert "  z = 1\n" in told
+    assert "| 14 Held(n=1)\n" in dbg("continue").out
+
+    told = dbg(*way, "-b", "<string>:2").out
+    assert "in __create_fn__\n" in told, "what dataclasses compiles"
+    assert "LOAD_" not in told
+
+
+@pytest.mark.parametrize("python", interpreters(), ids=str)
+def test_lines_of_an_archive_have_breakpoints(dbg, write_program, python, project):
+    write_program("app/__main__.py", "from pkg import core\ncore.run(2)\n")
+    write_program("app/pkg/__init__.py", "")
+    write_program("app/pkg/core.py", "def run(n):\n    # twice\n    m = n * 2\n    print(m)\n")
+    zipapp.create_archive(project / "app", project / "app.pyz")
+
+    told = dbg("start", "app.pyz", "-b", "core.py:2", "--interpreter", python.path).out
+
+    assert "at app.pyz/pkg/core.py:3 in run\n" in told
+    assert "n = 2" in told
+    assert "added breakpoint 2 at app.pyz/pkg/core.py:4" in dbg("break", "pkg/core.py:4").out
+    assert "m = 4" in dbg("continue").out

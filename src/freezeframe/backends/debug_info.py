@@ -1,4 +1,4 @@
-"""The source files of a native program, from its debug information.
+"""The source files of a native program, from its debug information, and those of an archive.
 
 Reads the headers of an ELF program's line tables (DWARF 2 to 5), and the tags of its entries.
 """
@@ -30,8 +30,8 @@ _MOST = 500_000
 def source_files(program: str) -> tuple[str, ...]:
     """Return the paths of the source files of *program*, as far as they are known.
 
-    Relative names are searched in the directories above the program. () for a file that is not
-    ELF or has no debug information.
+    Relative names are searched in the directories above the program. Those of a Python archive
+    have its path before theirs. () for another file, or one without debug information.
     """
     try:
         return _source_files(program, os.stat(program).st_mtime_ns)
@@ -44,11 +44,24 @@ def _source_files(program: str, stamp: int) -> tuple[str, ...]:
     try:
         with files.mapped(program) as view:
             if not is_elf(view):
-                return ()
+                return _archived(program)
             named = dict.fromkeys(itertools.islice(_Lines(view).files(), _MOST))
     except (OSError, ValueError, IndexError, KeyError, struct.error, zlib.error):
         return ()
     return tuple(dict.fromkeys(_absolute(name, program) for name in named))
+
+
+def _archived(program: str) -> tuple[str, ...]:
+    import zipfile  # few programs are archives
+
+    if not zipfile.is_zipfile(program):
+        return ()
+    try:
+        with zipfile.ZipFile(program) as archive:
+            names = [each for each in archive.namelist() if each.endswith(".py")]
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return ()
+    return tuple(os.path.join(program, os.path.normpath(each)) for each in names[:_MOST])
 
 
 def _absolute(name: str, program: str) -> str:

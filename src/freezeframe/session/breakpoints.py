@@ -207,6 +207,9 @@ def describe(entry: LogicalBreakpoint, bound: BoundBreakpoint | None) -> Breakpo
 
 # --- resolving the file of a location -----------------------------------------------------------
 
+#: the name of code that the program made itself: `<string>`, `<attrs generated init app.Cart>`
+_MADE = late_regex.compile(r"<[^<>]+>")
+
 
 def resolve(
     location: Location,
@@ -227,7 +230,7 @@ def resolve(
     """
     if location.file is None:
         location = _function_of_file(location, cwd, root)
-    if location.file is None:
+    if location.file is None or _MADE.fullmatch(location.file):
         return location
     name = os.path.expanduser(location.file)
     path = os.path.abspath(os.path.join(cwd, name))
@@ -286,10 +289,12 @@ def _find(
     files = list(_files_below(root))
     suffix = os.sep + os.path.normpath(name).lstrip("./")
     matches = [path for path in files if path.endswith(suffix)]
-    if len(matches) == 1:
+    archived = _archived(source_files, suffix)
+    if len(matches) == 1 and not archived:
         return matches[0]
     debug_files = [path for path in source_files() if f"{os.sep}{path}".endswith(suffix)]
-    matches = [path for path in matches if path in debug_files] or matches
+    # The archive's own file runs, not the one that it was made of.
+    matches = archived or [path for path in matches if path in debug_files] or matches
     matches = matches or [path for path in debug_files if os.path.isfile(path)] or debug_files
     if len(matches) == 1:
         return matches[0]
@@ -309,6 +314,20 @@ def _find(
         f"there is no file {name} here or below {root}.",
         next=f"dbg break {_with_file(location, bases[near[0]])}" if near else "dbg break FILE:LINE",
     )
+
+
+def _archived(source_files: Callable[[], Sequence[str]], suffix: str) -> list[str]:
+    """Return the sources with that end which are in an archive: part of their path is a file."""
+    named = [path for path in source_files() if path.endswith(suffix)]
+    return [path for path in named if _existing_part(path) not in ("", path)]
+
+
+def _existing_part(path: str) -> str:
+    """Return the file that *path* is, or leads through; empty if there is none."""
+    part = path
+    while not os.path.exists(part) and part != os.path.dirname(part):
+        part = os.path.dirname(part)
+    return part if os.path.isfile(part) else ""
 
 
 def _with_file(location: Location, file: str) -> str:

@@ -16,6 +16,8 @@ _names: Any = sys.modules["_freezeframe_names"]
 _GENERATOR_OR_COROUTINE = 0x20 | 0x80
 _ONLY = re.compile(r'"only": "([^"\\]+)"')
 _CMD_SET_FUNCTION_BREAK = 208
+#: the file of code that was given to `exec` as a text
+_MADE = "<string>"
 
 
 class Functions(dict):  # type: ignore[type-arg]
@@ -94,7 +96,26 @@ def install(debugger: Any) -> None:
             return answer
 
         api.set_function_breakpoints = set_function_breakpoints
+        _see_made_code(type(debugger))
     _replace(debugger)
+
+
+def _see_made_code(debugger_type: Any) -> None:
+    """Stop at breakpoints in code that `exec` made, which pydevd takes for a library's."""
+    their_type = debugger_type.get_file_type
+
+    def get_file_type(self: Any, frame: Any, *arguments: Any, **named: Any) -> Any:
+        kind = their_type(self, frame, *arguments, **named)
+        code = frame.f_code
+        if kind is None or code.co_filename != _MADE or kind == self.PYDEV_FILE:
+            return kind
+        functions = self.function_breakpoint_name_to_breakpoint
+        if _MADE in self.breakpoints or (functions and functions.find(frame) is not None):
+            self.get_cache_file_type()[code.co_firstlineno, _MADE, code] = None
+            return None
+        return kind
+
+    debugger_type.get_file_type = get_file_type
 
 
 def _replace(debugger: Any) -> None:

@@ -1,14 +1,15 @@
 """Moves breakpoints to the next line with code, where pydevd takes the one before.
 
 The line before a comment may be in another branch, or be the `def` of the function, which runs when
-the module is loaded. Loaded by `bootstrap_agent.py`, under its rules: breakpoints may arrive before
-any other agent does.
+the module is loaded. Of archives pydevd knows those that are called `.zip` or `.egg`. Loaded by
+`bootstrap_agent.py`, under its rules: breakpoints may arrive before any other agent does.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import os
 import threading
 from typing import Any
 
@@ -22,9 +23,12 @@ def install() -> None:
     searched: dict[int, str] = {}
 
     def _get_code_lines(code: Any) -> Any:
-        if type(code) is str:  # else of code inside the file
-            searched[threading.get_ident()] = code
-        return lines(code)
+        if type(code) is not str:  # of code inside the file
+            return lines(code)
+        searched[threading.get_ident()] = code
+        if os.path.exists(code):
+            return lines(code)
+        return lines(compile(_text(code), code, "exec", dont_inherit=True))
 
     class Moving:
         @staticmethod
@@ -35,6 +39,9 @@ def install() -> None:
             return sum(each < line for each in known) if moved is None else known.index(moved) + 1
 
     api._get_code_lines, api.bisect = _get_code_lines, Moving
+    files: Any = importlib.import_module("pydevd_file_utils")
+    known = files.exists
+    files.exists = lambda path: known(path) or _archive_of(path) is not None
 
 
 def moved_line(path: str, lines: list[int], line: int) -> int | None:
@@ -44,8 +51,7 @@ def moved_line(path: str, lines: list[int], line: int) -> int | None:
     statement that spans lines it is the line before.
     """
     try:
-        with open(path, "rb") as file:
-            tree = ast.parse(file.read())
+        tree = ast.parse(_text(path))
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None
     last = max(lines, default=0)
@@ -58,6 +64,30 @@ def moved_line(path: str, lines: list[int], line: int) -> int | None:
         if not is_text and line <= _header_end(node):
             return None
     return next((each for each in lines if line < each <= last), None)
+
+
+def _text(path: str) -> bytes:
+    archive = _archive_of(path)
+    if archive is not None:
+        return bytes(archive.get_data(path))
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _archive_of(path: str) -> Any:
+    """Return an importer of the archive that a path leads into; None if there is none."""
+    part = os.path.dirname(path)
+    while not os.path.exists(part) and part != os.path.dirname(part):
+        part = os.path.dirname(part)
+    if not os.path.isfile(part):
+        return None
+    zipimport = importlib.import_module("zipimport")
+    try:
+        archive = zipimport.zipimporter(part)
+        archive.get_data(path)
+    except (zipimport.ZipImportError, OSError):
+        return None
+    return archive
 
 
 def _header_end(node: Any) -> int:

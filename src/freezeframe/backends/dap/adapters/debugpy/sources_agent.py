@@ -3,8 +3,9 @@
 Follows the rules of `agent.py`; becomes the module `_freezeframe_sources`. pydevd shows the
 bytecode of code whose file it cannot open. The text is in Python's zip archives, in the command
 line of `python -c` (after the prefix that `bootstrap_agent.py` added), in the file that `python -`
-reads, and in `linecache`, where doctest and IPython put theirs. The text of other code is not
-known, and none is made up.
+reads, and in `linecache`, where doctest and IPython put theirs. Code that the program compiled has
+the text of a variable or constant of its callers, if that compiles to the same code. The text of
+other code is not known, and none is made up.
 """
 
 from __future__ import annotations
@@ -25,12 +26,17 @@ def install() -> None:
     def get_decompiled_source_from_frame_id(self: Any, py_db: Any, frame_id: Any) -> Any:
         try:
             frame = py_db.suspended_frames_manager.get_variable(int(frame_id)).value
-            text = _given(frame) or _read(frame) or _cached(frame) or _archived(frame)
-            if text is None and frame.f_code.co_filename[:1] == "<":
-                return None
         except Exception:
-            text = None
-        return text or decompile(self, py_db, frame_id)
+            return decompile(self, py_db, frame_id)
+        for find in (_given, _read, _cached, _archived, _compiled):
+            try:
+                text = find(frame)
+            except Exception:
+                continue
+            if text is not None:
+                return text
+        is_made = frame.f_code.co_filename[:1] == "<"
+        return None if is_made else decompile(self, py_db, frame_id)
 
     get_decompiled_source_from_frame_id.freezeframe = True  # type: ignore[attr-defined]
     api.get_decompiled_source_from_frame_id = get_decompiled_source_from_frame_id
@@ -85,6 +91,56 @@ def _cached(frame: Any) -> str | None:
     return "".join(entry[2]) if type(entry) is tuple and len(entry) == 4 else None
 
 
+def _compiled(frame: Any) -> str | None:
+    """Return the text in a caller of *frame* that its code was compiled from."""
+    code = frame.f_code
+    if code.co_filename[:1] != "<":
+        return None
+    tried: set[int] = set()
+    step = frame
+    while step is not None and len(tried) < _MOST_TEXTS:
+        for each in (*step.f_code.co_consts, *_values(step.f_locals), *_values(step.f_globals)):
+            text = _text_of(each)
+            if text is not None and id(each) not in tried:
+                tried.add(id(each))
+                if _compiles_to(text, code):
+                    return text
+        step = step.f_back
+    return None
+
+
+def _values(names: Any) -> list[Any]:
+    # A mapping of the program's own would run its code.
+    if type(names) is dict or type(names).__name__ == "FrameLocalsProxy":
+        return list(names.values())
+    return []
+
+
+def _text_of(value: Any) -> str | None:
+    kind = type(value)
+    if (kind is not str and kind is not bytes) or not 8 <= len(value) <= _LONGEST:
+        return None
+    return str(value) if kind is str else str(value, "utf-8", "replace")
+
+
+def _compiles_to(text: str, code: Any) -> bool:
+    if code.co_name != "<module>" and code.co_name not in text and code.co_name[:1] != "<":
+        return False
+    for mode in ("exec", "eval"):
+        try:
+            todo = [compile(text, code.co_filename, mode, dont_inherit=True)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        while todo:
+            each = todo.pop()
+            if each == code:
+                return True
+            todo += [inner for inner in each.co_consts if type(inner) is type(each)]
+    return False
+
+
+#: maximum number of texts that are compiled for one stop
+_MOST_TEXTS = 200
 #: maximum size of a program on the standard input, in bytes
 _LONGEST = 1 << 20
 #: the end of the prefix before the code
