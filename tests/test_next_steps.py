@@ -96,6 +96,15 @@ def test_an_option_that_the_command_refused_is_hinted_before_it_and_no_program_i
     assert "write it to a file" in refused["message"]
 
 
+def test_a_breakpoint_in_another_language_is_no_matter_of_this_program(dbg, project):
+    (project / "page.js").write_text("console.log(1)\nconsole.log(2)\n")
+    (project / "app.py").write_text("print(1)\n")
+    dbg("break", "page.js:1")
+
+    assert "page.js" not in dbg("start", "app.py").out
+    assert "page.js:2, was never bound" in dbg("start", "app.py", "-b", "page.js:2").out
+
+
 def test_a_misspelt_function_is_looked_for_in_the_user_s_code_not_in_the_runner_s(dbg, project):
     (project / "shop.py").write_text("def total(n):\n    return n\n")
     (project / "test_shop.py").write_text(

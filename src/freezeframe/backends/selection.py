@@ -250,6 +250,19 @@ def takes_source(path: str, *, name: str | None, config: Config) -> bool:
     return any(fnmatch.fnmatch(base, pattern) for each in there for pattern in each.patterns)
 
 
+def is_of_another_language(path: str, debugger: str, config: Config) -> bool:
+    """Whether a source file is in a language of other debuggers only, and not of that one."""
+    base = os.path.basename(path)
+    there = known(config)
+    takers = [
+        each for each in there.values() if any(fnmatch.fnmatch(base, p) for p in each.patterns)
+    ]
+    if debugger not in there or not takers:
+        return False
+    languages = set(there[debugger].languages)
+    return not any(languages.intersection(each.languages) for each in takers)
+
+
 def is_runtime(program: str) -> bool:
     """Whether *program* is the runtime of a language (`python3.12`)."""
 

@@ -51,6 +51,7 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
         if entry.enabled
         and not entry.hits
         and entry.log is None
+        and not is_of_another_program(ctx, session, entry)
         and (entry.location.function or entry.location.file)
     ]
     # A breakpoint that was never set is reported as such.
@@ -65,6 +66,14 @@ def never_hit(ctx: Context, session: Session) -> tuple[str, ...]:
     if not notes and not pending:
         return ()
     return notes + _at_exit(ctx, session.root, found) + without_breakpoints(ctx, session.root)
+
+
+def is_of_another_program(ctx: Context, session: Session, entry: LogicalBreakpoint) -> bool:
+    """Whether a breakpoint of the workspace is in a language that this debugger does not know."""
+    file, backend = entry.location.file, session.root.backend
+    if entry.owner is not None or file is None or backend is None:
+        return False
+    return selection.is_of_another_language(file, backend.tool.name, ctx.config)
 
 
 def _at_exit(ctx: Context, root: Session, missed: Iterable[LogicalBreakpoint]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from ._context import Context
 from ._disassembly import machine_level
 from ._failed_runs import after_failure, disturbed
 from ._misspelt_functions import misspelt_function
-from ._never_hit import never_hit
+from ._never_hit import is_of_another_program, never_hit
 from ._test_report import at_end, at_stop
 
 #: Limit of output in a stop report; the rest stays in the ring buffer.
@@ -215,13 +215,15 @@ def unbound(ctx: Context, session: Session) -> tuple[Breakpoint, ...]:
     """Return the breakpoints that moved, or that are not set.
 
     What *session* itself says of a breakpoint that it has set goes before what others say. A
-    breakpoint that is set in another program here, even an ended one, is left out.
+    breakpoint that is set in another program here, even an ended one, is left out, and one that was
+    not set for this session, in a language that its debugger does not know.
     """
     members = [m for root in ctx.workspace.sessions.values() for m in root.tree()]
     members.sort(key=lambda member: (member is not session, member.root is not session.root))
     entries = (
         describe_best(entry, [_bound_in(member, entry.id) for member in members])
         for entry in session.breakpoints
+        if not is_of_another_program(ctx, session, entry)
     )
     return tuple(
         entry

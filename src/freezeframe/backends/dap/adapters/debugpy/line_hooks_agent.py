@@ -85,6 +85,11 @@ def file_of(name: str) -> str:
     return file
 
 
+def is_made_up(name: str) -> bool:
+    """Return whether code with that file name is in no file, and has no breakpoint."""
+    return name[:1] == "<" and name not in by_file
+
+
 def instrumented(code: Any) -> Any:
     """Return *code* with the hooks of its file."""
     known = codes.get(id(code))

@@ -436,17 +436,12 @@ def _reasons() -> Iterator[Any]:
 def _audit(event: str, arguments: Any) -> None:
     if event not in _AUDITED or _hooks.state["busy"]:
         return
-    if event == "exec" and _is_made_up(arguments[0].co_filename):
+    if event == "exec" and _hooks.is_made_up(arguments[0].co_filename):
         return
     try:
         _AUDITED[event](*arguments)
     except Exception:
         pass
-
-
-def _is_made_up(name: str) -> bool:
-    """Return whether code with that file name is in no file, and has no breakpoint."""
-    return name[:1] == "<" and name not in _hooks.by_file
 
 
 def _runs(code: Any) -> None:
@@ -469,7 +464,7 @@ def _runs(code: Any) -> None:
 
 def _is_made(_code: Any, filename: Any, *_rest: Any) -> None:
     """A code object is created: by whom, and from what, is not known."""
-    if _hooks.by_file and isinstance(filename, str) and not _is_made_up(filename):
+    if _hooks.by_file and isinstance(filename, str) and not _hooks.is_made_up(filename):
         file = _hooks.file_of(filename)
         if file in _hooks.by_file:
             with _hooks.lock:
