@@ -331,18 +331,23 @@ def _open_log(env: Mapping[str, str]) -> _Log:
     return _Log(fd, path, os.fstat(fd).st_size)
 
 
-def _spawn(claim: Claim, log: _Log, env: Mapping[str, str], handler: str | None) -> int:
-    """Start the daemon, detached, and return the pipe on which it reports that it is ready."""
+def daemon_command(handler: str | None, *options: str) -> list[str]:
+    """Return the command line of a daemon."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    command = [
+    return [
         sys.executable,
         # The caller's PYTHON… variables are for the caller's programs, and the directories that
         # Python would add to its path hold unrelated modules.
         *("-E", "-P", "-X", "utf8", *(["-B"] if sys.dont_write_bytecode else [])),
         os.path.join(package, "__main__.py"),
-        *("daemon", "--socket-fd", "3", "--lock-fd", "4", "--ready-fd", "5"),
+        *("daemon", *options),
         *(["--handler", handler] if handler else []),
     ]
+
+
+def _spawn(claim: Claim, log: _Log, env: Mapping[str, str], handler: str | None) -> int:
+    """Start the daemon, detached, and return the pipe on which it reports that it is ready."""
+    command = daemon_command(handler, "--socket-fd", "3", "--lock-fd", "4", "--ready-fd", "5")
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

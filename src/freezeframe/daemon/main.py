@@ -77,9 +77,9 @@ def _run_on_windows(handler: str) -> NoReturn:
         )
 
     def report(progress: bytes) -> None:
+        with suppress(OSError):  # the client that started the daemon may have exited
+            os.write(1, progress)
         if progress == lifecycle.READY:
-            with suppress(OSError):  # the client that started the daemon may have exited
-                os.write(1, progress)
             os.dup2(2, 1)  # closes the client's pipe; later output goes to the log
 
     _serve_and_exit(make_listener, report, handler, None)

@@ -9,12 +9,12 @@ name, is detected.
 from __future__ import annotations
 
 import os
-import sys
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from freezeframe import paths, windows
+from freezeframe.daemon import lifecycle
 from freezeframe.errors import DaemonError, Insecure
 
 if TYPE_CHECKING:
@@ -145,12 +145,9 @@ def _start(env: Mapping[str, str], handler: str | None) -> None:
     import subprocess
     import threading
 
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    command = [sys.executable, "-E", "-P", "-X", "utf8", os.path.join(package, "__main__.py")]
-    command += ["daemon", *(["--handler", handler] if handler else [])]
     with open(paths.log_path(env), "ab") as log:
         process = _detached(
-            command,
+            lifecycle.daemon_command(handler),
             env=dict(env),
             cwd=paths.state_dir(env),  # keep no directory busy
             stdin=subprocess.DEVNULL,
@@ -158,12 +155,20 @@ def _start(env: Mapping[str, str], handler: str | None) -> None:
             stderr=log,
             close_fds=True,
         )
-    assert process.stdout is not None
-    # The daemon writes a byte when it serves, then closes the pipe. Windows has no pipe read with
-    # a timeout, so a thread reads.
-    waiting = threading.Thread(target=process.stdout.read, args=(1,), daemon=True)
-    waiting.start()
-    waiting.join(READY_S)
+    progress: list[bytes] = []
+
+    def read() -> None:
+        while (byte := process.stdout.read(1)) not in (b"", lifecycle.READY):
+            progress.append(byte)
+
+    # The daemon writes bytes while it starts and one when it serves, then closes the pipe. Windows
+    # has no pipe read with a timeout, so a thread reads.
+    reading = threading.Thread(target=read, daemon=True)
+    reading.start()
+    known = -1
+    while reading.is_alive() and len(progress) > known:
+        known = len(progress)
+        reading.join(READY_S)
 
 
 def _detached(command: list[str], **options: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import glob
 import logging
+import mmap
 import os
 import shutil
 import sys
@@ -129,7 +130,7 @@ def _weight_mb() -> float | None:
             pages = int(file.read().split()[1])
     except (OSError, ValueError, IndexError):
         return None
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return pages * mmap.PAGESIZE / 1e6
 
 
 def _duration(seconds: float) -> str:
@@ -264,7 +265,7 @@ async def _ptrace(ctx: Context) -> Check:
 async def _cores(ctx: Context) -> Check:
     """Check where the kernel writes core files."""
     pattern = _read("/proc/sys/kernel/core_pattern")
-    if pattern is None:
+    if pattern is None or sys.platform == "win32":
         return Check("core files", "skip", "not checked on this platform")
     import resource
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -39,6 +40,8 @@ def leftovers(ctx: Context) -> list[str]:
 
 def strays(ctx: Context) -> list[tuple[int, str]]:
     """Return the user's processes whose command line names a removed session directory."""
+    if sys.platform == "win32":
+        return []  # a job ends with its daemon
     directory = os.path.join(paths.runtime_dir(), "")
     own = {os.getpid(), os.getppid()}
     found = []
@@ -79,6 +82,8 @@ def _remove_leftovers(ctx: Context) -> str | None:
 
 def _close_directory(ctx: Context) -> str | None:
     """Remove other users' access to the user's files. Files of other users stay untouched."""
+    if sys.platform == "win32":
+        return None  # their access lists were set when they were made
     done = []
     directory, socket = paths.runtime_dir(), paths.socket_path()
     for path, mode in ((directory, 0o700), (socket, 0o600)):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from freezeframe.backends import backend as events
 from freezeframe.backends.backend import Attach
 from freezeframe.backends.lifetime import MISSED_STOPS, DebuggeeLifetime
-from freezeframe.backends.transport.process import exit_of, gone
+from freezeframe.backends.transport.process import SIGKILL, exit_of, gone
 from freezeframe.errors import DebuggerError, DebuggerLost, DebuggerTimeout
 from freezeframe.model.stops import Exit
 
@@ -182,7 +181,7 @@ class Termination:
         elif debuggee.parent is not None and debuggee.pid is not None and debuggee.channel.alive:
             # While the child is connected its pid cannot be reused.
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(debuggee.pid, signal.SIGKILL)
+                os.kill(debuggee.pid, SIGKILL)
         elif not ended:
             if resources is not None and resources.process is not None:
                 # After the program's exit its children cannot be told from unrelated processes.

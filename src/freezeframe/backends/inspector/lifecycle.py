@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import logging
 import os
-import signal
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,7 +27,7 @@ from freezeframe.backends.background_tasks import BackgroundTasks
 from freezeframe.backends.debugger import Found
 from freezeframe.backends.lifetime import DebuggeeLifetime
 from freezeframe.backends.transport import websocket
-from freezeframe.backends.transport.process import exit_of, gone
+from freezeframe.backends.transport.process import SIGKILL, exit_of, gone
 from freezeframe.backends.transport.wire_log import WireLog
 from freezeframe.config import Config
 from freezeframe.errors import (
@@ -448,7 +447,7 @@ class NodeProgram:
             if self.pid is not None and self.channel is not None and self.channel.lost is None:
                 # While it is connected to us its pid has not been reused.
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(self.pid, signal.SIGKILL)
+                    os.kill(self.pid, SIGKILL)
         elif process is not None:
             process.note_descendants()
             await process.kill_tree(_KILL_S, daemons=self.lifetime.kills_daemons)

@@ -8,6 +8,7 @@ the module `_freezeframe_signals`.
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 import time
@@ -61,6 +62,18 @@ def hold(excluded: Iterable[int] = ()) -> bool:
                 _handlers[number] = handler
                 _setsignal(number, _arrive)
     return True
+
+
+def block(numbers: tuple[int, ...]) -> None:
+    """Keep signals from this thread; Windows delivers none to it anyway."""
+    if numbers:
+        signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+
+
+def handle(numbers: tuple[int, ...], handler: Any) -> None:
+    """Set the handler of signals."""
+    for number in numbers:
+        signal.signal(number, handler)
 
 
 def _handler(number: int) -> Any:
@@ -118,7 +131,10 @@ def _send() -> None:
                 break
             _arrived.discard(number)
             if _handler(number) is _arrive:
-                signal.pthread_kill(main, number)
+                if hasattr(signal, "pthread_kill"):
+                    signal.pthread_kill(main, number)
+                else:
+                    _thread.interrupt_main(signal.Signals(number))
             else:
                 # The program has set another handler, for signals from then on.
                 _handlers.pop(number, None)

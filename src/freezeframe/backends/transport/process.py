@@ -22,11 +22,17 @@ from typing import TYPE_CHECKING
 from freezeframe.errors import DebuggerTimeout, LaunchFailed
 from freezeframe.model.stops import Exit
 
+from .process_tree import SIGKILL as SIGKILL
+
 if sys.platform == "win32":
     from .process_windows import gone as gone
+    from .process_windows import inherited_number as inherited_number
+    from .process_windows import pipe as pipe
     from .process_windows import start
 else:
     from .process_posix import gone as gone
+    from .process_posix import inherited_number as inherited_number
+    from .process_posix import pipe as pipe
     from .process_posix import start
 
 if TYPE_CHECKING:
@@ -39,8 +45,6 @@ PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL
 #: standard error only: the same file as standard output
 STDOUT = subprocess.STDOUT
-
-_SIGKILL = 9
 
 
 class Process:
@@ -160,7 +164,7 @@ class Process:
             with contextlib.suppress(DebuggerTimeout):
                 await self.wait(grace_s)
         await self.kill_tree()
-        return self.returncode if self.returncode is not None else -_SIGKILL
+        return self.returncode if self.returncode is not None else -SIGKILL
 
     async def kill_tree(
         self, timeout_s: float = 3.0, *, spare: Collection[int] = (), daemons: bool = False

@@ -67,6 +67,17 @@ def start(
     return StartedProcess(popen), process_tree.ProcessTree(popen.pid, tag)
 
 
+def pipe(*, reading: bool) -> tuple[int, int]:
+    """Return the descriptors of a new pipe: our end, to be read or written, and the other."""
+    read, write = os.pipe()
+    return (read, write) if reading else (write, read)
+
+
+def inherited_number(fd: int) -> int:
+    """Return how a program knows a descriptor that it was passed."""
+    return fd
+
+
 class StartedProcess:
     """A child process that this class reaps."""
 

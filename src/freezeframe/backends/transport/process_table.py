@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 import time
 
+from freezeframe import windows
 from freezeframe.errors import DebuggerTimeout, NotFound, UsageError
 
 #: How often the process table is read while waiting for a process: no system notifies an ordinary
@@ -19,6 +21,8 @@ def command_line(pid: int) -> list[str]:
 
     Raises NotFound when there is no such process.
     """
+    if sys.platform == "win32":
+        return _program_of_windows(pid)
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return [word.decode("utf-8", "replace") for word in file.read().split(b"\0") if word]
@@ -35,8 +39,18 @@ def command_line(pid: int) -> list[str]:
     return result.stdout.split()
 
 
+def _program_of_windows(pid: int) -> list[str]:
+    """Return what Windows shows of a command line to others: the program."""
+    found = windows.program(pid)
+    if found is None and all(row.pid != pid for row in windows.processes()):
+        raise NotFound(f"there is no process {pid}.", next="tasklist")
+    return [found] if found else []
+
+
 def executable(pid: int) -> str | None:
     """Return the executable of a process, where it may be read."""
+    if sys.platform == "win32":
+        return windows.program(pid)
     if os.path.isdir("/proc/self"):
         return _link(pid, "exe")
     result = subprocess.run(
@@ -241,6 +255,8 @@ async def wait_for(name: str, timeout_s: float) -> int:
 
 
 def _pids() -> list[int]:
+    if sys.platform == "win32":
+        return sorted(row.pid for row in windows.processes())
     try:
         return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
     except OSError:

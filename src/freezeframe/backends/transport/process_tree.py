@@ -19,6 +19,8 @@ from collections.abc import Callable, Collection, Iterable
 
 from freezeframe.model.fast_dataclass import dataclass
 
+#: Ends any process: on Windows every number but two does.
+SIGKILL = 9
 #: Whether processes can be tagged.
 CAN_TAG = sys.platform == "linux"
 #: The resource module has no name for RLIMIT_LOCKS; its number is the same on every architecture.
@@ -49,6 +51,8 @@ def clock() -> float:
 
 def table() -> list[ProcessEntry]:
     """Return every process of this machine that is visible to us."""
+    if sys.platform == "win32":
+        return _table_of_windows()
     try:
         names = os.listdir("/proc")
     except OSError:
@@ -148,13 +152,14 @@ class ProcessTree:
         # A stopped process cannot fork: stop processes until no new one is found, then kill them
         # all.
         frozen: set[int] = set()
-        for _ in range(8):
+        for _ in range(8 if sys.platform != "win32" else 1):
             new = [pid for pid in self.refresh(spare, daemons=daemons) if pid not in frozen]
             if not new:
                 break
-            _send(new, signal.SIGSTOP)
+            if sys.platform != "win32":
+                _send(new, signal.SIGSTOP)
             frozen.update(new)
-        _send(frozen, signal.SIGKILL)
+        _send(frozen, SIGKILL)
         return bool(frozen)
 
     async def kill_all(
@@ -239,6 +244,8 @@ def _send(pids: Iterable[int], number: int) -> None:
 
 
 def _read(pid: int) -> ProcessEntry | None:
+    if sys.platform == "win32":
+        return next((entry for entry in _table_of_windows() if entry.pid == pid), None)
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             line = file.read()
@@ -255,6 +262,18 @@ def _read(pid: int) -> ProcessEntry | None:
         born=int(fields[19]) / _TICKS_PER_S,
         zombie=fields[0] in (b"Z", b"X"),
     )
+
+
+def _table_of_windows() -> list[ProcessEntry]:
+    """Return the process table of Windows, where a session is a process with its descendants."""
+    from freezeframe import windows
+
+    rows = ((row, windows.born(row.pid)) for row in windows.processes())
+    return [
+        ProcessEntry(row.pid, row.parent, row.pid, born, zombie=False)
+        for row, born in rows
+        if born is not None
+    ]
 
 
 def _table_of_ps() -> list[ProcessEntry]:

@@ -18,7 +18,7 @@ from typing import Any
 from freezeframe import windows
 from freezeframe.errors import Unsupported
 
-from . import overlapped_windows
+from .overlapped_windows import pipe as pipe
 
 # <winbase.h>: suspended until it is in its job; without the daemon's console, which has none
 _SUSPENDED, _NEW_GROUP, _NO_WINDOW = 0x4, 0x200, 0x08000000
@@ -43,21 +43,21 @@ def start(
     if controlling_tty is not None:
         raise Unsupported("programs get no terminal on Windows.", next="dbg start PROGRAM")
     pipes = [
-        overlapped_windows.pipe(reading=number > 0) if stream == subprocess.PIPE else None
+        pipe(reading=number > 0) if stream == subprocess.PIPE else None
         for number, stream in enumerate(streams)
     ]
-    given = [pipe[1] if pipe else stream for pipe, stream in zip(pipes, streams, strict=True)]
+    given = [ends[1] if ends else stream for ends, stream in zip(pipes, streams, strict=True)]
     try:
         popen = _popen(argv, cwd, env, given, pass_fds)
     except BaseException:
-        for pipe in filter(None, pipes):
-            os.close(pipe[0])
+        for ends in filter(None, pipes):
+            os.close(ends[0])
         raise
     finally:
-        for pipe in filter(None, pipes):
-            os.close(pipe[1])
+        for ends in filter(None, pipes):
+            os.close(ends[1])
     tree = JobTree(popen)
-    return StartedProcess(popen, tuple(pipe and pipe[0] for pipe in pipes)), tree
+    return StartedProcess(popen, tuple(ends and ends[0] for ends in pipes)), tree
 
 
 def _popen(
@@ -89,6 +89,11 @@ def _popen(
         bufsize=0,
         **options,
     )
+
+
+def inherited_number(fd: int) -> int:
+    """Return how a program knows a descriptor that it was passed: by the handle."""
+    return int(windows.module("msvcrt").get_osfhandle(fd))
 
 
 class StartedProcess:

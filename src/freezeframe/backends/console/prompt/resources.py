@@ -12,7 +12,13 @@ from dataclasses import replace
 
 from freezeframe.backends.backend import Launch, Target
 from freezeframe.backends.program_io import NamedProgramIO, OnText, ProgramIO, check_readable
-from freezeframe.backends.transport.process import DEVNULL, PIPE, Process
+from freezeframe.backends.transport.process import (
+    DEVNULL,
+    PIPE,
+    Process,
+    inherited_number,
+    pipe,
+)
 from freezeframe.backends.transport.program import spawn_program
 from freezeframe.backends.transport.pty import Terminal
 from freezeframe.backends.transport.streams import PairStream, StdioStream, Stream
@@ -84,9 +90,13 @@ class ConsoleResources:
         return StdioStream(self.process)
 
     def _over_pipes(self, spec: LaunchSpec, stdin: str | None) -> Stream:
-        debugger_in, writer = os.pipe()
-        reader, debugger_out = os.pipe()
-        names = {"read": str(debugger_in), "write": str(debugger_out), "cut": self._path("cut")}
+        writer, debugger_in = pipe(reading=False)
+        reader, debugger_out = pipe(reading=True)
+        names = {
+            "read": str(inherited_number(debugger_in)),
+            "write": str(inherited_number(debugger_out)),
+            "cut": self._path("cut"),
+        }
         try:
             self.process = self._spawn(spec, names, stdin, (debugger_in, debugger_out))
         except BaseException:

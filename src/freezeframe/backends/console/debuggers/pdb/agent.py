@@ -58,6 +58,7 @@ shared("exceptions", "exceptions")
 _failures = shared("failures", "failures")
 _sharing = shared("trace_sharing", "trace_sharing")
 _signals = shared("signals", "signals")
+_INTERRUPTS = (signal.SIGURG,) if hasattr(signal, "SIGURG") else ()  # none on Windows
 _tasks = shared("tasks", "tasks")
 _looking = load("looking", sibling("frames_agent.py"))
 _answers = load("answers", sibling("queries_agent.py"))
@@ -293,7 +294,7 @@ class Debugger(pdb.Pdb):
         # In a signal handler nothing else prevents tracing the debugger itself.
         tracing = _sharing.raw_trace()
         _sharing.set_trace(None)
-        held = _signals.hold((signal.SIGURG,))
+        held = _signals.hold(_INTERRUPTS)
         try:
             if self.pipes.open:
                 self.serve_stop(frame, reason, numbers or [], trace)
@@ -438,7 +439,7 @@ class Debugger(pdb.Pdb):
     def tracer_of_thread(self, _before: Any = None) -> Any:
         if threading.current_thread() is not threading.main_thread():
             # Handlers run in the main thread, and only a signal delivered to that thread wakes it.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
+            _signals.block(_INTERRUPTS)
         return self.trace_dispatch
 
     def is_own_tracer(self, tracer: Any) -> bool:
@@ -449,13 +450,13 @@ class Debugger(pdb.Pdb):
         _sharing.leave()
         _sharing.set_trace(_sharing.program_of(_sharing.raw_trace()))
         threading.settrace(None)
-        signal.signal(signal.SIGURG, signal.SIG_DFL)
+        _signals.handle(_INTERRUPTS, signal.SIG_DFL)
         self.pipes.close()
 
     def run_program(self, code: Any, module: types.ModuleType) -> int | None:
         """Run the program's code; return its exit status if it died of an exception."""
-        os.register_at_fork(after_in_child=self.after_fork_in_child)
-        signal.signal(signal.SIGURG, self.on_signal)
+        getattr(os, "register_at_fork", dict)(after_in_child=self.after_fork_in_child)
+        _signals.handle(_INTERRUPTS, self.on_signal)
         _threads.watch(self.trace_thread, self.stop_at_uncaught)
         _failures.watch(
             _looking.is_of_program, lambda _, *failure: self.stop_at_exception(*failure), []

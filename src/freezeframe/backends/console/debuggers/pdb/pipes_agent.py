@@ -13,6 +13,8 @@ class Pipes:
     """Two descriptors as text streams, which garbage collection does not close."""
 
     def __init__(self, read: int, write: int) -> None:
+        if os.name == "nt":  # they are handles
+            read, write = map(__import__("msvcrt").open_osfhandle, (read, write), (0, 0))
         # By the end their numbers may belong to files of the program.
         source, sink = io.FileIO(read, closefd=False), io.FileIO(write, "w", closefd=False)
         self.stdin = io.TextIOWrapper(io.BufferedReader(source), "utf-8", "surrogateescape", "\n")

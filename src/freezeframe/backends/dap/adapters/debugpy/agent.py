@@ -58,7 +58,7 @@ def install(session: str) -> str:
             _quietly(os.close, descriptor)
         _fifos.clear()
     if _state["pid"] is None:
-        os.register_at_fork(after_in_child=_leave_fork_alone)
+        getattr(os, "register_at_fork", dict)(after_in_child=_leave_fork_alone)
     _state["session"] = session
     _state["pid"] = os.getpid()
     _quietly(use_saved_threading)

@@ -83,7 +83,7 @@ def _read_link(pid: int, name: str) -> str | None:
 
 def check(pid: int) -> None:
     """Raise NotFound or LaunchFailed when Freezeframe cannot attach to the process. Linux only."""
-    if not os.path.isdir("/proc/self"):
+    if sys.platform != "linux" or not os.path.isdir("/proc/self"):
         return
     facts = _facts(pid)
     if facts is None:

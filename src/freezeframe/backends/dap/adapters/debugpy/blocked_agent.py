@@ -7,6 +7,7 @@ main thread can be woken by a signal; the frames of any other thread can be read
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
@@ -27,7 +28,10 @@ def wake(ident: int) -> bool:
     text: Any = sys.modules.get("_freezeframe_text")
     if text is not None:
         text.interrupted.add(ident)
-    signal.pthread_kill(ident, signal.SIGINT)
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(ident, signal.SIGINT)
+    else:  # Windows: a call in C is not cut short
+        _thread.interrupt_main()
     return True
 
 

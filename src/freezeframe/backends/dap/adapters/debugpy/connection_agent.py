@@ -82,6 +82,6 @@ def _identity(descriptor: int) -> tuple[int, int] | None:
 def _report(secret: str) -> None:
     try:
         path = os.path.join(os.path.dirname(secret), _NAME)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     except OSError:
         pass  # the debugger has detached, or the process may not write there

@@ -230,7 +230,7 @@ def install(debugger: Any) -> None:
     if not _state["audited"]:
         _state["audited"] = True
         sys.addaudithook(_audit)
-        os.register_at_fork(after_in_child=_mute)
+        getattr(os, "register_at_fork", dict)(after_in_child=_mute)
     refresh()
     if not _state["everywhere"]:
         for ident, frame in _others():

@@ -200,7 +200,7 @@ def leave() -> None:
     _stop_observing()
 
 
-os.register_at_fork(after_in_child=_watch.clear)
+getattr(os, "register_at_fork", dict)(after_in_child=_watch.clear)
 
 
 # --- from 3.12 on ---------------------------------------------------------------------------------
