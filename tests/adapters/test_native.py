@@ -344,3 +344,43 @@ def test_gdb_goes_back_over_what_it_records_and_others_in_a_second_run(dbg, samp
         p.at("first"),
         "the recording ends here",
     )
+
+
+NAMED = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+
+static pthread_barrier_t begun;
+
+static void *work(void *argument) {
+    char name[16];
+    snprintf(name, sizeof name, "named-%d", *(int *)argument);
+    pthread_barrier_wait(&begun);
+    pthread_setname_np(pthread_self(), name);
+    printf("%s\n", name);  // @named
+    return NULL;
+}
+
+int main(void) {
+    pthread_t first, second;
+    int numbers[] = {1, 2};
+    pthread_barrier_init(&begun, NULL, 3);
+    pthread_create(&first, NULL, work, &numbers[0]);
+    pthread_create(&second, NULL, work, &numbers[1]);
+    numbers[0] = 1;  // @begin
+    pthread_barrier_wait(&begun);
+    pthread_join(first, NULL);
+    pthread_join(second, NULL);
+    return 0;
+}
+"""
+
+
+def test_a_thread_has_the_name_that_it_gave_itself_since_the_last_stop(dbg, native):
+    p = native(NAMED)
+    dbg.data("start", p.name, "-b", p.at("begin"), "-b", p.at("named"))
+
+    names = {dbg.data("continue")["stop"]["thread"]["name"] for _ in range(2)}
+
+    assert names == {"named-1", "named-2"}

@@ -542,3 +542,29 @@ int main(int argc, char **argv) {
     told = dbg("locals").out
     assert re.search(r"unused = .*(optimi[sz]ed|not available|unavailable)", told), told
     assert dbg.data("continue")["exit"]["code"] == 0
+
+
+HANDLED = r"""
+#include <signal.h>
+#include <stdlib.h>
+
+static volatile sig_atomic_t seen;
+static void count(int number) { seen += number; }
+
+int main(int argc, char **argv) {
+    signal(SIGUSR1, count);
+    raise(SIGUSR1);
+    int *missing = argc > 1 ? 0 : &argc;
+    *missing = 5;  // @crash
+    return seen == SIGUSR1 ? 3 : 0;
+}
+"""
+
+
+def test_a_signal_that_the_program_handles_is_no_crash(dbg, native):
+    p = native(HANDLED)
+
+    assert "does not crash: it exited: code 3" in dbg("crash", p.name).out
+    answer = dbg("crash", p.name, "--", "again").out
+    assert "SIGSEGV" in answer
+    assert f"{p.at('crash')} in main" in answer

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from freezeframe import files
 from freezeframe.backends.backend import Core, Launch
-from freezeframe.backends.transport import corefile
+from freezeframe.backends.transport import corefile, signal_actions
 from freezeframe.errors import FreezeframeError, NotRunning, NotStopped, Unsupported
 from freezeframe.model.answers import Output, StopReport
 from freezeframe.model.crashes import CrashReport
@@ -166,17 +166,21 @@ async def _passed_stops(
     """Continue past stops that are no crash; return the first other report, and their number."""
     passed = 0
     while _is_passed(report) and passed < _MOST_PASSED:
-        passed += report.stop is not None and report.stop.reason not in _CRASHES
+        passed += report.stop is not None and report.stop.exception is None
         member = ctx.hub.find(report.session, ctx.workspace)
         report = await execution.answer_to(ctx, member, member.resume, limit_s)
     return report, passed
 
 
 def _is_passed(report: StopReport) -> bool:
-    """Whether a stop is no crash, or one before its message is written."""
+    """Whether a stop is no crash, as a signal with a handler, or one before its message is
+    written."""
     if report.stop is None:
         return False
     error = report.stop.exception
+    if report.stop.reason is StopReason.SIGNAL and error is None:
+        name = (report.stop.description or "").partition(": ")[0]
+        return not signal_actions.ends(report.pid, name)
     is_unwritten = error is not None and "its report is written when" in error.message
     return report.stop.reason not in _CRASHES or is_unwritten
 

@@ -61,9 +61,12 @@ async def _read_thread(session: Session, stop: StopState) -> list[Frame]:
     for _ in range(2):
         if stop.thread.id not in session.thread_names:
             await _learn_threads(session, stop)
+    name = session.thread_names.get(stop.thread.id, "")
+    # A thread names itself when it begins: the names of the others may change until they stop.
+    session.thread_names = {stop.thread.id: name}
     stop.thread = Thread(
         stop.thread.id,
-        session.thread_names.get(stop.thread.id, ""),
+        name,
         frame=frames[0] if frames else None,
         current=True,
     )

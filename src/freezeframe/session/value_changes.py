@@ -76,7 +76,7 @@ def gone(now: Iterable[Value], before: Mapping[str, Value] | None) -> tuple[Valu
     """Return the variables of *before* that are not in *now*."""
     names = {value.name for value in now}
     return tuple(
-        Value(name, "", changed=True, was=value.text, gone=True)
+        Value(name, "", changed=True, was=full_text(value), gone=True)
         for name, value in (before or {}).items()
         if name == value.name and name not in names and value.text not in _UNSET
     )
