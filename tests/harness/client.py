@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from . import hints, schemas, waits
+from .client_server import ClientServer, python_variables
 
 REPOSITORY = Path(__file__).parent.parent.parent
 CLIENT = REPOSITORY / "scripts" / "dbg"
@@ -213,29 +216,63 @@ class Dbg:
         is a hang here as it would be in `x=$(dbg …)`.
         """
         command = tuple(map(str, words))
-        process = subprocess.Popen(
-            [self.interpreter, str(CLIENT), *command],
-            stdin=subprocess.PIPE if isinstance(stdin, str | bytes) else stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd or self.project,
-            env={**self.env, **(env or {})},
-            **self.options,
-        )
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        given = given if isinstance(given, bytes) else None
+        environment = {**self.env, **(env or {})}
+        where = cwd or self.project
         try:
-            out, err = process.communicate(given, timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
+            if self._needs_interpreter(environment):
+                out, err, code = self._run_apart(command, given, environment, where, timeout_s)
+            else:
+                out, err, code = _client_server().run(
+                    [str(CLIENT), *command],
+                    stdin=given if isinstance(given, bytes) else given.fileno(),
+                    env=environment,
+                    cwd=where,
+                    timeout_s=timeout_s,
+                )
+        except TimeoutError:
             raise AssertionError(
                 f"hang: dbg {' '.join(command)} after {timeout_s:g} s\n{self.log_tail()}"
             ) from None
-        answer = Answer(
-            command, out.decode(errors="replace"), err.decode(errors="replace"), process.returncode
-        )
+        answer = Answer(command, out.decode(errors="replace"), err.decode(errors="replace"), code)
         hints.check(answer.out, answer.err)
         return answer
+
+    def _needs_interpreter(self, env: Mapping[str, str]) -> bool:
+        """Whether a client is not what a fork of the one that was started would be."""
+        return bool(
+            self.options
+            or self.interpreter != sys.executable
+            or "PYTHONDONTWRITEBYTECODE" in env
+            or python_variables(env) != _client_server().python_variables
+        )
+
+    def _run_apart(
+        self,
+        command: tuple[str, ...],
+        stdin: bytes | IO[bytes],
+        env: Mapping[str, str],
+        cwd: Path,
+        timeout_s: float,
+    ) -> tuple[bytes, bytes, int]:
+        """Run a client in an interpreter, or with an account, of its own. Raises TimeoutError."""
+        process = subprocess.Popen(
+            [self.interpreter, str(CLIENT), *command],
+            stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=env,
+            **self.options,
+        )
+        try:
+            out, err = process.communicate(
+                stdin if isinstance(stdin, bytes) else None, timeout=timeout_s
+            )
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise TimeoutError from None
+        return out, err, process.returncode
 
     def envelope(self, *words: object, **options: Any) -> dict[str, Any]:
         """Run a command with --json and return the whole envelope, success or not."""
@@ -367,6 +404,13 @@ class Dbg:
             except Exception as error:
                 problems.append(f"sent against the protocol: {message}\n{str(error)[:300]}")
         return problems[:3]
+
+
+@functools.cache
+def _client_server() -> ClientServer:
+    server = ClientServer()
+    atexit.register(server.close)
+    return server
 
 
 def new_home() -> Path:

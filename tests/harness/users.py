@@ -7,6 +7,7 @@ runs the tests as somebody else is the ordinary user, and has no second one.
 from __future__ import annotations
 
 import contextlib
+import encodings.idna  # noqa: F401  (loaded late otherwise, by a user who cannot read it)
 import os
 import resource
 import site
