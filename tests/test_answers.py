@@ -163,6 +163,7 @@ _SESSION = (
     "raw 1+1",
     "tool",
     "use orders",
+    "control",
     "logs",
     "daemon status",
     "batch context locals 'print nothing_of_that_name' --keep-going",

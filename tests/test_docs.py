@@ -136,7 +136,8 @@ def test_a_file_that_is_named_exists(page: Path):
     wrong = [
         name
         for name in re.findall(r"`([\w./-]+/[\w.-]*|\w+\.(?:sh|md))`", page.read_text("utf-8"))
-        if not name.startswith(("/", "~", "app", "tests/test_a")) and "NAME" not in name
+        if not name.startswith(("/", "~", "app", "tests/test_a", ".vscode/", ".zed/"))
+        if "NAME" not in name
         if not any((root / name).exists() for root in roots)
     ]
     assert not wrong
