@@ -338,6 +338,7 @@ def test_the_stack_is_shown_and_each_frame_looked_into(dbg, sample, debugger):
     # expressions are evaluated in the frame; one that fails is an error with the language's message
     assert dbg.data("print", debugger.says("price * 10 + count"))["value"]["text"] == "23"
     assert dbg.data("eval", debugger.says("price + 1"))["value"]["text"] == "3"
+    dbg.error("raw", "nosuchcommand")  # which ends neither the program nor the session
     error = dbg.error("print", debugger.says("no_such_name"), code=1)
     assert error["code"] == "evaluation"
     assert debugger.complaint in error["message"]

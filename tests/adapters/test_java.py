@@ -540,6 +540,10 @@ def test_the_machine_can_be_asked_in_raw_words(dbg, sample):
 
     assert "Store$Point" in dbg("raw", "classes").out
     assert "int price(java.lang.String, int)" in dbg("raw", "methods", "Store").out
+    assert "=" in dbg("raw", "locals").out
+    assert dbg("raw", "print", "1", "+", "2").out == "3\n"
+    assert dbg.error("raw", "stop at Store:7")["next"] == "dbg break Store.java:7"
+    assert dbg.error("raw", "cont")["next"] == "dbg continue"
     assert "there is no command frob" in dbg.error("raw", "frob", code=1)["message"]
 
 

@@ -229,6 +229,10 @@ def test_a_watched_variable_stops_where_it_changes_and_when_it_is_gone(dbg, samp
     assert (watch["old"], watch["new"]) == ("0", "6")
     assert (second["stop"]["watch"]["old"], second["stop"]["watch"]["new"]) == ("undef", "1")
     assert dbg.error("watch", "$total + 1")["code"] == "no-watch"
+    assert dbg("raw", "p $total + 1").out == "7\n"
+    assert f"{p.name}:" in dbg("raw", "T").out
+    assert "main::" in dbg("raw", "S main").out
+    assert dbg.error("raw", "c")["next"] == "dbg continue"
     assert dbg.error("watch", "--read", "$total")["code"] == "unsupported"
     dbg.data("watch", "remove", 2)
     assert [dbg.data("continue")["stop"]["watch"]["new"] for _ in range(2)] == ["11", "19"]

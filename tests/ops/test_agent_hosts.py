@@ -11,8 +11,11 @@ import pytest
 
 from backends.async_tests import on_loop
 from freezeframe.errors import UserError
-from freezeframe.ops._agent_hosts import HOSTS, HostEnvironment
+from freezeframe.ops import _yaml_edit
+from freezeframe.ops._agent_hosts import HostEnvironment
+from freezeframe.ops._config_edit import UnreadableConfig
 from freezeframe.ops._host_commands import COMMANDS, command_for, run_command
+from freezeframe.ops._host_table import HOSTS
 
 ZED = '// mine\n{\n  "context_servers": {\n    "zoo": { "command": "zoo" }, // keep\n  },\n}\n'
 
@@ -36,6 +39,16 @@ def states(answer: dict) -> list[str]:
     return [change["state"] for change in answer["changes"]]
 
 
+def servers(host, file: Path) -> dict:
+    text = file.read_text()
+    if file.suffix == ".yaml":
+        return _yaml_edit.read(text, host.key[0])
+    found = tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
+    for name in host.key:
+        found = found.get(name, {})
+    return found
+
+
 def test_every_host_is_set_up_once_and_nothing_else_is_touched(dbg, home):
     zed = home / ".config" / "zed" / "settings.json"
     zed.parent.mkdir(parents=True)
@@ -51,13 +64,20 @@ def test_every_host_is_set_up_once_and_nothing_else_is_touched(dbg, home):
         assert change["state"] == "written"
         assert states(dbg.data("setup", name)) == ["unchanged"], name
         assert written.read_text() == text
-        if name != "zed":
-            read = tomllib.loads(text) if written.suffix == ".toml" else json.loads(text)
-            [entry] = read[host.key[0]].values()
-            words = entry["command"] if isinstance(entry["command"], list) else entry["args"]
+        if name == "zed":
+            lines = text.splitlines(keepends=True)
+            assert [line for line in ZED.splitlines(keepends=True) if line not in lines] == []
+        else:
+            [entry] = servers(host, written).values()
+            command = entry.get("command") or entry["cmd"]
+            words = command if isinstance(command, list) else entry["args"]
             assert words[-1] == "mcp", name
-    lines = zed.read_text().splitlines(keepends=True)
-    assert [line for line in ZED.splitlines(keepends=True) if line not in lines] == []
+        assert states(dbg.data("setup", name, "--remove", "--dry-run")) == ["would change"], name
+        assert states(dbg.data("setup", name, "--remove")) == ["written"], name
+        assert states(dbg.data("setup", name, "--remove")) == ["unchanged"], name
+        if name != "zed":
+            assert servers(host, written) == {}
+    assert zed.read_text() == ZED
     assert zed.stat().st_mode & 0o777 == 0o640
     assert not list(home.rglob(".freezeframe-*"))
 
@@ -90,6 +110,10 @@ def test_a_project_s_own_file_names_the_command_and_a_link_stays_one(dbg, home):
     servers = json.loads(shared.read_text())["mcpServers"]
     assert servers["zoo"] == {"command": "zoo"}
     assert servers["freezeframe"] == {"type": "stdio", "command": "dbg", "args": ["mcp"]}
+    error = dbg.error("setup", "gdb-mi", "--project", code=2)
+    assert error["next"] == "dbg setup HOST --project"
+    assert "the nearest is codex" in dbg.error("setup", "codx", "--remove")["message"]
+    assert "codex" not in dbg.error("setup", "codx", "--run")["message"]
     error = dbg.error("setup", "windsurf", "--project", code=1)
     assert (error["code"], error["next"]) == ("unsupported", "dbg setup windsurf")
 
@@ -207,3 +231,27 @@ async def test_a_host_s_command_that_does_not_end_is_ended_and_shown(tmp_path):
         await run_command(HOSTS["claude"], command, environment, timeout_s=0.2)
     assert caught.value.next is not None
     assert caught.value.next.startswith("claude mcp add --scope user freezeframe")
+
+
+def test_a_file_of_opencode_2_is_recognized(dbg, home):
+    file = home / ".config" / "opencode" / "opencode.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"mcp": {"servers": {"zoo": {"type": "local", "command": ["zoo"]}}}}')
+
+    dbg.data("setup", "opencode")
+
+    assert list(json.loads(file.read_text())["mcp"]["servers"]) == ["zoo", "freezeframe"]
+
+
+def test_an_entry_of_a_yaml_file_is_put_and_removed_and_the_rest_stays():
+    text = "GOOSE_MODE: auto\nextensions:\n  memory:\n    enabled: true\n    args:\n    - x\nA: 1\n"
+    entry = {"cmd": "dbg", "args": ["mcp"], "envs": {}}
+
+    put = _yaml_edit.put(text, "extensions", "freezeframe", entry)
+
+    assert _yaml_edit.read(put, "extensions")["freezeframe"] == entry
+    assert "memory" in _yaml_edit.read(put, "extensions")
+    assert _yaml_edit.put(put, "extensions", "freezeframe", None) == text
+    assert _yaml_edit.put("", "extensions", "x", {"a": 1}) == "extensions:\n  x:\n    a: 1\n"
+    with pytest.raises(UnreadableConfig):
+        _yaml_edit.put("extensions: {a: {}}\n", "extensions", "x", {"a": 1})

@@ -1,6 +1,6 @@
-"""Agent hosts: where each keeps its MCP servers and its skills, and their current state.
+"""Agent hosts: the state of our server and skill in their files, and how it is changed.
 
-A host is a row of `HOSTS`. Its files belong to the user: only `_config_edit` changes them.
+The files belong to the user: only `_config_edit` and `_yaml_edit` change them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -19,181 +20,22 @@ from freezeframe.errors import UserError
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.setup_answers import FileChange
 
-from ._config_edit import UnreadableConfig, inline_toml, put_json, put_toml, read_json, read_toml
+from . import _yaml_edit
+from ._config_edit import (
+    UnreadableConfig,
+    drop_json,
+    drop_toml,
+    inline_toml,
+    put_json,
+    put_toml,
+    read_json,
+    read_toml,
+)
+from ._host_table import AgentHost, McpServer
 from ._skill import NAME, command_on_path, skill_text
 
 _COMMANDS = frozenset({"dbg", "debugger", NAME})
 _SKILL_FILE = os.path.join(NAME, "SKILL.md")
-
-
-@dataclass(frozen=True, slots=True)
-class McpServer:
-    """The command that starts `dbg mcp`."""
-
-    command: str
-    args: tuple[str, ...]
-    env: Mapping[str, str]
-
-
-def _plain(server: McpServer) -> dict[str, Any]:
-    entry: dict[str, Any] = {"command": server.command, "args": list(server.args)}
-    return {**entry, "env": dict(server.env)} if server.env else entry
-
-
-def _typed(server: McpServer) -> dict[str, Any]:
-    return {"type": "stdio", **_plain(server)}
-
-
-def _all_tools(server: McpServer) -> dict[str, Any]:
-    return {"type": "local", **_plain(server), "tools": ["*"]}
-
-
-def _one_list(server: McpServer) -> dict[str, Any]:
-    entry = {"type": "local", "command": [server.command, *server.args]}
-    return {**entry, "environment": dict(server.env)} if server.env else entry
-
-
-@dataclass(frozen=True, slots=True)
-class AgentHost:
-    """One agent host. Of several paths, the first whose variables are set is used."""
-
-    name: str
-    title: str
-    #: the user's configuration, and that of a project, relative to the project's root
-    user: tuple[str, ...]
-    project: str | None = None
-    #: the object in the configuration that holds the servers
-    key: tuple[str, ...] = ("mcpServers",)
-    entry: Callable[[McpServer], dict[str, Any]] = _plain
-    #: other objects that may hold servers; `{root}` is the project's root
-    also: tuple[str, ...] = ()
-    #: directories of skills, for the user and in a project
-    user_skills: tuple[str, ...] = ()
-    project_skills: str | None = None
-    #: programs and directories that show that the host is installed
-    programs: tuple[str, ...] = ()
-    evidence: tuple[str, ...] = ()
-
-
-#: `~`, variables, and `{support}`: the platform's directory for application data
-HOSTS: dict[str, AgentHost] = {
-    host.name: host
-    for host in (
-        AgentHost(
-            "claude",
-            "Claude Code",
-            user=("$CLAUDE_CONFIG_DIR/.claude.json", "~/.claude.json"),
-            project=".mcp.json",
-            entry=_typed,
-            also=("projects", "{root}", "mcpServers"),
-            user_skills=("$CLAUDE_CONFIG_DIR/skills", "~/.claude/skills"),
-            project_skills=".claude/skills",
-            programs=("claude",),
-            evidence=("~/.claude",),
-        ),
-        AgentHost(
-            "claude-desktop",
-            "Claude Desktop",
-            user=("{support}/Claude/claude_desktop_config.json",),
-            evidence=("{support}/Claude",),
-        ),
-        AgentHost(
-            "codex",
-            "Codex",
-            user=("$CODEX_HOME/config.toml", "~/.codex/config.toml"),
-            project=".codex/config.toml",
-            key=("mcp_servers",),
-            user_skills=("~/.agents/skills",),
-            project_skills=".agents/skills",
-            programs=("codex",),
-            evidence=("$CODEX_HOME", "~/.codex"),
-        ),
-        AgentHost(
-            "cursor",
-            "Cursor",
-            user=("~/.cursor/mcp.json",),
-            project=".cursor/mcp.json",
-            user_skills=("~/.cursor/skills",),
-            project_skills=".cursor/skills",
-            programs=("cursor", "cursor-agent"),
-            evidence=("~/.cursor",),
-        ),
-        AgentHost(
-            "vscode",
-            "VS Code",
-            user=("{support}/Code/User/mcp.json",),
-            project=".vscode/mcp.json",
-            key=("servers",),
-            entry=_typed,
-            user_skills=("~/.copilot/skills",),
-            project_skills=".github/skills",
-            programs=("code",),
-            evidence=("{support}/Code",),
-        ),
-        AgentHost(
-            "copilot",
-            "Copilot CLI",
-            user=("$COPILOT_HOME/mcp-config.json", "~/.copilot/mcp-config.json"),
-            entry=_all_tools,
-            user_skills=("$COPILOT_HOME/skills", "~/.copilot/skills"),
-            project_skills=".github/skills",
-            programs=("copilot",),
-            evidence=("~/.copilot",),
-        ),
-        AgentHost(
-            "gemini",
-            "Gemini CLI",
-            user=("~/.gemini/settings.json",),
-            project=".gemini/settings.json",
-            user_skills=("~/.gemini/skills",),
-            project_skills=".gemini/skills",
-            programs=("gemini",),
-            evidence=("~/.gemini",),
-        ),
-        AgentHost(
-            "kiro",
-            "Kiro",
-            user=("~/.kiro/settings/mcp.json",),
-            project=".kiro/settings/mcp.json",
-            user_skills=("~/.kiro/skills",),
-            project_skills=".kiro/skills",
-            programs=("kiro", "kiro-cli"),
-            evidence=("~/.kiro",),
-        ),
-        AgentHost(
-            "opencode",
-            "OpenCode",
-            user=("$XDG_CONFIG_HOME/opencode/opencode.json", "~/.config/opencode/opencode.json"),
-            project="opencode.json",
-            key=("mcp",),
-            entry=_one_list,
-            user_skills=("$XDG_CONFIG_HOME/opencode/skills", "~/.config/opencode/skills"),
-            project_skills=".opencode/skills",
-            programs=("opencode",),
-            evidence=("$XDG_CONFIG_HOME/opencode", "~/.config/opencode"),
-        ),
-        AgentHost(
-            "windsurf",
-            "Windsurf",
-            user=("~/.codeium/windsurf/mcp_config.json",),
-            user_skills=("~/.codeium/windsurf/skills",),
-            project_skills=".windsurf/skills",
-            programs=("windsurf",),
-            evidence=("~/.codeium/windsurf",),
-        ),
-        AgentHost(
-            "zed",
-            "Zed",
-            user=("$XDG_CONFIG_HOME/zed/settings.json", "~/.config/zed/settings.json"),
-            project=".zed/settings.json",
-            key=("context_servers",),
-            user_skills=("~/.agents/skills",),
-            project_skills=".agents/skills",
-            programs=("zed", "zeditor"),
-            evidence=("$XDG_CONFIG_HOME/zed", "~/.config/zed"),
-        ),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +52,7 @@ class HostEnvironment:
             if not head.startswith("$"):
                 return self._at(each)
             if self.env.get(head[1:]):
-                return os.path.join(self.env[head[1:]], rest)
+                return os.path.join(self.env[head[1:]], *filter(None, (rest,)))
         return self._at(paths[-1])
 
     def config(self, host: AgentHost, *, project: bool) -> str:
@@ -235,6 +77,8 @@ class HostEnvironment:
 
     def uses(self, host: AgentHost) -> bool:
         """Whether the host is installed or has files here."""
+        if host.named_only:
+            return False
         path = self.env.get("PATH", os.defpath)
         return (
             any(shutil.which(name, path=path) for name in host.programs)
@@ -310,10 +154,23 @@ def look(host: AgentHost, path: str, environment: HostEnvironment) -> HostEntry:
 
 
 def _servers(host: AgentHost, path: str, text: str, key: tuple[str, ...] = ()) -> dict[str, Any]:
-    there: Any = read_toml(text) if path.endswith(".toml") else _quickly(text)
-    for name in key or host.key:
-        there = there.get(name) if isinstance(there, dict) else None
-    return there if isinstance(there, dict) else {}
+    if path.endswith(".yaml"):
+        return _yaml_edit.read(text, host.key[0])
+    data = read_toml(text) if path.endswith(".toml") else _quickly(text)
+    found = _at_key(data, key or key_in(host, data))
+    return found if isinstance(found, dict) else {}
+
+
+def key_in(host: AgentHost, data: object) -> tuple[str, ...]:
+    """Return the object that holds the servers in a file with *data*."""
+    newer = host.newer_key
+    return newer if newer and isinstance(_at_key(data, newer), dict) else host.key
+
+
+def _at_key(data: object, key: tuple[str, ...]) -> object:
+    for name in key:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
 
 
 def _quickly(text: str) -> Any:
@@ -327,7 +184,7 @@ def _command_line(entry: object) -> list[str]:
     """Return the command line of a server entry."""
     if not isinstance(entry, dict):
         return []
-    command, args = entry.get("command"), entry.get("args")
+    command, args = entry.get("command") or entry.get("cmd"), entry.get("args")
     command_line = command if isinstance(command, list) else [command]
     command_line = [*command_line, *(args if isinstance(args, list) else [])]
     return [word for word in command_line if isinstance(word, str)]
@@ -360,8 +217,7 @@ def configured(
         if entry.state == "broken":
             old = _servers(host, path, text)[entry.name]
             value = {**(old if isinstance(old, dict) else {}), **value}
-        put = put_toml if path.endswith(".toml") else put_json
-        after = put(text, (*host.key, entry.name), value)
+        after = _put(host, path, text, entry.name, value)
     except UnreadableConfig as error:
         raise UserError(
             f"{path} cannot be changed safely: {error}.", code="by-hand", next=by_hand
@@ -369,8 +225,65 @@ def configured(
     return _changed(path, what, before, after, by_hand, dry_run=dry_run, shared=project)
 
 
+def removed(
+    host: AgentHost, environment: HostEnvironment, *, project: bool, dry_run: bool
+) -> list[FileChange]:
+    """Remove our server from a host's configuration, and our skill. Raises UserError."""
+    path = environment.config(host, project=project)
+    entry = look(host, path, environment)
+    what = f"the MCP servers of {host.title}"
+    changes = [FileChange(path, what, "unchanged")]
+    if entry.state != "absent":
+        try:
+            text, before = _read(path)
+            after = _put(host, path, text, entry.name, None)
+        except UnreadableConfig as error:
+            raise UserError(
+                f"{path} cannot be changed safely: {error}.",
+                code="by-hand",
+                next=f"remove {entry.name} from {path}",
+            ) from None
+        by_hand = f"remove {entry.name} from {path}"
+        changes = [_changed(path, what, before, after, by_hand, dry_run=dry_run, shared=project)]
+    skill = environment.skill(host, project=project)
+    if skill is not None and skill_state(skill, environment) != "absent":
+        text = _read(skill)[0]
+        if f"name: {NAME}\n" in text:
+            changes.append(_without(skill, f"the skill of {host.title}", dry_run=dry_run))
+    return changes
+
+
+def _without(path: str, what: str, *, dry_run: bool) -> FileChange:
+    """Remove a file, and its directory if that is empty then."""
+    if dry_run:
+        return FileChange(path, what, "would be removed")
+    try:
+        os.unlink(path)
+        with suppress(OSError):
+            os.rmdir(os.path.dirname(path))
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be removed: {error.strerror}.", code="by-hand", next=f"rm {path}"
+        ) from None
+    return FileChange(path, what, "removed")
+
+
+def _put(host: AgentHost, path: str, text: str, name: str, value: dict[str, Any] | None) -> str:
+    """Return *text* with the server *name*, or without it (None). Raises UnreadableConfig."""
+    if path.endswith(".yaml"):
+        return _yaml_edit.put(text, host.key[0], name, value)
+    if path.endswith(".toml"):
+        where = (*host.key, name)
+        return drop_toml(text, where) if value is None else put_toml(text, where, value)
+    where = (*key_in(host, read_json(text)), name)
+    return drop_json(text, where) if value is None else put_json(text, where, value)
+
+
 def _by_hand(host: AgentHost, path: str, value: Mapping[str, Any]) -> str:
     """Return the manual instruction, in one line."""
+    if path.endswith(".yaml"):
+        block = _yaml_edit.put("", host.key[0], NAME, dict(value)).strip()
+        return f"write into {path}: {block}"
     if path.endswith(".toml"):
         return f"write at the end of {path}: {inline_toml((*host.key, NAME), value)}"
     inner = {NAME: value}

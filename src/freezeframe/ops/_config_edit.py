@@ -1,4 +1,4 @@
-"""Insert one entry into another program's configuration file; the rest stays the same. No I/O.
+"""Insert or remove one entry of another program's configuration file; the rest stays. No I/O.
 
 JSON may have comments and trailing commas. TOML is edited by tables. Order, indentation, comments
 and line ends stay. The result is parsed and compared with the intended data, so a file that is not
@@ -220,6 +220,41 @@ def _inserted(text: str, node: _Node, name: str, value: Any, unit: str, line_end
     return f"{before}{line_end}{inner}{member}{comma}{line_end}{outer}{text[node.end - 1 :]}"
 
 
+def drop_json(text: str, path: Sequence[str]) -> str:
+    """Return *text* without the member at *path*. Raises UnreadableConfig."""
+    root = _Reader(text).document()
+    parent = root
+    for name in path[:-1]:
+        parent = parent.members.get(name) if parent is not None else None
+    member = parent.members.get(path[-1]) if parent is not None else None
+    if root is None or parent is None or member is None:
+        return text
+    key = re.search(rf"{re.escape(json.dumps(path[-1]))}\s*:\s*$", text[: member.start])
+    before = [each.end for each in parent.members.values() if each.end < member.start]
+    start, end = key.start() if key else member.start, member.end
+    if comma := re.match(r"\s*,[ \t]*(\r?\n)?", text[end:]):
+        end += comma.end()
+        line = text.rfind("\n", 0, start) + 1
+        if comma[1] and not text[line:start].strip():
+            start = line  # it has lines of its own
+    elif before:
+        start = max(before)
+    result = text[:start] + text[end:]
+    if read_json(result) != _without(root.value, path):
+        raise UnreadableConfig(f"{path[-1]} is written in a way that cannot be removed safely")
+    return result
+
+
+def _without(data: Any, path: Sequence[str]) -> Any:
+    rest = {name: value for name, value in data.items() if name != path[0]}
+    if len(path) == 1:
+        return rest
+    return {
+        name: _without(value, path[1:]) if name == path[0] else value
+        for name, value in data.items()
+    }
+
+
 def _nested(path: Sequence[str], value: Any) -> Any:
     for name in reversed(path):
         value = {name: value}
@@ -296,6 +331,19 @@ def put_toml(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
         raise UnreadableConfig(
             f"[{'.'.join(path)}] is written in a way that cannot be changed safely"
         )
+    return result
+
+
+def drop_toml(text: str, path: Sequence[str]) -> str:
+    """Return *text* without the table at *path* and the tables in it. Raises UnreadableConfig."""
+    names = r"\s*\.\s*".join(rf'"?{re.escape(name)}"?' for name in path)
+    table = rf"^[ \t]*\[[ \t]*{names}[ \t]*(?:\.[^\]\n]*)?\][^\n]*\n?(?:(?![ \t]*\[)[^\n]*\n?)*"
+    result = re.sub(table, "", text, flags=re.MULTILINE)
+    expected = _without(read_toml(text), path)
+    found = read_toml(result)
+    # A table that held nothing else may be gone, too.
+    if found != expected and {path[0]: {}, **found} != expected:
+        raise UnreadableConfig(f"{path[-1]} is written in a way that cannot be removed safely")
     return result
 
 

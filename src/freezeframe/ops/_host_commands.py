@@ -16,7 +16,8 @@ from collections.abc import Callable
 from freezeframe.backends.transport.run_command import run
 from freezeframe.errors import FreezeframeError, UserError
 
-from ._agent_hosts import AgentHost, HostEnvironment, McpServer, look, server
+from ._agent_hosts import HostEnvironment, look, server
+from ._host_table import AgentHost, McpServer
 from ._skill import NAME
 
 #: some hosts start a runtime of their own for it
@@ -33,10 +34,6 @@ def _claude(server: McpServer) -> list[str]:
     return [*before, "--", server.command, *server.args]
 
 
-def _codex(server: McpServer) -> list[str]:
-    return ["mcp", "add", NAME, *_assignments(server, "--env"), "--", server.command, *server.args]
-
-
 def _vscode(server: McpServer) -> list[str]:
     entry = {"name": NAME, "command": server.command, "args": list(server.args)}
     return ["--add-mcp", json.dumps({**entry, "env": dict(server.env)} if server.env else entry)]
@@ -50,7 +47,6 @@ def _gemini(server: McpServer) -> list[str]:
 #: host → the arguments of its program
 COMMANDS: dict[str, Callable[[McpServer], list[str]]] = {
     "claude": _claude,
-    "codex": _codex,
     "vscode": _vscode,
     "gemini": _gemini,
 }

@@ -21,10 +21,10 @@ from freezeframe.model.setup_answers import (
 )
 
 from . import agent_hosts, sessions
-from ._agent_hosts import HOSTS
 from ._background_work import run_in_background
 from ._context import Context
 from ._doctor import checks
+from ._host_table import HOSTS
 from ._install import installed, shown, targets
 from ._registry import Arg, Effect, op
 from ._smoke_test import remembered, trial
@@ -117,6 +117,7 @@ async def setup(
     sudo: Annotated[bool, Arg("commands may change the system, as root")] = False,
     project: agent_hosts.InProject = False,
     dry_run: agent_hosts.DryRun = False,
+    remove: Annotated[bool, Arg("remove what was added to a host's files, and the skill")] = False,
 ) -> Setups | FileChanges:
     """Install a debugger, or configure an agent host to start `dbg mcp`.
 
@@ -124,10 +125,14 @@ async def setup(
     (claude, codex, cursor, vscode, zed …) one server is added to its configuration; everything else
     in the file stays as it is.
     """
+    if remove or project:  # which only hosts have
+        if name is None or name in selection.known(ctx.config):
+            option = "--remove" if remove else "--project"
+            raise UsageError(f"`setup {option}` takes a host.", next=f"dbg setup HOST {option}")
+        agent_hosts.known(name, "setup")
     if name in HOSTS:
-        return await agent_hosts.set_up(ctx, HOSTS[name], project=project, dry_run=dry_run)
-    if project:
-        raise UsageError("`--project` is for hosts.", next="dbg setup claude --project")
+        change = agent_hosts.remove if remove else agent_hosts.set_up
+        return await change(ctx, HOSTS[name], project=project, dry_run=dry_run)
     if name is None:
         if run:
             raise UsageError("`setup --run` takes a name.", next="dbg setup NAME --run")
@@ -136,7 +141,9 @@ async def setup(
         return Setups(missing, next=("setup NAME --run",) if missing else ("doctor",))
     found_here = await targets(ctx, name)
     if not found_here:
-        names = [*sorted(selection.known(ctx.config)), *HOSTS]
+        # `--run` and `--sudo` are for debuggers, `--dry-run` for hosts: suggest no other kind.
+        names = [] if dry_run else sorted(selection.known(ctx.config))
+        names += [] if run or sudo else HOSTS
         raise _nothing("debugger or host", name, names, next="dbg setup")
     target = found_here[0]
     if target.here or not run or dry_run:

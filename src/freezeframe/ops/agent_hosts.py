@@ -12,8 +12,9 @@ from freezeframe.errors import NotFound
 from freezeframe.model.setup_answers import Check, FileChange, FileChanges, Setup, SetupStep
 
 from . import _agent_hosts, _host_commands
-from ._agent_hosts import HOSTS, AgentHost, HostEnvironment
+from ._agent_hosts import HostEnvironment
 from ._context import Context
+from ._host_table import HOSTS, AgentHost
 from ._registry import Arg, Effect, op
 
 DryRun = Annotated[bool, Arg("show what would change, and change nothing")]
@@ -61,6 +62,17 @@ async def skill_install(
     return FileChanges(tuple(changes.values()), next=() if dry_run else ("doctor hosts",))
 
 
+async def remove(ctx: Context, host: AgentHost, *, project: bool, dry_run: bool) -> FileChanges:
+    """Remove our server and our skill from a host's files. Raises UserError."""
+    changes = await asyncio.to_thread(
+        _agent_hosts.removed, host, _environment(ctx), project=project, dry_run=dry_run
+    )
+    where = " --project" if project else ""
+    return FileChanges(
+        tuple(changes), next=(f"setup {host.name} --remove{where}",) if dry_run else ()
+    )
+
+
 async def set_up(ctx: Context, host: AgentHost, *, project: bool, dry_run: bool) -> FileChanges:
     """Add `dbg mcp` to a host's MCP servers, by the host's own command if it has one.
 
@@ -92,15 +104,14 @@ async def set_up(ctx: Context, host: AgentHost, *, project: bool, dry_run: bool)
     return FileChanges((change,), note, after)
 
 
-def known(name: str) -> AgentHost:
-    """Return the host of that name. Raises NotFound."""
+def known(name: str, command: str = "skill install --host") -> AgentHost:
+    """Return the host of that name. Raises NotFound with a next step of *command*."""
     if name in HOSTS:
         return HOSTS[name]
     near = difflib.get_close_matches(name, HOSTS, n=1, cutoff=0.5)
     hint = f"the nearest is {near[0]}" if near else f"there are {', '.join(HOSTS)}"
     raise NotFound(
-        f"there is no host {name}; {hint}.",
-        next=f"dbg skill install --host {(near or ['HOST'])[0]}",
+        f"there is no host {name}; {hint}.", next=f"dbg {command} {(near or ['HOST'])[0]}"
     )
 
 

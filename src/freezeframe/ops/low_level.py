@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 
 from freezeframe.backends.backend import Feature
 from freezeframe.backends.capabilities import InstructionAccess, MemoryAccess, RawCommands
-from freezeframe.errors import DebuggerError, EvaluationFailed, NotFound, UsageError
+from freezeframe.errors import DebuggerError, EvaluationFailed, NotFound, Unsupported, UsageError
 from freezeframe.model.answers import Disassembly, Instruction, Memory, Text, Tool, Variables
 from freezeframe.model.locations import CodeLine
 from freezeframe.session.stop_state import StopState
 
 from ._context import Context
 from ._disassembly import register_groups
-from ._registry import Arg, Effect, Needs, op
+from ._registry import OPS, Arg, Effect, Needs, op
 
 _MOST_INSTRUCTIONS = 10_000
 #: Instructions of a named function that are shown when the user gives no count.
@@ -266,7 +266,15 @@ async def raw(
         )
     frame = await stop.current_frame()
     assert isinstance(stop.backend, RawCommands)
-    text = await stop.backend.raw(command, stop.frame_id(frame.index))
+    try:
+        text = await stop.backend.raw(command, stop.frame_id(frame.index))
+    except EvaluationFailed as error:
+        error.next = "dbg tool"
+        raise
+    except Unsupported as error:
+        name = command.split()[0] if command.split() else ""
+        error.next = error.next or (f"dbg {command}" if name in OPS else "dbg tool")
+        raise
     stop.invalidate(by_user=True)
     stop.backend.drain()
     return Text(text)

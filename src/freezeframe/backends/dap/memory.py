@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Sequence
 from typing import Any
 
-from freezeframe.errors import DebuggerError, EvaluationFailed
+from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
 from freezeframe.model.answers import Instruction
 
 from . import translate
@@ -50,7 +50,7 @@ async def command(channel: AdapterChannel, text: str, frame: int | None) -> str:
     """Run a raw debugger command. Raises EvaluationFailed with the debugger's message."""
     adapter = channel.adapter
     arguments: dict[str, Any] = {
-        "expression": adapter.raw.prefix + text,
+        "expression": adapter.raw.prefix + text.removeprefix(adapter.raw.prefix),
         "context": adapter.raw.context,
     }
     if frame is not None:
@@ -58,9 +58,12 @@ async def command(channel: AdapterChannel, text: str, frame: int | None) -> str:
     try:
         body = await channel.value_request("evaluate", arguments, slow=True)
     except ErrorResponse as error:
-        raise EvaluationFailed(adapter.expressions.brief_error(error.message)) from None
+        brief = adapter.expressions.brief_error(error.message)
+        if brief in adapter.raw.refusals:
+            raise Unsupported(adapter.raw.refusals[brief]) from None
+        raise EvaluationFailed(brief) from None
     answer = str(body.get("result", ""))
-    failed = channel.command_error(answer)
+    failed = channel.command_error(answer) or adapter.raw.read_error(answer)
     if failed is not None:
         raise EvaluationFailed(failed)
     return answer

@@ -262,7 +262,7 @@ class PromptBackend(PromptLifecycle):
         if self._command_set.resumes(command):
             return await self._run_raw(command)
         try:
-            return await self._queries.run(self._command_set.raw(command), at)
+            return await self._queries.run(self._command_set.raw(command, at), at)
         except EvaluationFailed:
             raise
         except (DebuggerLost, DebuggerTimeout, Unsupported):

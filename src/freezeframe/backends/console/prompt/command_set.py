@@ -406,7 +406,7 @@ class CommandSet(ReverseCommands):
         """Return an exception completed by what the program printed about it before the stop."""
         return info
 
-    def raw(self, command: str) -> ConsoleQuery[str]:
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
         """Send a raw command of the user's; the parser raises if the debugger refused it."""
         return ConsoleQuery(command, lambda text: text)
 

@@ -286,6 +286,10 @@ class Raw:
     #: the context of `evaluate` that accepts them, and their prefix
     context: str = "repl"
     prefix: str = ""
+    #: returns why a command failed, where its answer says so only in its text
+    read_error: Callable[[str], str | None] = lambda answer: None
+    #: an error message that means: there is no such command → the same with those that there are
+    refusals: Mapping[str, str] = field(default_factory=dict)
     #: writes the memory of the process to a file
     save_core: Callable[[str], str] | None = None
     #: moves the current thread to (path, line)

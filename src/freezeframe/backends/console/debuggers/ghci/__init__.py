@@ -37,6 +37,7 @@ from . import output_parser
 
 _AGENT = str(Path(__file__).with_name("agent.ghci"))
 _RESUMING = re.compile(r":(?:c(?:ontinue)?|st(?:ep(?:local|module)?)?|tr(?:ace)?|main|run)\b")
+_REFUSED = re.compile(r"^unknown command '[^\n]*'", re.MULTILINE)
 _STEPS = {StepKind.OVER: ":steplocal", StepKind.INTO: ":step"}
 #: directories of a program's modules, relative to its own
 _FOLDERS = (".", "src", "lib", "app")
@@ -323,6 +324,15 @@ class Ghci(CommandSet):
 
         query = self.evaluate(statement, at)
         return ConsoleQuery(f":ffeval {output_parser.one_line(statement)}", query.read, then=run)
+
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
+        def read(text: str) -> str:
+            if refused := _REFUSED.search(text):
+                raise EvaluationFailed(refused[0])
+            output_parser.check(text)
+            return text
+
+        return ConsoleQuery(command, read)
 
     def exception(self, thread: int) -> ConsoleQuery[ExceptionInfo | None]:
         def read(text: str) -> ExceptionInfo | None:

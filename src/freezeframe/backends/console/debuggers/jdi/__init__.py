@@ -51,7 +51,7 @@ from freezeframe.model.locations import Location
 from freezeframe.model.stops import ExceptionFilter, ExceptionInfo, Exit, StopReason, Thread
 from freezeframe.model.values import ScopeKind
 
-from . import agent_build, java_programs, snapshots, watchpoints
+from . import agent_build, java_programs, jdb_commands, snapshots, watchpoints
 
 #: of the debugger's JDK; the program may run on any version
 _OLDEST = 17
@@ -324,7 +324,10 @@ class Jdb(CommandSet):
 
         return ConsoleQuery("ff_exception", read)
 
-    def raw(self, command: str) -> ConsoleQuery[str]:
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
+        if (query := jdb_commands.query(self, command, at)) is not None:
+            return query
+
         def read(text: str) -> str:
             if text.startswith("***"):
                 raise EvaluationFailed(agent_messages.error_text(text))

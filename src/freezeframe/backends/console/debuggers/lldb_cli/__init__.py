@@ -369,7 +369,7 @@ class Lldb(CommandSet):
             return read_uncaught_exception("SIGABRT", output) or info
         return panic_info(output) if info.type == "panic" else sanitizers.complete(info, output)
 
-    def raw(self, command: str) -> ConsoleQuery[str]:
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
         plain = command.strip()
         if _ENDING.match(plain):
             raise Unsupported(f"`{plain}` would end the session without notice.", next="dbg detach")

@@ -22,6 +22,7 @@ from freezeframe.backends.console.prompt.command_set import (
     ControlTransport,
     DebuggeeHost,
     DebuggerBreakpoint,
+    FrameRef,
     LaunchSpec,
     StopInfo,
 )
@@ -53,7 +54,11 @@ _BACK = {
     None: "reverse",
 }
 _RESUMING = re.compile(
-    r"\s*(?:run|r|step|s|next|n|finish|f|goto|g)\b|\s*(?:reverse|backstep|bs?|prev)"
+    r"\s*(?:run|r|step|s|next|n|finish|f|goto|g|bs|backs\w*|prev\w*|rev\w*|start|last)\b"
+)
+#: how ocamldebug refuses a command
+_REFUSED = re.compile(
+    r"(?:Error: )?((?:Unknown command|Syntax error|Ambiguous command|Unbound)[^\n]*)"
 )
 _PRINT = re.compile(r"\s*(?:p|pr\w*|d|di\w*)\s+([^*].*)")
 _BACKWARD = re.compile(r"\s*(?:goto|g|rev\w*|backstep|bs|prev\w*|start|last)\b")
@@ -332,11 +337,17 @@ class Ocaml(OcamlInspection):
         self._stops_at_uncaught = bool(filters)
         return ()
 
-    def raw(self, command: str) -> ConsoleQuery[str]:
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
         printed = _PRINT.match(command)
         if printed is not None:
             expressions.parse(printed[1])  # ocamldebug crashes on some input
-        return super().raw(command)
+
+        def read(text: str) -> str:
+            if refused := _REFUSED.match(text):
+                raise EvaluationFailed(refused[1])
+            return text
+
+        return ConsoleQuery(command, read)
 
     def exception(self, thread: int) -> ConsoleQuery[ExceptionInfo | None]:
         return ConsoleQuery("", lambda text: self._exception)

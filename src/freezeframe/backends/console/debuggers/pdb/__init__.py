@@ -249,7 +249,7 @@ class Pdb(CommandSet):
 
         return ConsoleQuery("ff_exception", read)
 
-    def raw(self, command: str) -> ConsoleQuery[str]:
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
         def read(text: str) -> str:
             if text.startswith("***"):
                 raise EvaluationFailed(agent_messages.error_text(text))

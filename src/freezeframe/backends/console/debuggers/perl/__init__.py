@@ -45,6 +45,8 @@ from freezeframe.model.stops import (
 from freezeframe.model.testing import FailingTest
 from freezeframe.model.values import ScopeKind
 
+from . import perl5db_commands
+
 _AGENT = str(Path(__file__).with_name("agent.pl"))
 _answer = partial(agent_messages.answer, "perl")
 _STEPS = {StepKind.OVER: "go over", StepKind.INTO: "go into", StepKind.OUT: "go out"}
@@ -269,10 +271,9 @@ class Perl(CommandSet):
 
         return ConsoleQuery("exception", read)
 
-    def raw(self, command: str) -> ConsoleQuery[str]:
-        """Evaluate a raw command as Perl: the agent has no interactive prompt."""
-        query = self.evaluate(command, FrameRef(1, 0))
-        return ConsoleQuery(query.command, lambda text: query.read(text).text + "\n")
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
+        """Run a command of perl5db; anything else is Perl, as it is there."""
+        return perl5db_commands.query(self, command, at)
 
 
 def _hex(text: str) -> str:

@@ -429,7 +429,7 @@ class Phpdbg(CommandSet):
         how = "\\Freezeframe\\outside" if self._is_outside(at) else "eval"
         return evaluations.quietly(f"ev {how}(\\Freezeframe\\code({quoted}))")
 
-    def raw(self, command: str) -> ConsoleQuery[str]:
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
         def read(text: str) -> str:
             if re.match(r"\[The command .* could not be found\]", text.strip()):
                 raise EvaluationFailed(self.refusal(text) or text.strip())

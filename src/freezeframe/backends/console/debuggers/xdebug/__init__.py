@@ -22,6 +22,7 @@ from freezeframe.backends.console.prompt.command_set import (
     ControlTransport,
     DebuggeeHost,
     DebuggerBreakpoint,
+    FrameRef,
     LaunchSpec,
     StopInfo,
 )
@@ -366,7 +367,7 @@ class Xdebug(XdebugInspection, CommandSet):
 
         return ConsoleQuery("status", read)
 
-    def raw(self, command: str) -> ConsoleQuery[str]:
+    def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
         verb = command.split(maxsplit=1)[0] if command.split() else ""
         if verb not in _COMMANDS:
             # Xdebug 3.2 resumes the program on an unknown command.

@@ -388,7 +388,13 @@ ADAPTER = Adapter(
         statement_context="repl",
         brief_error=_brief_error,
     ),
-    raw=Raw(prefix="dlv "),
+    raw=Raw(
+        prefix="dlv ",
+        refusals={
+            "command not available": "delve's DAP server has only config, examinemem, help, "
+            "sources and target of delve's commands."
+        },
+    ),
     output=AdapterOutput(
         of_program=False,
         is_noise=lambda text: _CHATTER.match(text) is not None,

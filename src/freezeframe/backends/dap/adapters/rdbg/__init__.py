@@ -146,6 +146,11 @@ def _socket_of(pid: int, env: Mapping[str, str]) -> str | None:
     return None
 
 
+def _raw_error(answer: str) -> str | None:
+    found = re.match(r"(?:eval error: |\*\*\* )([^\n]*)", answer)
+    return found[1] if found else None
+
+
 def _failure(output: str) -> DebuggerError | None:
     if _NO_GEM not in output:
         return None
@@ -235,6 +240,6 @@ ADAPTER = Adapter(
     expressions=Expressions(
         slice=_slice,
     ),
-    raw=Raw(prefix=","),
+    raw=Raw(prefix=",", read_error=_raw_error),
     output=AdapterOutput(is_noise=lambda text: text.startswith("Ruby REPL: ")),
 )
