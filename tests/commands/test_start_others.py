@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 
 import pytest
 
@@ -57,3 +58,47 @@ def test_a_binary_that_is_called_like_a_runtime_is_debugged_itself(dbg, project)
     shutil.copy("/bin/echo", project / "lua")
 
     assert printed(dbg.data("start", "./lua", "--", "t.lua")) == "t.lua\n"
+
+
+_OBJECTIVE_C = """\
+#include <stdio.h>
+#include <objc/Object.h>
+#include <objc/runtime.h>
+
+@interface Counter : Object
+{
+  int total;
+}
+- (int) add: (int) amount;
+@end
+
+@implementation Counter
+- (int) add: (int) amount
+{
+  total += amount;
+  return total;
+}
+@end
+
+int main (void)
+{
+  id counter = class_createInstance (objc_getClass ("Counter"), 0);
+  [counter add: 4];
+  printf ("%d\\n", [counter add: 5]);
+  return 0;
+}
+"""
+
+
+def test_a_method_of_objective_c_is_stopped_in(dbg, project):
+    (project / "count.m").write_text(_OBJECTIVE_C)
+    compiler = ["gcc", "-c", "count.m", "-o", "count.o"]
+    if shutil.which("gcc") is None or subprocess.run(compiler, cwd=project).returncode:
+        pytest.skip("gcc has no Objective-C: apt-get install gobjc")
+
+    report = dbg.data("start", "count.m", "-b", "-[Counter add:]")
+
+    assert report["stop"]["thread"]["frame"]["function"] == "-[Counter add:]"
+    dbg.data("continue")
+    assert dbg.data("print", "self->total")["value"]["text"] == "4"
+    assert dbg.data("print", "amount")["value"]["text"] == "5"

@@ -62,6 +62,8 @@ class Location:
         module, bang, function = text.partition("!")
         if bang and module and function:
             return cls(module=module, function=function)
+        if re.fullmatch(r"[-+]\[\w+ [\w:]+\]", text):  # a method of Objective-C
+            return cls(function=text)
         if re.search(r"[\s]", text) and "(" not in text and "<" not in text:
             raise ValueError(f"{text!r} is neither file:line nor a function name")
         return cls(function=text)

@@ -28,6 +28,7 @@ MAIN = "package main\n\nfunc main() {}\n"
         ("a.rs", "Rust"),
         ("a.go", "Go"),
         ("a.f90", "Fortran"),
+        ("a.m", "Objective-C"),
     ],
 )
 def test_a_source_file_is_known_by_its_suffix(name, language):

@@ -1,4 +1,4 @@
-"""C, C++ and Fortran: one file, compiled and linked by the system's compiler."""
+"""C, C++, Objective-C and Fortran: one file, compiled and linked by the system's compiler."""
 
 from __future__ import annotations
 
@@ -41,6 +41,15 @@ _CPP = _Language(
     "CXXFLAGS",
     ("g++", "clang++", "c++"),
     "apt-get install g++",
+)
+_OBJECTIVE_C = _Language(
+    "Objective-C",
+    (".m",),
+    "CC",
+    "OBJCFLAGS",
+    ("gcc", "clang"),
+    "apt-get install gobjc",
+    ("-lobjc",),
 )
 _FORTRAN = _Language(
     "Fortran",
@@ -153,4 +162,4 @@ def _toolchain(language: _Language) -> Toolchain:
     )
 
 
-TOOLCHAINS = tuple(map(_toolchain, (_C, _CPP, _FORTRAN)))
+TOOLCHAINS = tuple(map(_toolchain, (_C, _CPP, _OBJECTIVE_C, _FORTRAN)))

