@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from freezeframe.backends.dap.framing import Framer, encode
+from freezeframe.dap_framing import Framer, encode
 from freezeframe.frontends.parser import parse
 from freezeframe.model.answers import StopReport
 from freezeframe.model.locations import Source, SourceLine

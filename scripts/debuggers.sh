@@ -150,13 +150,13 @@ unpack_go() {
 install_typescript() {
     need node nodejs
     need npm
-    command -v npm >/dev/null 2>&1 && provide typescript typescript-5 unpack_typescript ||
+    command -v npm >/dev/null 2>&1 && provide typescript typescript-5-dap unpack_typescript ||
         say "typescript cannot be fetched here: it is not tested."
 }
 
 unpack_typescript() {
     mkdir "$1/typescript"
-    # esbuild, under tsx, is whole without its script.
+    # esbuild, under tsx, is whole without its script. VS Code's client of the protocol is for `dbg dap`.
     npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$1/typescript" \
-        typescript@5 tsx@4 ts-node@10 @types/node@20 >/dev/null 2>&1 && echo "$1/typescript"
+        typescript@5 tsx@4 ts-node@10 @types/node@20 @vscode/debugadapter-testsupport@1 >/dev/null 2>&1 && echo "$1/typescript"
 }

@@ -29,6 +29,10 @@ def main() -> NoReturn:
         from freezeframe.frontends.mcp import main as command
 
         command.main(sys.argv[1:])
+    if sys.argv[1:2] == ["dap"]:
+        from freezeframe.frontends.dap_server import main as dap
+
+        dap.main(sys.argv[1:])
     from freezeframe import client
 
     client.main()

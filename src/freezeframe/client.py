@@ -18,6 +18,8 @@ PROTOCOL = 1
 SILENCE_S = 3.0
 #: commands that need no session: answered in this process where no daemon runs
 LOCAL = ("--version", "version", "--help", "-h", "help", "skill", "completion")
+#: commands that are processes of their own
+SERVERS = ("mcp", "dap")
 VERSION = b"0.1.0"  # of the package; a test compares them
 
 if sys.platform == "win32":
@@ -28,8 +30,8 @@ else:
 
 def main(start: "Callable[[], Any] | None" = None) -> "NoReturn":
     """Run one command and exit. *start* connects when no daemon answers."""
-    if sys.argv[1:2] == ["mcp"]:
-        become_server()
+    if sys.argv[1:2] and sys.argv[1] in SERVERS:
+        become(*sys.argv[1:])
     try:
         status = run(start or start_daemon)
     except KeyboardInterrupt:  # only the wait ends; the session goes on
@@ -83,12 +85,8 @@ def is_local() -> bool:
     return words[:1] != [] and words[0] in LOCAL and words[:2] != ["skill", "install"]
 
 
-def become_server() -> "NoReturn":
-    """Replace this process with the MCP server (`dbg mcp`)."""
-    become(*sys.argv[1:])
-
-
 def become(*arguments: str) -> "NoReturn":
+    """Replace this process with another one of ours: a server (`dbg mcp`), or `local`."""
     argv = [sys.executable, "-P", __file__.replace("client.py", "__main__.py"), *arguments]
     if sys.platform == "win32":  # exec there is a new process: the caller would see an exit
         system._exit(system.spawnv(0, argv[0], [f'"{argument}"' for argument in argv]))

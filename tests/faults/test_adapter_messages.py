@@ -16,9 +16,9 @@ from freezeframe.backends.backend import Launch
 from freezeframe.backends.dap import adapters, translate, types
 from freezeframe.backends.dap.adapters import _lldb, debugpy
 from freezeframe.backends.dap.connection import DapAnswer, DapBroken, DapConnection
-from freezeframe.backends.dap.framing import encode
 from freezeframe.backends.dap.messages import DapEvent, DapRequest
 from freezeframe.backends.dap.output_events import OutputClassifier
+from freezeframe.dap_framing import encode
 
 SCALARS = st.one_of(
     st.none(),

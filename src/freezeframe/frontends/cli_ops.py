@@ -69,6 +69,30 @@ async def mcp(
     raise UsageError("`mcp` runs only as its own process.", next="dbg help mcp")
 
 
+@op(
+    "dap",
+    group="admin",
+    control=True,
+    effect=Effect.RESUMES,
+    example="dap",
+    examples=("dap --port 0",),
+)
+async def dap(
+    ctx: Context,
+    *,
+    port: Annotated[
+        int | None,
+        Arg("serve editors on this port of the loopback; 0: a free one, which is printed"),
+    ] = None,
+) -> Text:
+    """Serve the Debug Adapter Protocol; an editor starts it: `dbg setup EDITOR --dap`.
+
+    `attach` with {"session": "app"} joins a session of an agent, and the editor sees each of its
+    stops; `launch` starts a program. Other users of the machine cannot connect to the port.
+    """
+    raise UsageError("`dap` runs only as its own process.", next="dbg help dap")
+
+
 @op("completion", group="admin", control=True, example="completion bash")
 async def completion_(
     ctx: Context,

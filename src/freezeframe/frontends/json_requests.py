@@ -8,7 +8,8 @@ Both take `session`, `cwd` and `env` (of the caller), `text` (answer as text too
 size in tokens), `patience_s` (waits end by then, and the answer says `running`), `wait_s` (the
 default time limit of a wait), `frame` and `thread` (selected for this request only), `owner` (a
 person or editor: `{"id": …, "kind": "person", "name": …}`) and `notes` (false: the answer is read
-by a program only, so that notes stay for the next one).
+by a program only, so that notes stay for the next one) and `peek` (true: an observer's; output and
+stops stay new for the next caller).
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def read(request: dict[str, object]) -> Call:
         env={str(k): str(v) for k, v in env.items()} if env is not None else dict(os.environ),
         until=None if patience_s is None else time.monotonic() + patience_s,
         wait_s=_seconds(request, "wait_s"),
+        peeks=request.get("peek") is True,
     )
     parsed, typed = _read_line(request) if "line" in request else _read_command(request)
     own = parsed.globals

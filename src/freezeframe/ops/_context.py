@@ -8,7 +8,7 @@ from typing import Protocol
 from freezeframe.config import Config
 from freezeframe.errors import NoSession
 from freezeframe.history.archive import Archive
-from freezeframe.model.answers import Chunk
+from freezeframe.model.answers import Chunk, Output
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.session.control import SessionOwner
 from freezeframe.session.registry import SessionRegistry, Workspace
@@ -37,6 +37,8 @@ class Caller:
     wait_s: float | None = None
     #: the person or editor that the request is of; None: an agent
     owner: SessionOwner | None = None
+    #: somebody who looks on: what the answer shows stays new for the next caller
+    peeks: bool = False
 
 
 class DaemonControl(Protocol):
@@ -85,6 +87,11 @@ class Context:
         if self.found is None:
             raise NoSession("this operation has no session.", next="dbg sessions")
         return self.found
+
+    def take_output(self, session: Session, limit: int) -> Output:
+        """Return the output of a root session that was not shown yet, and count it as shown."""
+        ring = session.output
+        return ring.read(ring.seen, limit=limit) if self.caller.peeks else ring.take_new(limit)
 
     async def announce(self, text: str) -> None:
         """Tell a person at a terminal what a long operation does now, in one line."""

@@ -40,6 +40,8 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
         async with _bounded(ctx, limit_s):
             answer = await _run(spec, ctx, arguments)
         log_action(spec, ctx)
+        if spec.group == "breakpoints" and spec.effect is Effect.WRITES:
+            _log_breakpoints(ctx)
         return answer
     except TimeoutError:
         if limit_s is None or ctx.found is None:
@@ -57,6 +59,14 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     except UsageError as wrong:
         wrong.next = wrong.next or f"dbg help {spec.name}"
         raise
+
+
+def _log_breakpoints(ctx: Context) -> None:
+    """Let those who follow the events know that breakpoints have changed."""
+    session = ctx.workspace.session()
+    if session is not None:
+        events = ctx.history.recorder.event_log(ctx.workspace.root)
+        events.add(session.name, "breakpoint", ctx.typed)
 
 
 @asynccontextmanager

@@ -48,15 +48,17 @@ async def stop_report(
 
     *in_turn*: the caller holds the session's lock.
     """
-    displays = await _displays(ctx, session, stop, in_turn=in_turn)
+    peeks = ctx.caller.peeks
+    displays = () if peeks else await _displays(ctx, session, stop, in_turn=in_turn)
     view = await current_view(session, stop)
     shown = view.frame if view is not None else stop.thread.frame
     described = stop_of(stop)
     is_other = shown is not None and shown.index and shown != described.frame
     selected = shown if is_other else None
-    stop.reported = True
     root = session.root
-    root.last_reported = session
+    if not peeks:
+        stop.reported = True
+        root.last_reported = session
     notes = (*notes, *stop.notes, *((stop.error,) if stop.error else ()))
     notes += _other_unreported_stops(session)
     scopes = view.scopes if view is not None else ()
@@ -64,7 +66,7 @@ async def stop_report(
     if shown is not None and shown.path is None:
         instructions, registers = await machine_level(stop, shown)
         scopes = (*scopes, *registers)
-    output = root.output.take_new(_OUTPUT_LIMIT)
+    output = ctx.take_output(root, _OUTPUT_LIMIT)
     return StopReport(
         session=session.name,
         state=Phase.STOPPED.value,
@@ -175,7 +177,7 @@ def running_report(
         notes += (*never_hit(ctx, session), *disturbed(session, root.exit))
         backend: object = root.backend
         notes += backend.unfollowed if isinstance(backend, UnfollowedChildren) else ()
-    output = root.output.take_new(_OUTPUT_LIMIT)
+    output = ctx.take_output(root, _OUTPUT_LIMIT)
     return StopReport(
         session=(root if ended else session).name,
         state=Phase.TERMINATED.value if ended else Phase.RUNNING.value,

@@ -78,7 +78,7 @@ async def print_(
         depth=None if depth is None else max(depth, 1),
         range=bounds,
         frame=shown if shown.index else None,
-        output=ctx.session.root.output.take_new(_OUTPUT_LIMIT),
+        output=ctx.take_output(ctx.session.root, _OUTPUT_LIMIT),
         next=await _way_into(stop, expression, value) if (bounds, depth) == (None, None) else (),
     )
 
@@ -261,7 +261,7 @@ async def eval_(
     assigned = _ASSIGNMENT.match(code)
     if assigned is not None and value.text:
         code = assigned[1]
-    return Evaluated(code, value, output=ctx.session.root.output.take_new(_OUTPUT_LIMIT))
+    return Evaluated(code, value, output=ctx.take_output(ctx.session.root, _OUTPUT_LIMIT))
 
 
 @op(

@@ -4,8 +4,8 @@ from typing import Any
 
 from dap_schema import validate
 from freezeframe.backends.dap.connection import DapAnswer, DapBroken, DapConnection
-from freezeframe.backends.dap.framing import encode
 from freezeframe.backends.dap.messages import DapEvent, DapRequest
+from freezeframe.dap_framing import encode
 
 
 def response(request_seq: int, command: str = "threads", seq: int = 0, **more: Any) -> bytes:

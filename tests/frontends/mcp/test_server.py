@@ -16,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import ListRootsResult, Root
 
 from freezeframe.errors import FreezeframeError
-from freezeframe.frontends.mcp.daemon_client import DaemonClient
+from freezeframe.frontends.daemon_client import DaemonClient
 from frontends.mcp.talking import HANDSHAKE, STATELESS, Raw, call, connected, on_loop, refusal
 from harness import waits
 from harness.client import CLIENT

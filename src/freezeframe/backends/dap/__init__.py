@@ -1,6 +1,5 @@
 """The Debug Adapter Protocol.
 
-framing     bytes in, message dicts out
 messages    message types, and the text of an adapter's error
 connection  matches responses to requests; no I/O
 channel     a connection on a stream, used by the backend

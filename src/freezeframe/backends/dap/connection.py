@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .framing import Framer, Message, ProtocolError, encode
+from freezeframe.dap_framing import Framer, Message, ProtocolError, encode
+
 from .messages import Body, DapEvent, DapRequest, DapResponse, checked, parse
 
 #: Called with `send` or `recv`, and the message.

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from freezeframe.dap_framing import Message
 from freezeframe.errors import DebuggerError
 
 from . import validation
-from .framing import Message
 
 log = logging.getLogger(__name__)
 

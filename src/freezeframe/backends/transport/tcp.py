@@ -6,10 +6,10 @@ import asyncio
 import errno
 import os
 import socket
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from freezeframe.errors import DebuggerError, DebuggerTimeout
+from freezeframe.loopback_peers import hex_address, is_from, own_user, socket_table
 
 from .acceptor import Acceptor
 from .streams import SocketStream, Stream
@@ -112,8 +112,10 @@ class Listener:
         *caller* is a process whose owner may connect as well as this user: root debugs any user's
         process.
         """
-        users = {_user(), *_owner(caller)}
-        acceptor = Acceptor(on_stream, lambda stream: _is_from(stream, users))
+        users = {own_user(), *_owner(caller)}
+        acceptor = Acceptor(
+            on_stream, lambda stream: stream.raw is None or is_from(stream.raw, users)
+        )
         loop = asyncio.get_running_loop()
         return cls(await loop.create_server(acceptor.protocol, LOOPBACK, 0), acceptor)
 
@@ -127,11 +129,6 @@ class Listener:
         self._acceptor.drop_waiting()
 
 
-def _user() -> int:
-    """Return this user's number; any where the system lists no owners of sockets (Windows)."""
-    return os.geteuid() if hasattr(os, "geteuid") else 0
-
-
 def _owner(pid: int | None) -> set[int]:
     """Return the owner of a process, where it is visible."""
     try:
@@ -140,59 +137,17 @@ def _owner(pid: int | None) -> set[int]:
         return set()
 
 
-def _is_from(stream: SocketStream, users: set[int]) -> bool:
-    """Return False if the other end of a loopback connection may belong to another user.
-
-    Linux lists the owner of every socket; where our socket is not listed either, nothing is known.
-    """
-    if stream.raw is None:
-        return True
-    try:
-        local_address, peer_address = (
-            _hex_address(stream.raw.getsockname()),
-            _hex_address(stream.raw.getpeername()),
-        )
-    except OSError:
-        return False
-    known = False
-    for fields in _socket_table():
-        # A dual-stack socket (the JVM's) has the same address after a prefix, in tcp6.
-        local, remote = fields[1], fields[2]
-        if local.endswith(peer_address) and remote.endswith(local_address):
-            # A socket that its process closed has no inode and is listed as root's: any user may
-            # have sent its data.
-            return int(fields[7]) in users and fields[9] != "0"
-        # The port that was connected to is listed even when the client has reset the connection.
-        if local.endswith(local_address):
-            known = True
-    return not known
-
-
-def _socket_table() -> Iterator[list[str]]:
-    """Yield the fields of every TCP socket that the system lists; nothing where it lists none."""
-    if sys.platform == "win32":
-        return  # wine would show those of Linux
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(path, encoding="ascii") as file:
-                lines = file.readlines()[1:]
-        except OSError:
-            continue
-        for line in lines:
-            yield line.split()
-
-
 def _is_our_listener(raw: socket.socket) -> bool:
     """Return False if the port that a loopback connection goes to certainly is another user's."""
     if raw.family != socket.AF_INET:
         return True
     try:
-        peer_address = _hex_address(raw.getpeername())
+        peer_address = hex_address(raw.getpeername())
     except OSError:
         return False
     port = peer_address.partition(":")[2]
     owners = set()
-    for fields in _socket_table():
+    for fields in socket_table():
         address, _, listening_port = fields[1].rpartition(":")
         any_address = not address.strip("0")
         if (
@@ -201,7 +156,7 @@ def _is_our_listener(raw: socket.socket) -> bool:
             and (any_address or fields[1].endswith(peer_address))
         ):
             owners.add(int(fields[7]))
-    return not owners or owners == {_user()}
+    return not owners or owners == {own_user()}
 
 
 def _has_foreign_client(raw: socket.socket) -> bool:
@@ -209,18 +164,12 @@ def _has_foreign_client(raw: socket.socket) -> bool:
     if raw.family != socket.AF_INET:
         return False
     try:
-        peer_address = _hex_address(raw.getpeername())
+        peer_address = hex_address(raw.getpeername())
     except OSError:
         return True
     # A closed socket is listed as root's, who may do anything anyway.
-    users = {0, _user()}
+    users = {0, own_user()}
     return any(
         fields[2].endswith(peer_address) and int(fields[7]) not in users
-        for fields in _socket_table()
+        for fields in socket_table()
     )
-
-
-def _hex_address(address: tuple[str, int]) -> str:
-    """Return an IPv4 address as the kernel's tables write it: `0100007F:1F90`."""
-    number = int.from_bytes(socket.inet_aton(address[0]), sys.byteorder)
-    return f"{number:08X}:{address[1]:04X}"

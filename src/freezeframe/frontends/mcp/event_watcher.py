@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from freezeframe.errors import FreezeframeError
+from freezeframe.frontends.daemon_client import DaemonClient
 
-from .daemon_client import DaemonClient
 from .resources import address
 
 #: minimum time between notifications about a program that prints without end

@@ -55,7 +55,8 @@ def run(argv: list[str]) -> int:
 
 async def _serve(all_tools: bool, port: int | None, budget: int | None, structured: bool) -> None:
     mcp = _load_server()
-    from .daemon_client import DaemonClient
+    from freezeframe.frontends.daemon_client import DaemonClient
+
     from .tools import tools
 
     daemon = DaemonClient(_directory(), dict(os.environ), budget=budget)

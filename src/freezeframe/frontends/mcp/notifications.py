@@ -20,7 +20,8 @@ from mcp.server.subscriptions import (
     ResourceUpdated,
 )
 
-from .daemon_client import DaemonClient
+from freezeframe.frontends.daemon_client import DaemonClient
+
 from .errors import protocol_errors
 from .event_watcher import EventWatcher, WatchedEvent, changed
 from .resources import check

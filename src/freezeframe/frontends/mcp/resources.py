@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from freezeframe.errors import NotFound, UsageError
+from freezeframe.frontends.daemon_client import DaemonClient
 from freezeframe.ops._registry import OPS
 from freezeframe.ops._skill import NAME, SKILL_FIELDS, skill_text
 
-from .daemon_client import DaemonClient
 from .tools import full_schema
 
 SCHEME = "freezeframe://"

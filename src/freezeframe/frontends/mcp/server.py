@@ -23,11 +23,11 @@ from mcp.shared.exceptions import MCPError
 
 from freezeframe import __version__
 from freezeframe.errors import FreezeframeError
+from freezeframe.frontends.daemon_client import DaemonClient
 from freezeframe.ops._registry import OPS
 from freezeframe.render import PLAIN, render_error
 
 from . import resources, skills
-from .daemon_client import DaemonClient
 from .errors import protocol_errors
 from .notifications import Notifier, StaticCatalogServer
 from .tool_texts import call, for_agents, message_for_agents

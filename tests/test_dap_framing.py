@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freezeframe.backends.dap.framing import MAX_LENGTH, Framer, ProtocolError, encode
+from freezeframe.dap_framing import MAX_LENGTH, Framer, ProtocolError, encode
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -41,7 +41,9 @@ def encode(message: Message) -> bytes:
 class Framer:
     """Splits a stream of bytes, received in any chunks, into messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, peer: str = "the debugger") -> None:
+        """Make one; *peer* is who sends, in messages."""
+        self._peer = peer
         self._buffer = bytearray()
         self._length: int | None = None  # a Content-Length was read
         self._in_body = False  # ... and so was the empty line
@@ -94,7 +96,7 @@ class Framer:
             return True
         header = _LENGTH.match(line) or _LATE_LENGTH.search(line)
         if header is not None:
-            self._length = _length(header[1])
+            self._length = self._checked_length(header[1])
             self._keep_noise(header.start())
             del self._buffer[: end - header.start()]
         elif _OTHER_HEADER.match(line):
@@ -117,33 +119,32 @@ class Framer:
             message = json.loads(text, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise ProtocolError(
-                f"the debugger sent a message that is not JSON ({error}): {_quoted(text)}."
+                f"{self._peer} sent a message that is not JSON ({error}): {_quoted(text)}."
             ) from None
         if not isinstance(message, dict):
             raise ProtocolError(
-                f"the debugger sent a message that is not a JSON object: {_quoted(text)}."
+                f"{self._peer} sent a message that is not a JSON object: {_quoted(text)}."
             )
         return message
+
+    def _checked_length(self, digits: bytes) -> int:
+        # At most ten digits: int() of a megabyte of digits is slow.
+        if not digits.isdigit() or len(digits) > 10:
+            raise ProtocolError(
+                f"{self._peer} sent a Content-Length that is not a length: {_quoted(digits)}."
+            )
+        length = int(digits)
+        if length > MAX_LENGTH:
+            raise ProtocolError(
+                f"{self._peer} announced a message of {length} bytes; the limit is {MAX_LENGTH}."
+            )
+        return length
 
     def _keep_noise(self, count: int) -> None:
         self._noise += self._buffer[:count]
         del self._buffer[:count]
         if len(self._noise) > _NOISE_LIMIT:
             del self._noise[:-_NOISE_LIMIT]
-
-
-def _length(digits: bytes) -> int:
-    # At most ten digits: int() of a megabyte of digits is slow.
-    if not digits.isdigit() or len(digits) > 10:
-        raise ProtocolError(
-            f"the debugger sent a Content-Length that is not a length: {_quoted(digits)}."
-        )
-    length = int(digits)
-    if length > MAX_LENGTH:
-        raise ProtocolError(
-            f"the debugger announced a message of {length} bytes; the limit is {MAX_LENGTH}."
-        )
-    return length
 
 
 def _no_number(word: str) -> float:
