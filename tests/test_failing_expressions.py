@@ -21,7 +21,7 @@ from freezeframe.questions.failing_expressions import failing_expression
         ("self.assertEqual(\n    [1],\n    got,\n)", "", "got", "[1]"),
         ("assert_frame_equal(result, expected)", "", "result", "expected"),
         ("x = a.b.c.d", "AttributeError: 'NoneType' object has no attribute 'd'", "a.b.c", None),
-        ("x = table[key]", "KeyError: 3", "key", None),
+        ("x = table[key]", "KeyError: 3", "(key, table)", None),
         ("x = table['rate']", "KeyError: 'rate'", "table", None),
         ("x = (a + b) / len(items)", "ZeroDivisionError: division by zero", "len(items)", None),
         ("if n > 3:\n    raise ValueError(n)", "ValueError: 4", "n", None),

@@ -7,9 +7,12 @@ from tests.harness.traced_programs import PYTHONS, Run, traced
 
 from freezeframe.model.questions import Link
 from freezeframe.questions.differing_tokens import differing_tokens
+from freezeframe.questions.first_texts import differing_part, differing_span
 
 LIBRARY = """
+    import contextlib
     import html.parser
+    import io
 
     def target(text, pos):
         while pos < len(text):
@@ -61,15 +64,28 @@ LIBRARY = """
 
     def is_even(count):
         return count % 2 == 0
+
+    def label(name, mark):
+        return f"{name} ({mark})"
+
+    def show(name):
+        print("  " + label(name, "old"), end="")
+
+    def help_of(name):
+        stream = io.StringIO()
+        with contextlib.redirect_stdout(stream):
+            show(name)
+        return stream.getvalue()
 """
 PROGRAM = """
-    from lib import comments, is_even, line, port
+    from lib import comments, help_of, is_even, line, port
 
     def main():
-        shown = line("a\\\\b>")
+        shown = line("home\\\\page>")
         read = comments("<!--one--><!--!two-->three")
         listening = port(" 81", 80)
         is_even(3)
+        shown_help = help_of("")
         raise RuntimeError("end")
 
     main()
@@ -87,7 +103,7 @@ def calls(run: Run, expression: str, expected: str) -> dict[str, Link]:
 
 
 def test_the_innermost_call_that_gave_up_is_named_with_the_branch_that_was_taken(run: Run) -> None:
-    found = calls(run, "shown", "'<a href=a*b>'")
+    found = calls(run, "shown", "'<a href=home*page>'")
 
     assert (found["target"].new, found["target"].note) == (
         "(None, None)",
@@ -115,7 +131,7 @@ def test_an_exception_that_was_handled_is_named_where_it_was_raised(run: Run) ->
 
 
 def test_a_predicate_that_was_false_says_nothing_by_itself(run: Run) -> None:
-    assert "is_even" not in calls(run, "shown", "'<a href=a*b>'")
+    assert "is_even" not in calls(run, "shown", "'<a href=home*page>'")
 
 
 def test_words_that_both_texts_have_are_no_difference() -> None:
@@ -123,3 +139,26 @@ def test_words_that_both_texts_have_are_no_difference() -> None:
 
     assert (tokens.missing, tokens.extra) == (("href",), ("[", "]", "(", ")"))
     assert differing_tokens("'a b'", "'a|b'").missing == ("|",)
+
+
+def test_a_text_is_followed_from_where_its_wrong_part_was_first_made(run: Run) -> None:
+    links = run.why("shown_help", expected="'  (old)'").links
+
+    [first] = [each for each in links if each.note and "the first text" in each.note]
+    assert (first.statement, first.new) == ("return f'{name} ({mark})'", "' (old)'")
+
+
+def test_of_equal_characters_in_a_row_each_may_be_the_one_too_many() -> None:
+    span = differing_span("'a:   b'", "'a:  b'")
+
+    assert span is not None
+    assert (span.begin, span.end) == (2, 5)
+    assert span.offset_in(" b!") is None
+    assert (span.offset_in(":   "), differing_span("'ab'", "'abc'")) == (1, None)
+
+
+def test_a_part_that_a_text_should_have_is_compared_from_its_end() -> None:
+    span = differing_part("'Usage\\n   (OLD)'", "'\\n  (OLD'")
+
+    assert span is not None
+    assert span.text[span.begin : span.end] == "   "

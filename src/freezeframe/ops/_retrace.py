@@ -56,6 +56,7 @@ _COMPARED_TEXT = 150
 #: of the type of an exception: `org.opentest4j.`
 _PACKAGE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
 _LANGUAGE = "Python"
+RAN_AGAIN = "the program ran a second time to record this"
 #: types of plain values, as debuggers call them
 _COMPARABLE = frozenset(
     ("int", "str", "bool", "NoneType", "float", "string", "number", "boolean")
@@ -222,7 +223,7 @@ async def _located(
             next="dbg frame 0",
         )
     _, _, (number, at), different = min(ranked, key=lambda each: each[:2])
-    notes = ["the program ran a second time to record this"]
+    notes = [RAN_AGAIN]
     exception = _exception(stop)
     if exception is not None and not _is_same_text(trace.outcome.exception, exception):
         different = (f"it raised {trace.outcome.exception}", *different)

@@ -18,7 +18,7 @@ from freezeframe.session.session import Session
 from freezeframe.session.stop_state import StopState
 
 from ._context import Context
-from ._retrace import require_traceable
+from ._retrace import RAN_AGAIN, require_traceable
 from ._suggestions import quoted
 from ._test_report import runner_of
 from .questions import explained
@@ -71,6 +71,8 @@ async def _explained(
             target=target,
             calls=_CALLS,
         )
+        # That a failing test is run again is what this command does.
+        origin = replace(origin, notes=tuple(n for n in origin.notes if n != RAN_AGAIN))
     except Unsupported:
         pass
     except NotFound as error:

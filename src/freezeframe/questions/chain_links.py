@@ -11,7 +11,7 @@ from .decisions import conditions, iteration, untaken_exits, untaken_writes
 from .expressions import Expression, Form, Statement, evaluated
 from .queries import EvaluatedAt, Query
 from .trace_index import NEVER
-from .traced_values import TracedValues, shortened
+from .traced_values import Execution, TracedValues, shortened
 
 _SHOWN_RELAYS = 4
 MOST_CONDITIONS = 3
@@ -50,6 +50,18 @@ class ChainLinks:
         self._links.append(made)
         self._frames.append(frame)
         return len(self._links) - 1
+
+    def has(self, execution: Execution) -> bool:
+        """Whether a link shows that execution of a statement."""
+        return any(
+            link.step == execution.first and frame == execution.frame
+            for link, frame in zip(self._links, self._frames, strict=True)
+        )
+
+    def note(self, index: int, note: str) -> None:
+        """Add what is to be said of a link."""
+        link = self._links[index]
+        self._links[index] = replace(link, note="; ".join(filter(None, (note, link.note))))
 
     def is_round_before(self, query: Query, parent: int) -> bool:
         """Whether a value was made by the statement of the link that read it: `total += x`."""

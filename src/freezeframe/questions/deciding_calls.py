@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from freezeframe.model import late_regex
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.questions import Link, LinkKind, ReadValue
 from freezeframe.model.trace import FrameKind, TracedFrame, TracedValue
 from freezeframe.model.values import is_cut
 
+from .calls_of_test import CallsOfTest, is_test_file
 from .chain_links import ChainLinks
 from .differing_tokens import DifferingTokens
 from .expressions import Expression, Form
@@ -23,11 +23,6 @@ from .queries import EvaluatedAt, Query
 from .text_spans import known_text
 from .traced_values import RECEIVERS, Execution, TracedValues, own_name, shortened
 
-#: files of tests, as projects call them
-_TEST = late_regex.compile(
-    r"(?i)(?:^|/)(?:tests?|specs?|__tests__|testing)/|(?:^|/)(?:test_|conftest\b)"
-    r"|[._-](?:test|spec|tests)\.\w+$|tests?\.(?:java|kt|cs|php)$"
-)
 #: results that say that nothing was found or made
 _NOTHING = frozenset(("None", "nil", "null", "undefined", "NULL", "-1", "(None, None)"))
 _EMPTY = frozenset(("[]", "{}", "()", "''", '""', "set()", "0x0", "[]", "(None, False)"))
@@ -79,27 +74,14 @@ def deciding_calls(
 
 
 class _Calls:
-    """The calls of project functions between the beginning of a test and its failure."""
+    """What the calls of a test say about its failure."""
 
     def __init__(self, values: TracedValues, begin: Execution) -> None:
         self._values = values
         self._index = values.index
-        stack = _stack(values, begin)
-        outer = self._index.frames[stack[-1]]
-        first = self._index.steps_of(stack[-1])[0].number
-        end = values.next_step(begin)
-        self._stack = set(stack)
-        self._frames: list[TracedFrame] = []
-        for frame in self._index.frames.values():
-            steps = self._index.steps_of(frame.number)
-            if not steps or not first < steps[0].number < end:
-                continue
-            if frame.kind in (FrameKind.MODULE, FrameKind.CLASS, FrameKind.COMPREHENSION):
-                continue
-            if frame.path == outer.path or _TEST.search(frame.path) or frame.number in stack:
-                continue
-            self._frames.append(frame)
-        self._frames = self._frames[-_MOST_FRAMES:]
+        calls = CallsOfTest(values, begin)
+        self._stack = calls.stack
+        self._frames = calls.frames[-_MOST_FRAMES:]
         self._inside: dict[int, list[TracedFrame]] = {}
         for frame in self._frames:
             caller = self._index.step(frame.caller)
@@ -158,7 +140,9 @@ class _Calls:
         for frame in self._frames:
             caller = self._index.step(frame.caller)
             above = self._index.frames[caller.frame] if caller is not None else None
-            if not self._is_nothing(frame) or (above is not None and self._is_nothing(above)):
+            if not self._is_nothing(frame):
+                continue
+            if above is not None and self._is_nothing(above) and _is_alike(frame, above):
                 continue
             chain = [frame]
             while inner := self._last_nothing(chain[-1]):
@@ -166,17 +150,28 @@ class _Calls:
             leaf = chain[-1]
             text = leaf.returned.text if leaf.returned is not None else ""
             score = 0.4 * min(len(chain), _MOST_CALLS) + (0.6 if text in _NOTHING else 0.0)
+            if text in _NO:
+                score /= 2
             if any(_share(v, w) >= _LEAST_SHARE for _, v in leaf.arguments for w in tokens.missing):
                 score += 0.6
+            elif tokens.known and not any(
+                _has(v, w) for _, v in leaf.arguments for w in tokens.known
+            ):
+                score /= 2  # it never saw anything of either value
             outer = [own_name(each) for each in reversed(chain[:-1])]
-            note = f"so {', '.join(dict.fromkeys(outer))} returned nothing" if outer else ""
+            what = "nothing" if text in _NOTHING else text
+            note = f"so {', '.join(dict.fromkeys(outer))} returned {what}" if outer else ""
             key = leaf.path, leaf.first_line
             if key not in found or found[key].score <= score:
                 found[key] = _Candidate(leaf, score, note)
         return list(found.values())
 
     def _last_nothing(self, frame: TracedFrame) -> TracedFrame | None:
-        inner = [each for each in self._inside.get(frame.number, ()) if self._is_nothing(each)]
+        inner = [
+            each
+            for each in self._inside.get(frame.number, ())
+            if self._is_nothing(each) and _is_alike(each, frame)
+        ]
         return inner[-1] if inner else None
 
     def _is_nothing(self, frame: TracedFrame) -> bool:
@@ -213,17 +208,15 @@ class _Calls:
             if caller is None:
                 return None
             frame = self._index.frames[caller.frame]
-            if frame.number in self._stack or _TEST.search(frame.path):
+            if frame.number in self._stack or is_test_file(frame.path):
                 return None
         return frame
 
 
-def _stack(values: TracedValues, begin: Execution) -> list[int]:
-    """Return the frames around a statement, innermost first."""
-    found = [begin.frame]
-    while (caller := values.index.step(values.index.frames[found[-1]].caller)) is not None:
-        found.append(caller.frame)
-    return found
+def _is_alike(one: TracedFrame, other: TracedFrame) -> bool:
+    """Whether two calls returned nothing in the same way: False is no missing result."""
+    texts = [each.returned.text if each.returned is not None else "" for each in (one, other)]
+    return (texts[0] in _NO) == (texts[1] in _NO)
 
 
 def _has(value: TracedValue | None, word: str) -> bool:

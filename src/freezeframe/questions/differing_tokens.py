@@ -16,6 +16,8 @@ _MOST_TOKENS = 600
 _MOST_SHOWN = 6
 #: characters of a word that stands for itself; shorter ones only where nothing else differs
 _LEAST = 2
+#: and of one that says what a function was about
+_LEAST_KNOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class DifferingTokens:
 
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    #: the words of both texts
+    known: frozenset[str] = frozenset()
 
 
 def differing_tokens(actual: str, expected: str) -> DifferingTokens:
@@ -35,7 +39,8 @@ def differing_tokens(actual: str, expected: str) -> DifferingTokens:
         if kind != "equal":
             extra += mine[a:b]
             missing += other[c:d]
-    return DifferingTokens(_only_in(missing, mine), _only_in(extra, other))
+    known = frozenset(each for each in (*mine, *other) if len(each) >= _LEAST_KNOWN)
+    return DifferingTokens(_only_in(missing, mine), _only_in(extra, other), known)
 
 
 def _tokens(text: str) -> list[str]:

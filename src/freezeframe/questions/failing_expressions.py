@@ -295,8 +295,9 @@ def _of_error(
     if type in ("KeyError", "IndexError"):
         subscripts = [each for each in nodes if isinstance(each, ast.Subscript)]
         if len(subscripts) == 1:
-            key = subscripts[0].slice
-            return FailingExpression(ast.unparse(subscripts[0].value if _plain(key) else key))
+            owner, key = ast.unparse(subscripts[0].value), subscripts[0].slice
+            # Either may be wrong: the key, or what was never put there.
+            return FailingExpression(owner if _plain(key) else f"({ast.unparse(key)}, {owner})")
         return None
     if type == "ZeroDivisionError":
         divided = [

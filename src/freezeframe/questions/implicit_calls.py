@@ -10,6 +10,11 @@ from .expressions import Expression, Form
 
 #: what is made by them is not their result
 _SILENT = frozenset(("__init__", "__new__", "__enter__", "__exit__", "__set__", "__setitem__"))
+#: what reads a field, and what reads an element
+_OF_FIELDS = frozenset(("__getattr__", "__getattribute__", "__get__"))
+_OF_ELEMENTS = frozenset(("__getitem__", "__missing__", "__class_getitem__"))
+#: what a test runner calls where it reports an operation that failed
+OF_REPORTS = frozenset(("__repr__", "__str__", "__format__"))
 
 
 def implicit_call(frames: Sequence[TracedFrame], node: Expression) -> TracedFrame | None:
@@ -24,9 +29,16 @@ def implicit_call(frames: Sequence[TracedFrame], node: Expression) -> TracedFram
         for frame in frames
         if frame.call_site == node.position
         and frame.kind is FrameKind.FUNCTION
-        and _is_operator(frame.function.rpartition(".")[2])
+        and _is_of(node, frame.function.rpartition(".")[2])
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _is_of(node: Expression, name: str) -> bool:
+    """Whether an expression may call the method of that name."""
+    if node.form is Form.PART:
+        return name in (_OF_FIELDS if node.name.startswith(".") else _OF_ELEMENTS)
+    return _is_operator(name) and name not in OF_REPORTS
 
 
 def is_called_by_library(frame: TracedFrame, called: str) -> bool:

@@ -10,6 +10,7 @@ from freezeframe.model import late_regex
 from freezeframe.model.trace import FrameKind, TracedFrame, TracedStep, TracedValue
 
 from .expressions import Expression, Form, WrittenTarget
+from .implicit_calls import OF_REPORTS
 from .queries import Query
 from .text_spans import known_text, plain_text
 from .trace_index import StepWrite
@@ -86,7 +87,10 @@ def entered_code(values: TracedValues, query: Query) -> tuple[Query, ...]:
     entered = [
         frame
         for frame in frames_during(values, query.at.execution)
-        if frame.caller is None and frame.thread == own and values.index.steps_of(frame.number)
+        if frame.caller is None
+        and frame.thread == own
+        and values.index.steps_of(frame.number)
+        and frame.function.rpartition(".")[2] not in OF_REPORTS
     ]
     raised = [frame for frame in entered if frame.raised is not None]
     returned = [frame for frame in entered if frame.returned and frame.returned.text != "None"]

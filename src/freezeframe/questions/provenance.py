@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from freezeframe.model import late_regex
 from freezeframe.model.questions import Explanation, Link, LinkKind
@@ -15,6 +15,7 @@ from .decisions import innermost, untaken_raises
 from .definitions import Definitions
 from .differing_tokens import DifferingTokens, differing_tokens
 from .expressions import Expression, Form, StatementKind, evaluated
+from .first_texts import differing_part, differing_span, first_text
 from .omitted_statements import omitted_links
 from .operands import NEUTRAL
 from .queries import Computed, EvaluatedAt, Query
@@ -46,6 +47,8 @@ _DISTANT = 3.0
 _KEY = 2.0
 _MOST_KEYS = 2
 _MOST_OMITTED = 2
+#: links that are kept for the first text that has what differs
+_FIRST_LINKS = 4
 #: how much later the values of a branch are followed than those of the statement that it led to
 _CONTROL = 3.0
 
@@ -93,6 +96,8 @@ class _Chain:
         #: branches that kept what was expected from being made
         self._omitted: list[Link] = []
         self._seen: set[tuple[int, int, str]] = set()
+        #: the first text that has what differs, if the value is a text
+        self._first: Query | None = None
         #: the frame and the step of the statement that the chain begins at
         self._begin = (0, 0)
 
@@ -129,9 +134,34 @@ class _Chain:
                 self._follow_from(found)
         if statement is not None and statement.kind is StatementKind.RAISE:
             self._follow_conditions(execution, 0.0, None)
+        self._first = self._first_text(root, text, expected)
         if text is not None and expected is not None:
             self._omitted = omitted_links(self._values, text, expected, execution, _MOST_OMITTED)
         return self._answered(answer, root, text)
+
+    def _first_text(self, root: Query, text: str | None, expected: str | None) -> Query | None:
+        """Return the first text with what differs from what it was compared with, or lacks."""
+        if text is None:
+            return None
+        execution = root.at.execution
+        if expected is None:
+            part = self._should_have(root.node, execution)
+            span = differing_part(text, part) if part is not None else None
+        else:
+            for name in root.focus:
+                expected = (parts_of(expected) or {}).get(name, "")
+            span = differing_span(root.part if root.focus and root.part else text, expected)
+        return first_text(self._values, execution, span) if span is not None else None
+
+    def _should_have(self, node: Expression, execution: Execution) -> str | None:
+        """Return the text of what *node* should contain by the statement: `part in node`."""
+        for root in evaluated(execution.statement):
+            for each in root.walk():
+                is_in = each.form is Form.OPERATION and each.name == "in"
+                if is_in and len(each.operands) == 2 and each.operands[1] == node:
+                    value = self._values.value(each.operands[0], execution)
+                    return value.text if value is not None else None
+        return None
 
     def with_calls(
         self, answer: Explanation, frame: int, step: int, expected: str | None, most: int
@@ -141,9 +171,12 @@ class _Chain:
         node = self._node(execution, answer.expression) if answer.expression else None
         if expected is None and node is not None:
             expected = self._compared(node, execution)
+        part = self._should_have(node, execution) if node is not None else None
         tokens = DifferingTokens()
         if answer.value is not None and expected is not None:
             tokens = differing_tokens(answer.value, expected)
+        elif answer.value is not None and part is not None:
+            tokens = replace(differing_tokens(answer.value, part), extra=())
         return replace(answer, calls=deciding_calls(self._values, execution, tokens, most))
 
     def _in_block(
@@ -221,8 +254,11 @@ class _Chain:
         focus = root.focus if root is not None else ()
         part = f"{answer.expression}{''.join(focus)}" if focus else None
         most = self._depth - len(self._omitted)
-        while self._pending and len(self._links) < most:
+        reserved = _FIRST_LINKS if self._first is not None else 0
+        while self._pending and len(self._links) < most - reserved:
             self._follow(heappop(self._pending)[2])
+        if self._first is not None:
+            self._follow_first(self._first, most)
         for each in self._omitted:
             self._links.append(each, self._frame_of(each))
         links = self._links.in_order()
@@ -240,6 +276,19 @@ class _Chain:
             ends=tuple(dict.fromkeys((*self._ends, *self._unknown_arguments()))),
             left_out=tuple(left)[:4],
         )
+
+    def _follow_first(self, first: Query, most: int) -> None:
+        """Follow the first text that has what differs, unless the chain has come there."""
+        known = len(self._links)
+        pending, self._pending = self._pending, []
+        if not self._links.has(first.at.execution):
+            self._follow(first)
+            if len(self._links) > known:
+                self._links.note(known, "the first text with what differs")
+        while self._pending and len(self._links) < most:
+            self._follow(heappop(self._pending)[2])
+        self._pending += pending
+        heapify(self._pending)
 
     def _frame_of(self, link: Link) -> int:
         step = self._index.step(link.step)

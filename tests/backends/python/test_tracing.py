@@ -476,9 +476,13 @@ def test_only_code_of_the_workspace_is_traced_or_of_the_named_functions(
     library.mkdir(parents=True)
     (tmp_path / ".env" / "pyvenv.cfg").touch()
     written(library, "def helper(x):\n    return x + 1\n", "helper.py")
+    copies = tmp_path / "pack" / "_vendor"
+    copies.mkdir(parents=True)
+    written(copies, "def copied():\n    return 1\n", "copy_of_library.py")
     path = written(
         tmp_path,
         "import json, sys\nsys.path.append('.env/lib')\nimport helper\n"
+        "from pack._vendor import copy_of_library\ncopy_of_library.copied()\n"
         "def f():\n    return g(helper.helper(1))\n"
         "def g(x):\n    y = x\n    return json.dumps(y)\n"
         "f()\nexec('z = 1')\n",

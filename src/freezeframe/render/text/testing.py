@@ -21,6 +21,8 @@ _CAUSE, _FRAMES, _ORIGIN, _OUTPUT, _REST = 1, 2, 3, 5, 6
 #: lines of a message that are shown, and the bytes of one
 _MESSAGE_LINES = 8
 _MESSAGE = 200
+#: of what the trace has left out
+_NOTE = 200
 #: bytes of the frames, of the answer without its last lines, and of the chain at least
 _FRAME_BYTES, _ANSWER_BYTES, _CHAIN_BYTES = 560, 1640, 700
 #: of a long chain its frames leave more room
@@ -116,8 +118,7 @@ def failure_sections(failure: Failure, view: View, *, brief: bool = False) -> li
         least = _CHAIN_BYTES if not failure.origin.calls else _FEWER_CHAIN_BYTES
         sections += [Capped(chain[0], max(least, _ANSWER_BYTES - used)), *chain[1:]]
         for note in failure.origin.notes:
-            if "differed" in note or "stepped over" in note:
-                sections.append(wrapped_in(_ORIGIN, f"note: {note}", Tone.BAD))
+            sections.append(Capped(wrapped_in(_ORIGIN, f"note: {note}", Tone.BAD), _NOTE))
     return sections
 
 

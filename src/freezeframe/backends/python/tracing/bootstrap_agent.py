@@ -14,6 +14,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _PYTHON = os.path.dirname(_HERE)
 #: versions whose bytecode is instrumented; events of `sys.monitoring` or `sys.settrace` elsewhere
 _IS_INSTRUMENTED = (3, 11) <= sys.version_info[:2] <= (3, 13)
+#: directories with copies of libraries
+_VENDORED = frozenset(("_vendor", "_vendored"))
 _EVENTS = "monitoring_agent.py" if sys.version_info >= (3, 12) else "settrace_agent.py"
 #: what shows values
 _VALUES = (
@@ -138,6 +140,8 @@ class CodeFilter:
             return None
         root = next((each for each in self._roots if real.startswith(each)), None)
         if root is None or real.startswith(self._excluded):
+            return None
+        if not _VENDORED.isdisjoint(real[len(root) :].split(os.sep)):
             return None
         return None if self._is_in_venv(os.path.dirname(real), root) else path
 
