@@ -256,3 +256,52 @@ def test_steps_in_an_async_generator_stay_in_it_until_it_is_left(dbg, write_prog
     dbg.data("start", p.name, "-b", p.at("yield"))
     dbg.data("step")
     assert place(dbg.data("step")) == p.at("end")
+
+
+RETURNS = """\
+function inBlock(x) {
+  if (x) {
+    const y = x * 2
+    return y // @block
+  }
+}
+function scaled(v, by = 3) {
+  const out = v.map((x) => x * by)
+  return out // @parameters
+}
+if (process.argv[2]) inBlock(4)
+else {
+  console.log(inBlock(1), scaled([1]), process.execArgv.length)
+  require('child_process').fork(__filename, ['child'])
+}
+"""
+
+
+def test_variables_of_blocks_are_visible_at_a_return_of_one(dbg, write_program):
+    p = write_program("returns.js", RETURNS)
+    lines = ("-b", p.at("block"), "-b", p.at("parameters"))
+
+    report = dbg.data("start", "returns.js", *lines)
+    assert texts(report) == {"x": "1", "y": "2"}
+    assert dbg.data("print", "y + x")["value"]["text"] == "3"
+    # One stop per pass, and the step leaves the function.
+    assert place(dbg.data("next")).startswith("returns.js:13")
+    assert texts(dbg.data("continue"))["out"] == "[3]"
+    assert "returned [3]" in dbg("finish").out
+    child = dbg.data("continue")
+    assert texts(child) == {"x": "4", "y": "8"}
+    dbg("continue")
+    assert "| 2 [ 3 ] 0\n" in dbg("output", "--all").out
+
+
+def test_a_variable_that_v8_has_not_kept_is_said_to_be_declared(dbg, write_program):
+    write_program(
+        "kept.mjs",
+        "function inner(n) {\n  return n + 1\n}\nlet sum = 0\nsum += inner(1)\nconsole.log(sum)\n",
+    )
+    dbg("start", "kept.mjs", "-b", "kept.mjs:2")
+
+    assert (
+        "kept.mjs declares it, but V8 keeps it in no scope" in dbg.error("print", "sum")["message"]
+    )
+    assert dbg.error("print", "missing")["message"] == "ReferenceError: missing is not defined"

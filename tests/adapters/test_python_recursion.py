@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from harness.interpreters import interpreters
@@ -42,6 +44,27 @@ def test_a_breakpoint_where_the_stack_has_ended_stops_and_is_gone_on_from(dbg, w
     assert "exception: RecursionError" in uncaught
     assert "more frames of endless" in uncaught
     assert "while handling" not in uncaught, "the debugger's own errors are not the program's"
+
+
+@pytest.mark.parametrize("python", interpreters(), ids=str)
+def test_a_program_calls_as_deep_as_without_a_debugger(dbg, write_program, python, project):
+    write_program(
+        "deep.py",
+        "import sys\n"
+        "def depth(n):\n"
+        "    try:\n"
+        "        return depth(n + 1)\n"
+        "    except RecursionError:\n"
+        "        return n\n"
+        "print(depth(0), sys.getrecursionlimit())\n"
+        "sys.setrecursionlimit(400)\n"
+        "print(depth(0), sys.getrecursionlimit())\n",
+    )
+    for words in (["deep.py"], ["-m", "deep"]):
+        alone = subprocess.run(
+            [python.path, *words], cwd=project, capture_output=True, text=True, check=True
+        )
+        assert printed(dbg.data("start", *words, "--interpreter", python.path)) == alone.stdout
 
 
 @pytest.mark.parametrize("python", interpreters(), ids=str)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness.reports import printed
+from harness.reports import place, printed
 
 ADD = "function add(a, b) {\n  return a + b;  // @add\n}\nmodule.exports = { add };\n"
 TESTS = """\
@@ -36,6 +36,18 @@ def test_the_natural_ways_to_a_test_of_node_lead_there(dbg, write_program, proje
         report = dbg.data("start", *words, "-b", p.at("add"), "--name", "t")
         assert report["stop"]["frame"]["line"] == p.line("add"), words
         dbg.data("stop", "-s", "t")
+
+
+def test_a_command_is_found_in_the_directory_that_it_is_to_run_in(dbg, project):
+    need("npm")
+    below = project / "web"
+    (below / "lib").mkdir(parents=True)
+    (below / "package.json").write_text(json.dumps({"scripts": {"go": "cd lib && node main.js"}}))
+    (below / "lib" / "main.js").write_text("const n = 1\nconsole.log(n)\n")
+
+    report = dbg.data("start", "npm", "run", "go", "--cwd", "web", "-b", "web/lib/main.js:2")
+
+    assert place(report) == "main.js:2"
 
 
 def test_a_test_of_ruby_is_found_behind_rake(dbg, write_program, project):

@@ -72,16 +72,23 @@ def after_failure(ctx: Context, session: Session, exit: Exit | None) -> tuple[st
             shown = os.path.relpath(path, ctx.caller.cwd)
             shown = path if shown.startswith(os.pardir) else shown
             return (f"break {quoted(f'{shown}:{number}')}",)
-    return ()
+    moved = _moved_option(target, None)
+    return (moved,) if moved is not None else ()
 
 
-def _moved_option(target: Launch, text: str) -> str | None:
-    """Return the same command with an option before the program, where the program refused it."""
-    named = {f"-{match['letter']}" for match in _UNKNOWN.finditer(text)}
+def _moved_option(target: Launch, text: str | None) -> str | None:
+    """Return the same command with an option before the program, where *text* refuses the option.
+
+    Without a text: where its value is a number, as of `-t`.
+    """
+    named = {f"-{match['letter']}" for match in _UNKNOWN.finditer(text or "")}
     for at, arg in enumerate(target.args):
-        if arg not in _SHORT_OPTIONS or arg not in named:
+        if arg not in _SHORT_OPTIONS:
             continue
         end = at + 1 + _SHORT_OPTIONS[arg]
+        has_number = _SHORT_OPTIONS[arg] and "".join(target.args[at + 1 : end]).isdecimal()
+        if arg not in named and not (text is None and has_number):
+            continue
         command = (target.written or target.program, *target.args[:at], *target.args[end:])
         module = "-m " if target.module else ""
         return f"start {shlex.join(target.args[at:end])} {module}{shlex.join(command)}"

@@ -61,10 +61,12 @@ def with_directory(ctx: Context, cwd: str, program: str) -> tuple[Context, str]:
     """Return a context with *cwd* as the caller's directory if only *cwd* has the program.
 
     Callers other than shells (an MCP server that its host started anywhere) name paths from there.
+    So it is for a command: `npm run x` has the scripts of the directory that it runs in.
     """
     there = os.path.abspath(os.path.join(ctx.caller.cwd, cwd))
     here = os.path.exists(os.path.join(ctx.caller.cwd, program))
-    if here or not os.path.exists(os.path.join(there, program)):
+    is_command = os.sep not in program and os.path.isdir(there)
+    if here or not (is_command or os.path.exists(os.path.join(there, program))):
         return ctx, cwd
     return replace(ctx, caller=replace(ctx.caller, cwd=there)), there
 

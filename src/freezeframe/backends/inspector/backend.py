@@ -42,7 +42,14 @@ from freezeframe.errors import (
 )
 from freezeframe.model.stops import DEFAULT_FILTERS, ExceptionFilter, ExceptionInfo, Thread
 
-from . import breakpoint_conditions, frames, import_names, initialization, minified_names
+from . import (
+    breakpoint_conditions,
+    frames,
+    import_names,
+    initialization,
+    minified_names,
+    unavailable_names,
+)
 from .agent_sessions import WaitingProcess
 from .brief_pause import pause_briefly
 from .channel import InspectorRefused
@@ -333,7 +340,11 @@ class InspectorBackend(NodeProgram):
                 )
         except InspectorRefused as error:
             raise EvaluationFailed(error.message) from None
-        return await isolate.values.evaluated(expression, answer)
+        try:
+            return await isolate.values.evaluated(expression, answer)
+        except EvaluationFailed as error:
+            path = isolate.scripts.position(call["location"]).path if call is not None else None
+            raise unavailable_names.explained(error, path) from None
 
     async def evaluate_hex(
         self, expression: str, frame: int | None

@@ -4,6 +4,8 @@
 const { isMainThread, Worker } = require('worker_threads');
 if (isMainThread && process.env.FREEZEFRAME_CALL && !require('inspector').url()) {
   try {
+    // As in `bootstrap_script.py`: a return of a variable has a position where it is visible.
+    require('v8').setFlagsFromString('--no-ignition-reo');
     const { pid, argv } = process;
     const gate = new SharedArrayBuffer(8);
     const state = new Int32Array(gate);

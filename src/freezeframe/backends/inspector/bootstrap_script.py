@@ -14,9 +14,12 @@ from .breakpoint_conditions import BINDING
 #: error, which is our pipe: another user who finds the port gets no list of ids there.
 _PRIVATE, _STOP, _WAIT = "--inspect-publish-uid=stderr", "--inspect-brk=", "--inspect-wait="
 _ADDRESS = "127.0.0.1:0"
-OPTIONS = (_PRIVATE, _STOP + _ADDRESS)
+#: V8's optimizer of registers removes the load of `return y`, and with it the only position before
+#: the return. At the return itself V8 hides the variables of blocks: `y` would not be defined.
+_ALL_POSITIONS = "--no-ignition-reo"
+OPTIONS = (_PRIVATE, _ALL_POSITIONS, _STOP + _ADDRESS)
 #: the same for a program that does not survive a stop before its first line
-WAITING_OPTIONS = (_PRIVATE, _WAIT + _ADDRESS)
+WAITING_OPTIONS = (_PRIVATE, _ALL_POSITIONS, _WAIT + _ADDRESS)
 #: reports a child's exit code when it exits: we cannot get it otherwise
 REPORT_EXIT = f"process.on('exit',(c)=>{BINDING}(JSON.stringify({{exit:c??process.exitCode??0}})))"
 

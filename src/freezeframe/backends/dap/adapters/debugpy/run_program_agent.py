@@ -6,6 +6,7 @@ first thread, and a variable in the environment. Same rules as there.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import sys
@@ -35,12 +36,16 @@ def install(cli: Any) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(runpy, name)
 
+        def _run_module_as_main(self, *arguments: Any, **named: Any) -> Any:
+            _uncount_calls(sys._getframe())
+            return runpy._run_module_as_main(*arguments, **named)
+
         def run_path(self, path: str, run_name: str) -> Any:
             if os.path.isfile(path) and not _skips_path():
                 del sys.path[0]  # debugpy's: the directory of a relative path is empty
             if _is_package(path):
                 sys.path.insert(0, os.path.abspath(path))
-                return runpy._run_module_as_main("__main__", False)
+                return self._run_module_as_main("__main__", False)
             if not _skips_path():
                 sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
             return _run_file(runpy, os.path.abspath(path))
@@ -117,4 +122,44 @@ def _run_file(runpy: Any, path: str) -> None:
     # pydevd recognizes what ends a program by the file of the frame below it.
     filename = runpy.run_path.__code__.co_filename
     _run_code.__code__ = _run_code.__code__.replace(co_filename=filename)
+    # `exec` counts too, up to 3.11.
+    _uncount_calls(sys._getframe(), 1 + (sys.version_info < (3, 12)))
     _run_code(code, module.__dict__)
+
+
+def _uncount_calls(frame: Any, more: int = 0) -> None:
+    """Let the program call as deep as without a debugger: do not count the calls up to *frame*.
+
+    *more* follow before the program's own. The limit that the program sees is its own.
+    """
+    try:
+        remaining = _remaining_calls()
+        if remaining is not None:
+            while frame is not None:
+                frame, more = frame.f_back, more + 1
+            remaining.value += more
+    except Exception:
+        pass  # it has a few calls less
+
+
+def _remaining_calls() -> Any:
+    """Return the counter of the calls that this thread has left; None if it is not found.
+
+    Python has it next to the limit, near the start of a thread's state.
+    """
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 11):
+        return None
+    get_state = ctypes.pythonapi.PyThreadState_Get
+    get_state.restype = ctypes.c_void_p
+    state = get_state()
+    limit = sys.getrecursionlimit()
+
+    def deeper(address: int) -> int:
+        return ctypes.c_int.from_address(address).value
+
+    for offset in range(24, 64, 4):
+        counter = ctypes.c_int.from_address(state + offset)
+        following = ctypes.c_int.from_address(state + offset + 4).value
+        if following == limit and counter.value == deeper(state + offset) + 1:
+            return counter
+    return None
