@@ -430,3 +430,42 @@ def _get(url):
 def _accepts(port):
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_an_exception_names_those_that_it_was_thrown_for(dbg, project):
+    p = write(
+        "chain.php",
+        """<?php
+namespace App;
+class Wrapped extends \\RuntimeException {
+    public function __construct(string $text, ?\\Throwable $why = null) {
+        parent::__construct($text, 0, $why);
+    }
+}
+class Odd extends \\Exception {
+    public function __construct(private mixed $kept) { parent::__construct("odd"); }
+}
+function inner() { throw new \\LogicException("first"); }
+function outer() {
+    try {
+        inner();
+    } catch (\\Exception $e) {
+        throw new Wrapped("second", $e); // @wrapped
+    }
+}
+try {
+    outer();
+} catch (\\Exception $e) {
+    throw new Odd($e);
+}
+""",
+        project,
+    )
+    dbg.data("start", p.name, "-b", p.at("wrapped"))
+    dbg.data("catch", "raised", "App\\Wrapped", "App\\Odd")
+
+    thrown = dbg.data("continue")["stop"]["exception"]
+
+    kept = dbg.data("continue")["stop"]["exception"]
+    assert (kept["type"], kept["causes"]) == ("App\\Odd", [])
+    assert (thrown["type"], thrown["causes"]) == ("App\\Wrapped", ["LogicException: first"])

@@ -27,7 +27,7 @@ from freezeframe.backends.console.prompt.command_set import (
     StopInfo,
 )
 from freezeframe.backends.debugger import Debugger, Found
-from freezeframe.backends.php import catchers, phpunit, preamble
+from freezeframe.backends.php import catchers, causes, phpunit, preamble
 from freezeframe.backends.transport.process import signal_number
 from freezeframe.config import AdapterConfig, Config
 from freezeframe.errors import DebuggerError, EvaluationFailed, Unsupported
@@ -98,6 +98,8 @@ class Xdebug(XdebugInspection, CommandSet):
         self._command = command
         self._thrown: PhpException | None = None
         self._mode = "uncaught"
+        #: where the last exception was thrown
+        self._thrown_at: tuple[str | None, int | None] = (None, None)
         #: the last reported exception: Xdebug reports it again as a fatal error
         self._reported: PhpException | None = None
         self._filters: dict[str, list[str]] = {}
@@ -293,6 +295,7 @@ class Xdebug(XdebugInspection, CommandSet):
     ) -> ConsoleQuery[bool] | bool:
         thrown, reported = self._thrown, self._reported
         assert thrown is not None
+        self._thrown_at = (frames[0].path, frames[0].line) if frames else (None, None)
         if thrown.type in MILD:
             self._mode = "warning"
             return "warning" in self._filters
@@ -363,9 +366,17 @@ class Xdebug(XdebugInspection, CommandSet):
             if thrown is None:
                 return None
             info = thrown.uncaught() or thrown
-            return ExceptionInfo(info.type, info.message, causes=info.causes, mode=mode)
+            previous = dbgp.child(dbgp.response(text), "property")
+            lines = dbgp.text_of(previous) if previous is not None else b""
+            found = tuple(line.rstrip() for line in lines.decode("utf-8", "replace").splitlines())
+            return ExceptionInfo(info.type, info.message, causes=info.causes or found, mode=mode)
 
-        return ConsoleQuery("status", read)
+        passed = causes.passed_variable(*self._thrown_at) if thrown is not None else None
+        if thrown is None or passed is None:
+            return ConsoleQuery("status", read)
+        variable, position = passed
+        chain = causes.chain(variable, thrown.type, position)
+        return ConsoleQuery(dbgp.command("eval", data=chain), read)
 
     def raw(self, command: str, at: FrameRef) -> ConsoleQuery[str]:
         verb = command.split(maxsplit=1)[0] if command.split() else ""
