@@ -33,6 +33,10 @@ def main() -> NoReturn:
         from freezeframe.frontends.dap_server import main as dap
 
         dap.main(sys.argv[1:])
+    if sys.argv[1:2] == ["serve-page"]:
+        from freezeframe.frontends.web import main as page
+
+        page.main()
     from freezeframe import client
 
     client.main()

@@ -79,10 +79,10 @@ def report(error: Exception) -> int:
 def is_local() -> bool:
     """Return whether the command needs no daemon: a LOCAL one, or the end of one that is not
     there. On Windows nothing is known about the daemon here."""
-    words = sys.argv[1:]
-    if words[:2] == ["daemon", "stop"] and sys.platform != "win32":
+    argv = sys.argv[1:]
+    if argv[:2] == ["daemon", "stop"] and sys.platform != "win32":
         return True
-    return words[:1] != [] and words[0] in LOCAL and words[:2] != ["skill", "install"]
+    return argv[:1] != [] and argv[0] in LOCAL and argv[:2] != ["skill", "install"]
 
 
 def become(*arguments: str) -> "NoReturn":

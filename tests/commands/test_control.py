@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+#: the settings are changed, and sessions stay taken over
+pytestmark = pytest.mark.own_daemon
 PERSON = {"id": "page-1"}
 
 

@@ -151,7 +151,9 @@ class Page:
         )
 
     def _holds(self, condition: str) -> bool:
-        result = self.send("Runtime.evaluate", expression=condition, returnByValue=True)
+        result = self.send(
+            "Runtime.evaluate", expression=f"Boolean({condition})", returnByValue=True
+        )
         return bool(result["result"].get("value"))
 
     def _text(self) -> str:

@@ -107,6 +107,17 @@ async def streams_of(link: Any, limit: int) -> tuple[StreamReader, StreamWriter]
     return await asyncio.open_connection(sock=link, limit=limit)
 
 
+def connect_to_running(env: Mapping[str, str] = os.environ) -> sockets.socket:
+    """Return a connection to the user's daemon. Raises DaemonError if there is none."""
+    if sys.platform == "win32":
+        from freezeframe.daemon import named_pipe_windows
+
+        return named_pipe_windows.connect(env, None)
+    directory = paths.secure(paths.runtime_dir(env))
+    with _usable(directory), inside(directory):
+        return _dial()
+
+
 def claim(env: Mapping[str, str] = os.environ) -> Claim:
     """Claim the daemon's role for this process. Raises DaemonError if a daemon runs already."""
     directory = paths.secure(paths.runtime_dir(env))

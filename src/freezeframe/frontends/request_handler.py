@@ -11,7 +11,7 @@ import json
 import os
 import shlex
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from freezeframe import config as configs
@@ -21,9 +21,11 @@ from freezeframe.daemon.state import SessionRecord
 from freezeframe.errors import BadConfig, FreezeframeError, UsageError
 from freezeframe.history.archive import Archive
 from freezeframe.model.answers import Batch, StopReport, Text
+from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.ops import _json_schema
 from freezeframe.ops._context import Caller, Context
-from freezeframe.ops._control import take_notes
+from freezeframe.ops._control import log_action, take_notes
+from freezeframe.ops._registry import Effect
 from freezeframe.ops._runner import run
 from freezeframe.render import PLAIN, Style, envelope, error_envelope, render_error, render_text
 from freezeframe.render.formatting import clip, escape_control
@@ -118,8 +120,10 @@ class RequestHandler:
             ctx.progress = lambda text: reply.err(
                 "\r" * text.startswith("\r") + escape_control(text.removeprefix("\r"))
             )
-            answer = await self.answer(parsed, ctx)
-            await show_notes(_notes_of_owners(ctx))
+            with self._logged(ctx) as logged:
+                answer = await self.answer(parsed, ctx)
+                await show_notes(_notes_of_owners(ctx))
+                logged.answer = shown = self._shown(answer, parsed, ctx, style)
         except FreezeframeError as error:
             await show_notes(_notes_of_owners(ctx))
             if as_json:
@@ -127,7 +131,7 @@ class RequestHandler:
             else:
                 await reply.err(render_error(error, style))
             return error.exit_status
-        await reply.out(self._shown(answer, parsed, ctx, style))
+        await reply.out(shown)
         self.history.recorder.flush()
         return _status(answer)
 
@@ -158,8 +162,12 @@ class RequestHandler:
         try:
             call = json_requests.read(request)
             ctx = self._context(call.caller, call.parsed.globals.session, call.typed)
-            async with placed(ctx, call.frame, call.thread):
-                answer = await self.answer(call.parsed, ctx)
+            logs = with_notes and _is_shown(call.parsed, ctx)
+            with self._logged(ctx) if logs else nullcontext(_Logged()) as logged:
+                async with placed(ctx, call.frame, call.thread):
+                    answer = await self.answer(call.parsed, ctx)
+                text = self._render_text(answer, call.parsed, ctx, PLAIN) if call.text else ""
+                logged.answer = text
             asyncio.get_running_loop().call_soon(self.history.recorder.flush)
             notes += _notes_of_owners(ctx) if with_notes else ()
         except FreezeframeError as error:
@@ -172,9 +180,28 @@ class RequestHandler:
         return {
             "success": True,
             "result": _json_schema.to_jsonable(answer),
-            **({"text": self._render_text(answer, call.parsed, ctx, PLAIN)} if call.text else {}),
+            **({"text": text} if call.text else {}),
             **({"notes": list(notes)} if notes else {}),
         }
+
+    @contextmanager
+    def _logged(self, ctx: Context) -> Iterator[_Logged]:
+        """Log a command and its answer for people who watch."""
+        log, logged = ctx.workspace.commands, _Logged()
+        who = ctx.caller.owner
+        entry = log.begin("agent" if who is None else who.name or who.kind, ctx.typed)
+        self.history.recorder.publish()
+        ok = False
+        try:
+            yield logged
+            ok = True
+        except FreezeframeError as error:
+            logged.answer = render_error(error, PLAIN)
+            raise
+        finally:
+            found = ctx.found.root.name if ctx.found is not None else ctx.session_name
+            log.finish(entry, session=found, ok=ok, answer=logged.answer)
+            asyncio.get_running_loop().call_soon(self.history.recorder.publish)
 
     # --- one command
 
@@ -190,6 +217,7 @@ class RequestHandler:
             arguments = json_requests.apply_deadline(ctx, arguments)
         with self._counted(ctx):
             answer = await run(parsed.op, ctx, arguments)
+        log_action(parsed.op, ctx)
         if not ctx.config.answers.hide_secrets or parsed.kwargs.get("reveal"):
             return answer
         return redact(answer, secrets_of(ctx.config.history.exclude))
@@ -328,6 +356,19 @@ class RequestHandler:
         for pid in self._tracked - groups:
             self._daemon.untrack(pid)
         self._tracked = groups
+
+
+@dataclass(slots=True)
+class _Logged:
+    """The answer to a command, as it was shown."""
+
+    answer: str = ""
+
+
+def _is_shown(parsed: Parsed, ctx: Context) -> bool:
+    """Whether people who watch see the command: not what their own pages and editors read."""
+    reads = parsed.op is not None and parsed.op.effect is Effect.READS
+    return ctx.caller.owner is None or not reads
 
 
 def _notes_of_owners(ctx: Context | None) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from freezeframe.model.runs import Run
 
     from . import divergence
-    from .queries import FoundRun, HitRow
+    from .queries import FoundRun, HitRow, Part
 
 T = TypeVar("T")
 
@@ -100,12 +100,24 @@ class Archive:
 
         return await self._query(lambda c: queries.hit_locations(c, found))
 
-    async def recording(self, found: FoundRun, workspace: str) -> Recording:
+    async def recording(
+        self, found: FoundRun, workspace: str, part: Part | None = None
+    ) -> Recording:
         from . import queries
 
-        recording = await self._query(lambda c: queries.recording(c, found, workspace))
+        part = part or queries.Part()
+        recording = await self._query(lambda c: queries.recording(c, found, workspace, part))
         steps = self.traces.stops_of(found.id) if found.run.traced else None
-        return recording if steps is None else replace(recording, stops=steps)
+        if steps is None:
+            return recording
+        end = part.stops + part.most if part.most >= 0 else None
+        return replace(recording, stops=steps[part.stops : end])
+
+    async def source(self, found: FoundRun, file: str) -> str | None:
+        """Return the recorded text of a file."""
+        from . import queries
+
+        return (await self._query(lambda c: queries.sources_of(c, found))).get(file)
 
     async def compared_run(self, found: FoundRun) -> divergence.ComparedRun:
         """Return a run with what a comparison needs."""

@@ -23,6 +23,9 @@ SCRIPTS = (
     "navigation.js",
     "main.js",
 )
+#: of the live page only; they come before the last script
+LIVE_SCRIPTS = ("live.js", "values_live.js", "transcript.js", "controls.js")
+LIVE_FILES = (STYLE, *SCRIPTS, *LIVE_SCRIPTS)
 
 
 def read(name: str) -> str:
@@ -55,6 +58,13 @@ def inlined(data: str, views: Sequence[str] = ()) -> str:
     held = f'<script type="application/json" id="data">{data}</script>'
     elements = [held, *(f"<script>{each}</script>" for each in scripts)]
     return shell(head, "\n".join(elements))
+
+
+def served() -> str:
+    """Return the live page, which loads its style and scripts from beside it."""
+    names = (*SCRIPTS[:-1], *LIVE_SCRIPTS, SCRIPTS[-1])
+    scripts = "\n".join(f'<script src="{name}"></script>' for name in names)
+    return shell(f'<link rel="stylesheet" href="{STYLE}">', scripts)
 
 
 def _hash(text: str) -> str:

@@ -289,17 +289,32 @@ def _condition(
 # --- a whole run --------------------------------------------------------------------------------
 
 
-def recording(connection: sqlite3.Connection, found: FoundRun, workspace: str) -> Recording:
-    """Return everything that is stored of a run."""
-    sources = tuple(SourceText(*pair) for pair in sources_of(connection, found).items())
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a run is read: what follows so many stops and pieces of output."""
+
+    stops: int = 0
+    pieces: int = 0
+    #: at most so many stops; negative: all of them
+    most: int = -1
+    #: with the texts of the files
+    sources: bool = True
+
+
+def recording(
+    connection: sqlite3.Connection, found: FoundRun, workspace: str, part: Part = Part()
+) -> Recording:
+    """Return everything that is stored of a run, or a part of it."""
+    files = sources_of(connection, found) if part.sources else {}
     printed = connection.execute(
-        "SELECT stream, text FROM output WHERE run = ? ORDER BY cursor", (found.id,)
+        "SELECT stream, text FROM output WHERE run = ? ORDER BY cursor LIMIT -1 OFFSET ?",
+        (found.id, part.pieces),
     )
     return Recording(
         found.run,
         workspace,
-        tuple(stops(connection, found)),
-        sources,
+        tuple(stops(connection, found, part)),
+        tuple(SourceText(*pair) for pair in files.items()),
         tuple(Chunk(stream, text) for stream, text in printed),
     )
 
@@ -333,13 +348,16 @@ def sources_of(connection: sqlite3.Connection, found: FoundRun) -> dict[str, str
     return {file: codec.unpack(content) for file, content in rows}
 
 
-def stops(connection: sqlite3.Connection, found: FoundRun) -> Iterator[RecordedStop]:
+def stops(
+    connection: sqlite3.Connection, found: FoundRun, part: Part = Part()
+) -> Iterator[RecordedStop]:
     """Yield the complete stops of a run."""
     stacks: dict[int, list[list[Any]]] = {}
     rows = connection.execute(
         "SELECT number, at_s, reason, thread, thread_name, file, line, function, callers, shown,"
-        " depth, scopes, facts, cursor, command, entry FROM stops WHERE run = ? ORDER BY number",
-        (found.id,),
+        " depth, scopes, facts, cursor, command, entry FROM stops WHERE run = ? AND number > ?"
+        " ORDER BY number LIMIT ?",
+        (found.id, part.stops, part.most),
     ).fetchall()
     for row in rows:
         facts: dict[str, Any] = json.loads(row[12]) if row[12] else {}

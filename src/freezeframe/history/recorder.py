@@ -21,6 +21,7 @@ from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.history import Watched
 from freezeframe.model.runs import Logpoint
 from freezeframe.model.stops import StopReason
+from freezeframe.session.broadcast import Broadcast
 from freezeframe.session.session import Session
 from freezeframe.session.stop_capture import stop_of
 from freezeframe.session.stop_state import FIRST_FRAMES, StopState
@@ -75,11 +76,19 @@ class Recorder:
         self._workspace_of = workspace_of
         self._runs: dict[Session, _RecordedRun] = {}
         self._event_logs: dict[str, EventLog] = {}
+        #: counts what a person who watches can see; `published` is notified of each change
+        self.version = 1
+        self.published = Broadcast()
         self._pruned: float | None = None
         self._secrets: tuple[tuple[str, ...], Secrets] = ((), Secrets(()))
 
     def event_log(self, workspace: str) -> EventLog:
         return self._event_logs.setdefault(workspace, EventLog())
+
+    def publish(self) -> None:
+        """Wake those who watch. A stop is published when it is recorded, after its answer."""
+        self.version += 1
+        self.published.notify_all()
 
     def run_of(self, session: Session) -> RunRow | None:
         """Return the current or last run of a session; None if it is not recorded."""
@@ -107,6 +116,8 @@ class Recorder:
     def _event(self, session: Session, event: events.Event) -> None:
         run = self._current_run(session, event)
         event_log = self.event_log(run.row.workspace)
+        if not isinstance(event, events.Stopped):
+            asyncio.get_running_loop().call_soon(self.publish)
         match event:
             case events.Stopped():
                 self._record(session, run)
@@ -244,6 +255,7 @@ class Recorder:
         self._save_run(session, run)
         run_row, secrets = run.row, self._redaction(session)
         self.store.put(lambda c: inserts.add_stop(c, run_row, row, secrets))
+        self.publish()
 
     def _prune(self, session: Session) -> None:
         """Remove old runs, at most once an hour."""

@@ -378,6 +378,17 @@ class ControlState:
 
 
 @dataclass(frozen=True, slots=True)
+class LivePage:
+    """`web`: where the sessions of a workspace can be watched."""
+
+    #: with a token: it is for the person who asked for it
+    link: str
+    workspace: str
+    opened: bool = False
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """`tool`: which debugger, why it was selected, what it supports."""
 

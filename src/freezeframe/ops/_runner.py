@@ -14,7 +14,7 @@ from freezeframe.session.phase import Phase
 from freezeframe.session.stop_wait import wait_end
 
 from ._context import MARGIN_S, Context
-from ._control import check_control, log_action
+from ._control import check_control
 from ._past import choose_time, with_notes
 from ._registry import Effect, Needs, OpSpec
 
@@ -39,7 +39,6 @@ async def run(spec: OpSpec, ctx: Context, arguments: dict[str, Any]) -> Any:
     try:
         async with _bounded(ctx, limit_s):
             answer = await _run(spec, ctx, arguments)
-        log_action(spec, ctx)
         if spec.group == "breakpoints" and spec.effect is Effect.WRITES:
             _log_breakpoints(ctx)
         return answer

@@ -27,7 +27,7 @@ async def control(
     caller, state = ctx.caller.owner, session.control
     if action != "show" and caller is None:
         raise UsageError(
-            "only the page of `dbg web` and editors take a session over.", next="dbg sessions"
+            "only the page of `dbg web` and editors take a session over.", next="dbg web"
         )
     if caller is not None:
         if action == "take":
@@ -36,6 +36,7 @@ async def control(
             state.renew(caller.id)
         elif action == "release":
             state.release(caller.id)
+        ctx.history.recorder.publish()
     owner = state.owner
     return ControlState(
         session=session.name,

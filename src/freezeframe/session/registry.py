@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from freezeframe.backends.backend import Attach, Backend, Launch, Target
 from freezeframe.config import Config
@@ -15,6 +15,7 @@ from freezeframe.model.fast_dataclass import dataclass, field
 from freezeframe.model.stops import Breakpoint, ExceptionFilter
 
 from .breakpoints import LogicalBreakpoint, LogicalBreakpoints, describe_best
+from .command_log import CommandLog
 from .displays import Displays
 from .session import EventObserver, MakeBackend, Session
 from .source_cache import Sources
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 
 #: Directories that identify the root of a repository.
 _REPOSITORY_DIRECTORIES = (".git", ".hg", ".jj", ".svn")
+
+
+class PageProcess(Protocol):
+    """A process that serves the live page of a workspace."""
+
+    #: with the token
+    link: str
+
+    @property
+    def running(self) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -43,6 +54,9 @@ class Workspace:
     current: str | None = None
     #: how each session was launched, for `restart` after `stop`; newest last
     launches: dict[str, tuple[Launch, DebuggerChoice]] = field(default_factory=dict)
+    commands: CommandLog = field(default_factory=CommandLog)
+    #: the process that serves the live page, if one was started
+    page: PageProcess | None = None
     #: held while a command changes breakpoints
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from freezeframe.model.answers import LaunchConfigurations, SessionInfo, SessionList, Status
+from freezeframe.model.answers import (
+    LaunchConfigurations,
+    LivePage,
+    SessionInfo,
+    SessionList,
+    Status,
+)
 from freezeframe.render.budget import Capped, Fixed, Listing, Section
 from freezeframe.render.formatting import clip, one_line, plural, relative, seconds
 from freezeframe.render.styled_lines import Line, Tone, View, row
@@ -141,3 +147,13 @@ def _launch_configurations(answer: LaunchConfigurations, view: View) -> list[Sec
     paths = dict.fromkeys(relative(each.path, view.cwd) for each in entries)
     title = f"{plural(len(entries), 'configuration')} in {' and '.join(paths)}"
     return [headline(title), Listing(1, len(entries), item, more), *next_step(answer.next)]
+
+
+@renders(LivePage)
+def _live_page(answer: LivePage, view: View) -> list[Section]:
+    shown = "opened" if answer.opened else "open"
+    return [
+        headline(f"live page of {answer.workspace}"),
+        wrapped_in(1, f"{shown} {answer.link}"),
+        *next_step(answer.next),
+    ]

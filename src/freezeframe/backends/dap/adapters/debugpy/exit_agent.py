@@ -13,7 +13,7 @@ import threading
 from typing import Any
 
 #: pydevd's modules that ask whether a thread is alive, each with a name of its own for that
-_ASKING = (
+_QUERIES = (
     "pydevd",
     "_pydevd_bundle.pydevd_additional_thread_info_regular",
     "_pydevd_bundle.pydevd_cython",
@@ -63,7 +63,7 @@ def _see_exiting_threads(debugger: Any) -> None:
     def is_thread_alive(thread: Any) -> bool:
         return any(thread is each for each in _exiting) or bool(alive(thread))
 
-    for name in _ASKING:
+    for name in _QUERIES:
         module: Any = sys.modules.get(name)
         for each in ("is_thread_alive", "pydevd_is_thread_alive"):
             if getattr(module, each, None) is alive:
