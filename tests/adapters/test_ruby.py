@@ -467,3 +467,14 @@ def test_a_part_of_an_array_or_a_hash_has_its_own_indices_and_keys(dbg, sample, 
     dbg.data("start", "pages.rb", "-b", "pages.rb:3")
     assert dbg("print", "a", "--range", "250:252").out == "a [250:252]\n  250 = 250\n  251 = 251\n"
     assert dbg("print", "h", "--range", "250:251").out == "h [250:251]\n  250 = 62500\n"
+
+
+def test_the_debugger_begins_where_its_thread_runs_before_it_is_known(dbg, project):
+    """As on a busy machine: `Thread.new` returns after the thread has run for a while."""
+    late = "prepend(Module.new { def new(*given, &run) = super.tap { |thread| thread.join(0.2) } })"
+    (project / "late.rb").write_text(f"class << Thread\n  {late}\nend\n")
+    (project / "one.rb").write_text("one = 1\nputs one\n")
+
+    report = dbg.data("start", "ruby", "-r./late.rb", "one.rb", "-b", "one.rb:2")
+
+    assert place(report) == "one.rb:2"

@@ -79,6 +79,13 @@ module DEBUGGER__
     end
 
     module SessionPatch
+      # The gem's thread may run before the gem has noted that it is the one that serves the session,
+      # and refuses to begin then (1.4).
+      def setup_threads
+        @session_server = Thread.current
+        super
+      end
+
       def on_load(iseq, *rest)
         super
         Freezeframe.loaded(iseq)
