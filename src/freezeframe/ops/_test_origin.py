@@ -94,6 +94,9 @@ def _next(expression: str, origin: Explanation, report: RunnerReport) -> tuple[s
     more = f"{named} --depth {_LINKS * 2}" if origin.left_out else named
     [failure] = report.failures
     own = {origin.path, *(each.path for each in failure.frames[:1])}
+    named_calls = [each.function for each in origin.calls if _FUNCTION.fullmatch(each.function)]
+    if named_calls:
+        return (more, f"trace {named_calls[0]}", "continue")
     inside = [
         each.function
         for each in origin.links

@@ -19,15 +19,19 @@ from freezeframe.session.stop_state import StopState
 
 from ._common_args import InFrame
 from ._context import Context
+from ._failures import is_failure
 from ._frames import frame_at
 from ._kept_answers import keep_answer
 from ._past_backend import PastBackend
 from ._registry import Arg, Effect, Needs, op
 from ._retrace import traced_again
 from ._suggestions import nearest, quoted
+from ._test_report import runner_of
 
 #: links of `--all`
 _MOST_LINKS = 200
+#: calls of a failing test that may have decided a value
+_CALLS = 4
 
 
 @op(
@@ -74,7 +78,8 @@ async def why(
     if is_python and not isinstance(stop.backend, PastBackend):
         await _require_names(stop, shown, expression)
     links = _MOST_LINKS if all else depth or DEFAULT_DEPTH
-    answer = await explained(ctx, ctx.session, stop, shown, expression, depth=links)
+    calls = _CALLS if runner_of(ctx.session) is not None and is_failure(stop) else 0
+    answer = await explained(ctx, ctx.session, stop, shown, expression, depth=links, calls=calls)
     steps: tuple[str, ...] = ()
     if answer.left_out and not all:
         named = f"{quoted(expression)} " if expression else ""
