@@ -24,6 +24,7 @@ import mcp_server
 import native
 import node
 import tracing
+import web_page
 from measures import FLOOR, MEASURES, Figure, Measure, Probe
 
 ROUNDS = 30
@@ -34,6 +35,7 @@ _ANYWHERE = (
     *node.INSPECTED,
     *tracing.TRACED,
     *hunting.HUNTED,
+    *web_page.PAGES,
 )
 
 
