@@ -87,3 +87,13 @@ def test_of_two_owners_the_last_one_has_the_session(dbg, page):
     assert page("control", action="release")["result"]["owner"] == "Neovim"
     assert editor("next")["success"]
     editor.close()
+
+
+def test_what_the_program_printed_meanwhile_is_in_the_agent_s_next_answer(dbg, page, program):
+    p = program("loop.py")
+    dbg("start", p.path, "-b", p.at("print"))
+    page("control", action="take")
+    assert "adding" in str(page("next")["result"]["output"])
+    page("control", action="release")
+
+    assert "| adding" in dbg("await").out

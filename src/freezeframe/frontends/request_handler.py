@@ -10,8 +10,8 @@ import asyncio
 import json
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from freezeframe import config as configs
@@ -164,7 +164,7 @@ class RequestHandler:
             ctx = self._context(call.caller, call.parsed.globals.session, call.typed)
             logs = with_notes and _is_shown(call.parsed, ctx)
             with self._logged(ctx) if logs else nullcontext(_Logged()) as logged:
-                async with placed(ctx, call.frame, call.thread):
+                async with _unread_output(ctx), placed(ctx, call.frame, call.thread):
                     answer = await self.answer(call.parsed, ctx)
                 text = self._render_text(answer, call.parsed, ctx, PLAIN) if call.text else ""
                 logged.answer = text
@@ -363,6 +363,18 @@ class _Logged:
     """The answer to a command, as it was shown."""
 
     answer: str = ""
+
+
+@asynccontextmanager
+async def _unread_output(ctx: Context) -> AsyncIterator[None]:
+    """Keep the output that an agent has not seen unread, although a person or an editor sees it."""
+    roots = ctx.workspace.sessions.values() if ctx.caller.owner is not None else ()
+    unread = {root: root.output.seen for root in roots}
+    try:
+        yield
+    finally:
+        for root, seen in unread.items():
+            root.output.seen = seen
 
 
 def _is_shown(parsed: Parsed, ctx: Context) -> bool:
