@@ -37,6 +37,10 @@ def main() -> NoReturn:
         from freezeframe.frontends.web import main as page
 
         page.main()
+    if sys.argv[1:2] == ["show"]:
+        from freezeframe.frontends.show import main as show
+
+        show.main(sys.argv[1:])
     from freezeframe import client
 
     client.main()

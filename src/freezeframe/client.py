@@ -19,7 +19,7 @@ SILENCE_S = 3.0
 #: commands that need no session: answered in this process where no daemon runs
 LOCAL = ("--version", "version", "--help", "-h", "help", "skill", "completion")
 #: commands that are processes of their own
-SERVERS = ("mcp", "dap")
+SERVERS = ("mcp", "dap", "show")
 VERSION = b"0.1.0"  # of the package; a test compares them
 
 if sys.platform == "win32":

@@ -93,6 +93,20 @@ async def dap(
     raise UsageError("`dap` runs only as its own process.", next="dbg help dap")
 
 
+@op("show", group="inspect", control=True, example="show", examples=("show app",))
+async def show(
+    ctx: Context,
+    name: Annotated[
+        str | None, Arg("the session (default: the current one)", complete="session")
+    ] = None,
+) -> Text:
+    """Follow a session live in the terminal, read-only: source, variables, stack, output, commands.
+
+    The key q ends it. What it shows stays new for the agent.
+    """
+    raise UsageError("`show` runs only at a terminal.", next="dbg context")
+
+
 @op("completion", group="admin", control=True, example="completion bash")
 async def completion_(
     ctx: Context,

@@ -24,6 +24,7 @@ from . import agent_hosts, sessions
 from ._background_work import run_in_background
 from ._context import Context
 from ._doctor import checks
+from ._editor_setup import EDITORS
 from ._host_table import HOSTS
 from ._install import installed, shown, targets
 from ._registry import Arg, Effect, op
@@ -105,7 +106,10 @@ def _nothing(kind: str, name: str, names: Sequence[str], next: str) -> NotFound:
     control=True,
     effect=Effect.WRITES,
     example="setup",
-    examples=("setup NAME --run", "setup claude --dry-run", "setup cursor --project"),
+    examples=(
+        *("setup NAME --run", "setup claude --dry-run", "setup cursor --project"),
+        "setup nvim --dap",
+    ),
 )
 async def setup(
     ctx: Context,
@@ -118,13 +122,18 @@ async def setup(
     project: agent_hosts.InProject = False,
     dry_run: agent_hosts.DryRun = False,
     remove: Annotated[bool, Arg("remove what was added to a host's files, and the skill")] = False,
-) -> Setups | FileChanges:
+    dap: Annotated[bool, Arg("how an editor joins by `dbg dap`: vscode, nvim, zed, emacs")] = False,
+) -> Setups | FileChanges | Text:
     """Install a debugger, or configure an agent host to start `dbg mcp`.
 
     For a debugger the commands are shown; --run runs them, as root only with --sudo. For a host
     (claude, codex, cursor, vscode, zed …) one server is added to its configuration; everything else
     in the file stays as it is.
     """
+    if dap:
+        if name not in EDITORS:
+            raise _nothing("editor", name or "", list(EDITORS), next="dbg setup nvim --dap")
+        return Text(EDITORS[name], whole=True)
     if remove or project:  # which only hosts have
         if name is None or name in selection.known(ctx.config):
             option = "--remove" if remove else "--project"
