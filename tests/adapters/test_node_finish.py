@@ -305,3 +305,20 @@ def test_a_variable_that_v8_has_not_kept_is_said_to_be_declared(dbg, write_progr
         "kept.mjs declares it, but V8 keeps it in no scope" in dbg.error("print", "sum")["message"]
     )
     assert dbg.error("print", "missing")["message"] == "ReferenceError: missing is not defined"
+
+
+def test_finish_arrives_in_the_caller_where_a_return_goes_through_a_finally(dbg, write_program):
+    # V8's own step out of such a function never ends.
+    p = write_program(
+        "through.js",
+        "function first(list) {\n  for (const item of list) {\n    return item // @loop\n  }\n}\n"
+        "function closed(n) {\n  try {\n    return n // @try\n  } finally {\n    n = 0\n  }\n}\n"
+        "function run() {\n  const a = first([1])\n  const b = closed(2) // @then\n"
+        "  console.log(a, b) // @last\n}\nrun()\n",
+    )
+    dbg("start", "through.js", "-b", p.at("loop"), "-b", p.at("try"))
+
+    assert place(dbg.data("finish")) == p.at("then")
+    dbg("continue")
+    assert place(dbg.data("finish")) == p.at("last")
+    assert "| 1 2\n" in dbg("continue").out

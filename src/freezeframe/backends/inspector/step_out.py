@@ -10,6 +10,7 @@ generator ends where it yields or returns.
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,7 +27,9 @@ from .scripts import SourcePosition, offset_of
 
 _OVER, _OUT, _RESUME = "Debugger.stepOver", "Debugger.stepOut", "Debugger.resume"
 _INTO = "Debugger.stepInto"
-#: breakpoints that are set to leave a loop
+#: in the text of a function: what runs between its `return` and its end
+_FINALLY = re.compile(r"\bfinally\b|\bfor\s*\(\s*(?:const|let|var)\b[^;)]*\bof\b")
+#: breakpoints that are set to leave a loop, or to arrive in a caller
 _MAX_LOOP_EXITS = 200
 
 
@@ -86,6 +89,8 @@ async def begin(isolate: Isolate, stack: V8Stack, step: Step) -> str:
         return _OUT
     if function is None:
         step.exits = await return_values.watch(isolate, call)
+        if await _returns_through_finally(isolate, call):
+            step.exits |= await _stop_in_caller(isolate, stack)
         return _OUT
     step.async_call = function
     return await _continue_in(isolate, stack, step, function)
@@ -142,6 +147,34 @@ async def paused(
         return events.Stopped(StopReason.STEP, isolate.id)
     await isolate.resume(_OUT)
     return None
+
+
+async def _returns_through_finally(isolate: Isolate, call: dict[str, Any]) -> bool:
+    """Return whether a function may return by way of a `finally`, or of the end of an iterator.
+
+    V8's steps are lost there (Node 20): none ends in the caller.
+    """
+    scopes = [each for each in call.get("scopeChain") or () if each["type"] == "local"]
+    start, end = (scopes[0].get(f"{side}Location") if scopes else None for side in ("start", "end"))
+    script = isolate.scripts.get(str(start["scriptId"])) if start and end else None
+    if script is None or start is None or end is None:
+        return False
+    text = await isolate.scripts.text_of(script)
+    first, last = (
+        offset_of(text, int(each["lineNumber"]), int(each.get("columnNumber") or 0))
+        for each in (start, end)
+    )
+    return _FINALLY.search(text, first, last) is not None
+
+
+async def _stop_in_caller(isolate: Isolate, stack: V8Stack) -> set[str]:
+    """Set breakpoints where V8 can stop in the caller. Return V8's ids of them."""
+    if not _has_user_caller(isolate, stack):
+        return set()
+    found: set[str] = set()
+    for location in (await return_values.locations(isolate, stack.calls[1]))[:_MAX_LOOP_EXITS]:
+        found |= await return_values.stop_at(isolate, location)
+    return found
 
 
 async def forget_exits(isolate: Isolate, step: Step | None) -> None:
