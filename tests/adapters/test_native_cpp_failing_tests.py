@@ -10,6 +10,7 @@ from harness.requirements import give_up
 
 TESTS = """\
 #include <gtest/gtest.h>
+#include <stdexcept>
 static int twice(int n) { return n * 2; }
 TEST(Cart, Passes) { EXPECT_EQ(twice(2), 4); SUCCEED() << "fine"; }
 TEST(Cart, Skips) { GTEST_SKIP() << "not now"; }
@@ -17,6 +18,9 @@ TEST(Cart, Fails) {
   int got = twice(2);
   EXPECT_EQ(got, 5) << "a word";  // @expect
   ASSERT_TRUE(got == 6);  // @assert
+}
+TEST(Late, Throws) {
+  throw std::runtime_error("no stock");  // @throw
 }
 """
 
@@ -31,7 +35,7 @@ def test_a_failing_assertion_stops_with_its_words_and_only_that(dbg, write_progr
         give_up("there is no GoogleTest: apt install libgtest-dev")
     assert made.returncode == 0, made.stderr
 
-    report = dbg.data("start", "./cart_test")
+    report = dbg.data("start", "./cart_test", "--gtest_filter=Cart.*")
     told = report["stop"]["exception"]
     assert (shown(report), texts(report)["got"]) == (p.at("expect"), "4")
     assert (told["type"], told["message"].split("\n")[0]) == (
@@ -41,3 +45,9 @@ def test_a_failing_assertion_stops_with_its_words_and_only_that(dbg, write_progr
 
     assert shown(dbg.data("continue")) == p.at("assert")
     assert dbg.data("continue")["exit"]["code"] == 1
+
+    answer = dbg("test", "./cart_test", "Late.Throws").out
+    assert "no stock" in answer
+    assert "next: dbg catch throw" in answer
+    dbg.data("catch", "throw")
+    assert shown(dbg.data("restart")) == p.at("throw")

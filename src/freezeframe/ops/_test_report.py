@@ -23,6 +23,11 @@ _ESCAPE = re.compile(r"\x1b\[[\d;]*m")
 _STREAMS = frozenset({"stdout", "stderr"})
 
 
+#: how GoogleTest tells of an exception that left a test
+_CAUGHT = "C++ exception with"
+_CAUGHT_NOTE = "GoogleTest caught it: catch throw, then restart, stops where it is thrown"
+
+
 def runner_of(session: Session) -> Runner | None:
     """Return the test runner that `test` has started as this session; None for other programs."""
     target = session.root.target
@@ -42,13 +47,16 @@ async def at_stop(session: Session, stop: StopState, output: Output) -> RunnerRe
     logged = runner.logged(output_so_far, lines)
     if logged is not None:
         failure = replace(failure, message=logged)
+    is_caught = not failure.frames and failure.message.startswith(_CAUGHT)
+    if is_caught:
+        failure = replace(failure, details=(*failure.details, _CAUGHT_NOTE))
     return RunnerReport(
         session.name,
         runner.name,
         Phase.STOPPED.value,
         failures=(failure,),
         output=_without_noise(output, runner, failure.message),
-        next=("continue", "backtrace --locals"),
+        next=("catch throw",) if is_caught else ("continue", "backtrace --locals"),
     )
 
 
