@@ -62,6 +62,9 @@ LIBRARY = """
         except ValueError:
             return default
 
+    def keep(kept, text):
+        kept.append(text)
+
     def is_even(count):
         return count % 2 == 0
 
@@ -78,13 +81,15 @@ LIBRARY = """
         return stream.getvalue()
 """
 PROGRAM = """
-    from lib import comments, help_of, is_even, line, port
+    from lib import comments, help_of, is_even, keep, line, port
 
     def main():
         shown = line("home\\\\page>")
         read = comments("<!--one--><!--!two-->three")
         listening = port(" 81", 80)
         is_even(3)
+        kept = ["older"]
+        keep(kept, "fifty")
         shown_help = help_of("")
         raise RuntimeError("end")
 
@@ -121,6 +126,10 @@ def test_what_is_missing_is_found_in_the_arguments_of_the_call_that_dropped_it(r
     assert [(each.expression, each.value) for each in found["handle_comment"].reads][:1] == [
         ("data", "'!two'")
     ]
+
+
+def test_a_function_that_stores_what_it_gets_did_not_drop_it(run: Run) -> None:
+    assert "keep" not in calls(run, "len(kept)", "'fifty'")
 
 
 def test_an_exception_that_was_handled_is_named_where_it_was_raised(run: Run) -> None:

@@ -18,7 +18,7 @@ from freezeframe.model.values import is_cut
 from .calls_of_test import CallsOfTest, is_test_file
 from .chain_links import ChainLinks
 from .differing_tokens import DifferingTokens
-from .expressions import Expression, Form
+from .expressions import Expression, Form, StatementKind
 from .queries import EvaluatedAt, Query
 from .text_spans import known_text
 from .traced_values import RECEIVERS, Execution, TracedValues, own_name, shortened
@@ -102,6 +102,8 @@ class _Calls:
                     ((_share(value, word), name) for name, value in frame.arguments),
                     default=(0.0, ""),
                 )
+                if share >= _LEAST_SHARE and self._fell_off_its_end(frame):
+                    continue  # it stored what it got
                 if share >= _LEAST_SHARE and (best is None or share >= best[0] * 0.99):
                     best = share, frame, name
             if best is not None:
@@ -181,6 +183,19 @@ class _Calls:
         text = frame.returned.text
         if text not in _NOTHING and text not in _EMPTY and text not in _NO:
             return False
+        return self._returns_values(frame)
+
+    def _fell_off_its_end(self, frame: TracedFrame) -> bool:
+        """Whether a function that never returns a value ran to its end, without an early return."""
+        last = self._values.return_of(frame)
+        returned = (
+            last is not None
+            and last.statement is not None
+            and last.statement.kind is StatementKind.RETURN
+        )
+        return not returned and not self._returns_values(frame)
+
+    def _returns_values(self, frame: TracedFrame) -> bool:
         source = self._values.files.file(frame.path)
         returns = source.returns(frame.first_line) if source is not None else ()
         return any(each.value is not None and each.value.text not in _NOTHING for each in returns)
