@@ -93,7 +93,31 @@ def sweep(env: Mapping[str, str] = os.environ) -> None:
     directory = runtime_dir(env)
     for name in os.listdir(directory):
         if name.startswith(_SCRATCH):
-            shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
+            path = os.path.join(directory, name)
+            for each in _worktree_entries(path):
+                shutil.rmtree(each, ignore_errors=True)
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _worktree_entries(directory: str) -> list[str]:
+    """Return what git repositories keep about worktrees that are below a scratch directory."""
+    found = []
+    for name in os.listdir(directory) if os.path.isdir(directory) else ():
+        link = os.path.join(directory, name, ".git")
+        try:
+            with open(link, encoding="utf-8", errors="surrogateescape") as file:
+                entry = file.read(4096).removeprefix("gitdir:").strip()
+            with open(
+                os.path.join(entry, "gitdir"), encoding="utf-8", errors="surrogateescape"
+            ) as file:
+                back = file.read(4096).strip()
+        except OSError:
+            continue
+        # Only an entry that names this worktree is its own.
+        is_entry = os.path.basename(os.path.dirname(entry)) == "worktrees"
+        if is_entry and os.path.realpath(back) == os.path.realpath(link):
+            found.append(entry)
+    return found
 
 
 def secure(directory: str) -> str:

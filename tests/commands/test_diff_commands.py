@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import sys
 
 import pytest
 
 from harness.requirements import need
+from harness.waits import wait_for_exit, wait_for_file, wait_until
 
 _SHOP = """\
 import time
@@ -266,3 +270,57 @@ def test_programs_of_other_languages_are_stepped_to_the_branch_where_they_part(
         "11",
     )
     assert (answer["a"]["failed"], answer["b"]["failed"]) == (False, True)
+
+
+_WAITING = """\
+import pathlib
+import sys
+import time
+
+pathlib.Path(sys.argv[1]).write_text("here")
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("end", ["timeout", "client", "daemon"])
+def test_a_worktree_is_removed_however_the_comparison_ends(
+    dbg, project, write_program, tmp_path, end
+):
+    write_program("waiting.py", _WAITING)
+    _git(project, "init", "-q")
+    _git(project, "add", "-A")
+    _git(project, "commit", "-q", "-m", "one")
+    begun = tmp_path / "begun"
+    limit = ("-t", "1") if end == "timeout" else ()
+    command = ("diff", "--against", "HEAD", *limit, "--", "python", "waiting.py", str(begun))
+
+    client = dbg.start_background(*command)
+    wait_for_file(begun, "here")
+    assert len(_git(project, "worktree", "list").splitlines()) == 2
+    if end == "client":
+        client.kill()
+    elif end == "daemon":
+        pid = int(dbg.data("status")["daemon_pid"])
+        os.kill(pid, signal.SIGKILL)
+        wait_for_exit(pid)
+    if end != "client":
+        client.wait()
+    dbg("status")
+
+    def worktrees():
+        return len(_git(project, "worktree", "list").splitlines())
+
+    wait_until(lambda: worktrees() == 1, "git lists no worktree of ours")
+    wait_until(lambda: not [*dbg.home.glob("session-*")], "no scratch directory is left")
+    assert "waiting.py" not in " ".join(dbg.processes().values())
+    assert _git(project, "status", "--porcelain") == ""
+
+
+def test_what_both_printed_is_compared(dbg, write_program):
+    write_program("said.py", "import sys\nprint('begin')\nprint(sys.argv[1].upper())\n")
+
+    answer = dbg.data("diff", f"{sys.executable} said.py a", f"{sys.executable} said.py b")
+
+    assert answer["output"] == {"line": 2, "a": "A", "b": "B"}
+    text = dbg("diff", f"{sys.executable} said.py a", f"{sys.executable} said.py b").out
+    assert "output line 2: 'A' in a, 'B' in b" in text

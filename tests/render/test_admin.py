@@ -88,6 +88,7 @@ PARTS = {
     "ComparedSide",
     "ComparedStep",
     "Output",
+    "OutputDifference",
     "ProbeColumn",
     "ProbeRow",
     "ReadValue",

@@ -113,6 +113,15 @@ class ComparedCall:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputDifference:
+    """The first line of their output in which two runs differ; None: the run printed no more."""
+
+    line: int
+    a: str | None
+    b: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramDiff:
     """Two runs compared without breakpoints."""
 
@@ -130,6 +139,8 @@ class ProgramDiff:
     unrelated_example: str = ""
     #: files that are not the same in both versions, and were executed
     edited: tuple[str, ...] = ()
+    #: None: both printed the same, but for times and addresses
+    output: OutputDifference | None = None
     #: what was compared, and what was left out
     notes: tuple[str, ...] = ()
     next: tuple[str, ...] = ()

@@ -11,10 +11,17 @@ from dataclasses import replace
 from freezeframe.backends.backend import Launch
 from freezeframe.backends.python.tracing.traced_run import run_traced
 from freezeframe.errors import NotFound, Unsupported, UsageError
-from freezeframe.model.divergence import ComparedCall, DivergencePoint, ProgramDiff, RunEnd
+from freezeframe.model.divergence import (
+    ComparedCall,
+    DivergencePoint,
+    OutputDifference,
+    ProgramDiff,
+    RunEnd,
+)
 from freezeframe.model.fast_dataclass import dataclass
 from freezeframe.model.trace import Trace, TraceLimits, TraceRequest, TraceUntil
 from freezeframe.questions.call_report import too_few
+from freezeframe.questions.compared_values import output_difference
 from freezeframe.questions.run_comparison import (
     ComparedTrace,
     CompareOptions,
@@ -32,6 +39,8 @@ from ._worktrees import Worktree, worktree_of
 
 #: seconds for each of the two runs
 RUN_S = 60.0
+#: outputs up to these sizes are whole
+_WHOLE_OUTPUT, _WHOLE_LINES = 12_000, 390
 _PYTHON = "Python"
 _TEST_FILE = re.compile(r"(?:test_.*|.*_tests?|conftest)\.py|tests?\.py")
 
@@ -218,6 +227,7 @@ async def compared(
         found.unrelated,
         found.unrelated_example,
         found.edited,
+        _output(one.trace.output, other.trace.output),
         (*found.notes, *_bounds(one), *_bounds(other)),
     )
     return Comparison(answer, found.calls, (one.trace.output, other.trace.output), other.run)
@@ -266,6 +276,13 @@ async def compare_calls(
         ends[0], ends[1], found.first, found.then, edited=found.edited, notes=tuple(_bounds(side))
     )
     return Comparison(answer, found.calls)
+
+
+def _output(a: str, b: str) -> OutputDifference | None:
+    """Return where the outputs differ, if they are whole: only the end of a long one is kept."""
+    if max(len(a), len(b)) > _WHOLE_OUTPUT or max(a.count("\n"), b.count("\n")) > _WHOLE_LINES:
+        return None
+    return output_difference(a, b)
 
 
 def _bounds(side: ComparedTrace) -> list[str]:

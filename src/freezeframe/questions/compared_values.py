@@ -6,8 +6,10 @@ Addresses and ids differ from run to run; a set has no order.
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 from freezeframe.model import late_regex
+from freezeframe.model.divergence import OutputDifference
 from freezeframe.model.values import is_cut
 
 from .value_parts import split
@@ -24,6 +26,8 @@ _VOLATILE = late_regex.compile(
     r"|(?:UUID\()?['\"][0-9a-f-]{32,36}['\"]\)?|['\"]?\d{4}-\d\d-\d\d[T ].*",
     re.DOTALL,
 )
+
+_DURATION = late_regex.compile(r"\b\d+(?:\.\d+)? ?(?:m|µ|n)?s\b")
 
 
 def plain(text: str) -> str:
@@ -58,3 +62,16 @@ def is_volatile(a: str | None, b: str | None) -> bool:
 
 def _inside(text: str) -> str:
     return text[text.index("{") : text.rindex("}") + 1]
+
+
+def output_difference(a: str, b: str) -> OutputDifference | None:
+    """Return the first line in which two whole outputs differ by more than times and addresses."""
+    for number, (one, other) in enumerate(zip_longest(a.splitlines(), b.splitlines()), 1):
+        if one is None or other is None or _steady(one) != _steady(other):
+            return OutputDifference(number, one, other)
+    return None
+
+
+def _steady(line: str) -> str:
+    """Return a line without what differs from run to run."""
+    return _DURATION.sub("…", plain(line))

@@ -199,20 +199,50 @@ class CommandLineTool(McpTool):
         return {"destructiveHint": True, "openWorldHint": True}
 
 
-_TIMEOUT = {"timeout": "seconds; default 20, at most 45"}
+@dataclass(frozen=True, slots=True)
+class QuestionTool(McpTool):
+    """The tool of the questions; `about` is what each of them is asked about."""
+
+    def request(self, arguments: Mapping[str, Any]) -> dict[str, object]:
+        args = argument_aliases.snake(arguments)
+        about = args.pop("about", None)
+        question = args.get("question")
+        listed = [str(each) for each in _listed(about)] if about not in (None, "", []) else []
+        if question in ("hang", "crash") and listed:
+            words = split(listed[0]) if len(listed) == 1 else listed
+            args = {"program": words[0], "args": list(words[1:]), **args}
+        elif question in ("why", "trace") and listed:
+            args = {"expression" if question == "why" else "where": " ".join(listed), **args}
+        elif listed:
+            name = {"diff": "runs", "try": "hypotheses"}.get(str(question), "command")
+            args = {name: listed, **args}
+        return McpTool.request(self, args)
+
+    def input_schema(self) -> Schema:
+        shown = McpTool.input_schema(self)
+        about: Schema = {
+            "type": ["string", "array"],
+            "description": "expression; diff: two commands, or one and `against`; "
+            "try: changes; trace: function; else a command",
+        }
+        question, *others = shown["properties"].items()
+        properties = dict([question, ("about", about), *others])
+        return {**shown, "properties": properties, "required": ["question"]}
+
+
+_TIMEOUT = {"timeout": "seconds, at most 45"}
 
 DEFAULT: tuple[McpTool, ...] = (
     McpTool(
         "debug_test",
         "test",
-        "selectors matching all args runner cwd timeout",
+        "selectors matching all args cwd timeout",
         "Run tests; stop at the first failure with its values. debug_continue: the next one.",
         descriptions={
             "selectors": "name, path, file:line or id",
-            "matching": "expression for names",
+            "matching": "of names",
             "all": "every failure at once",
             "args": "",
-            "runner": "",
             "cwd": "",
             **_TIMEOUT,
         },
@@ -220,12 +250,11 @@ DEFAULT: tuple[McpTool, ...] = (
     McpTool(
         "debug_start",
         "start",
-        "program args module breakpoints stop_on_entry adapter cwd env timeout",
+        "program args breakpoints stop_on_entry adapter cwd env timeout",
         "Run a program to its first stop: breakpoint, uncaught exception, crash or end.",
         descriptions={
             "program": "file or module",
             "args": "",
-            "module": "as python -m",
             "breakpoints": "file:line or function",
             "stop_on_entry": "",
             "cwd": "",
@@ -237,13 +266,12 @@ DEFAULT: tuple[McpTool, ...] = (
     McpTool(
         "debug_attach",
         "attach",
-        "where wait_for breakpoints pause adapter",
+        "where wait_for breakpoints pause",
         "Debug a running process.",
         descriptions={
             "where": "pid, name or HOST:PORT",
             "wait_for": "name of a program to wait for",
             "breakpoints": "",
-            "adapter": "",
             "pause": "",
         },
     ),
@@ -253,11 +281,11 @@ DEFAULT: tuple[McpTool, ...] = (
         "simulator bundle_id pid wait_for pause",
         "Debug an app in an Xcode simulator.",
         descriptions={
-            "simulator": "name or UDID; default: the booted one",
+            "simulator": "name or UDID",
             "bundle_id": "",
             "pid": "instead of bundle_id",
             "wait_for": "true: its next start",
-            "pause": "stop it at once",
+            "pause": "",
         },
         defaults={"simulator": ""},
     ),
@@ -328,15 +356,23 @@ DEFAULT: tuple[McpTool, ...] = (
     ),
     McpTool("debug_detach", "detach"),
     McpTool("debug_stop", "stop", "all", descriptions={"all": "every session here"}),
-    McpTool("debug_doctor", "doctor", "session", "Check which debuggers work here."),
     McpTool("debug_status", "status", "", "Show every session: phase, debugger, pid, location."),
+    QuestionTool(
+        "debug_question",
+        arguments="against",
+        description=(
+            "why: where a value came from. diff: first divergence of two runs. hunt: flaky "
+            "command. hang, crash: explained. try: how changes at this stop end."
+        ),
+        choice=OperationChoice(
+            "question",
+            {each: each for each in ("why", "diff", "hunt", "hang", "crash", "try", "trace")},
+        ),
+        descriptions={"against": "git revision"},
+    ),
     CommandLineTool(
         "debug_command",
-        description=(
-            "Any `dbg` command line: `why x` (where it came from), `trace f`, `hang app.py`, "
-            "`crash app.py`, `try 'x = 3'`, `diff 'CMD' 'CMD'`, `diff --against REV -- CMD` (first "
-            "divergence), `hunt -- CMD` (flaky), `watch x`, `set x 3`, `catch raised`, `help`."
-        ),
+        description="Any `dbg` command line: `watch x`, `set x 3`, `doctor`, `help`.",
     ),
 )
 

@@ -6,6 +6,7 @@ from freezeframe.model.divergence import (
     DivergenceKind,
     DivergencePoint,
     NextLine,
+    OutputDifference,
     ProgramDiff,
     RunEnd,
 )
@@ -124,6 +125,8 @@ def _context(answer: ProgramDiff) -> list[Section]:
     if answer.first is not None and answer.equal_steps:
         functions = plural(answer.equal_functions, "function")
         lines.append(f"up to there: {plural(answer.equal_steps, 'step')} in {functions}")
+    if answer.output is not None and _is_telling(answer):
+        lines.append(_output(answer.output, answer.a.label, answer.b.label))
     if answer.unrelated:
         example = f", such as {answer.unrelated_example}" if answer.unrelated_example else ""
         what = plural(answer.unrelated, "earlier difference")
@@ -133,6 +136,20 @@ def _context(answer: ProgramDiff) -> list[Section]:
         lines.append(f"edited: {shown}; lines are matched through the edits")
     lines += answer.notes[:4]
     return [Capped(wrapped_in(4, each, Tone.QUIET), 220) for each in lines]
+
+
+def _is_telling(answer: ProgramDiff) -> bool:
+    """Whether the difference of the outputs is more than the report of the failure."""
+    texts = (answer.output.a, answer.output.b) if answer.output is not None else ()
+    is_report = any(text is None or text.startswith("Traceback") for text in texts)
+    return answer.first is None or not (answer.b.failed and is_report)
+
+
+def _output(output: OutputDifference, a: str, b: str) -> str:
+    shown = [
+        repr(clip(text, 50)) if text is not None else "nothing" for text in (output.a, output.b)
+    ]
+    return f"output line {output.line}: {shown[0]} in {a}, {shown[1]} in {b}"
 
 
 def _compared(end: RunEnd) -> str:
