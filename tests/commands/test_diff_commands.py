@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from freezeframe.render.budget import BYTES_PER_TOKEN
 from harness.requirements import need
 from harness.waits import wait_for_exit, wait_for_file, wait_until
 
@@ -324,3 +325,66 @@ def test_what_both_printed_is_compared(dbg, write_program):
     assert answer["output"] == {"line": 2, "a": "A", "b": "B"}
     text = dbg("diff", f"{sys.executable} said.py a", f"{sys.executable} said.py b").out
     assert "output line 2: 'A' in a, 'B' in b" in text
+
+
+_ENDLESS = """\
+import sys
+
+
+def mix(count):
+    x = 0
+    for i in range(count):
+        x = (x * 31 + i) % 1000003
+    return x
+
+
+def fee(kind):
+    if kind == "gold":
+        return 0
+    return 5
+
+
+def main(kind):
+    mix(400_000)
+    fee(kind)
+    while True:
+        mix(1000)
+
+
+main(sys.argv[1])
+"""
+
+
+def test_runs_that_never_end_are_traced_where_they_executed_different_lines(dbg, write_program):
+    write_program("endless.py", _ENDLESS)
+    run = f"{sys.executable} endless.py"
+
+    answer = dbg.data("diff", "-t", 4, f"{run} gold", f"{run} silver")
+
+    first = answer["first"]
+    assert (first["kind"], first["function"], first["line"]) == ("branch", "fee", 12)
+    assert [each["how"] for each in (answer["a"], answer["b"])] == ["did not end within 4 s"] * 2
+    assert answer["notes"][0] == "too long for a whole trace: 1 function executed differently: fee"
+
+
+def test_no_divergence_is_claimed_where_only_the_time_was_up(dbg, write_program):
+    write_program("same.py", "import sys\nwhile True:\n    x = 1\n")
+    run = f"{sys.executable} same.py"
+
+    answer = dbg.data("diff", "-t", 2, f"{run} a", f"{run} b")
+
+    assert answer["first"] is None
+    assert "both executed the same lines" in answer["notes"]
+
+
+def test_an_answer_costs_at_most_400_tokens(dbg, write_program):
+    long = "x" * 300
+    lines = [f"value_{i} = '{long}' + sys.argv[1] + str({i})" for i in range(30)]
+    body = "\n".join(["import sys", *lines, f"assert sys.argv[1] != 'bad', value_0 + '{long}'"])
+    write_program("long.py", body + "\n")
+    run = f"{sys.executable} long.py"
+
+    text = dbg("diff", f"{run} good", f"{run} bad").out
+
+    assert "first divergence" in text
+    assert len(text.encode()) <= 400 * BYTES_PER_TOKEN

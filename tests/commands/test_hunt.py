@@ -81,6 +81,53 @@ def test_an_update_that_another_thread_overwrote_is_named(dbg, write_program):
     assert "which is lost" in answer["race"]
 
 
+_TASKS = """\
+import asyncio
+
+balance = 100
+
+
+async def withdraw(amount):
+    global balance
+    seen = balance
+    if seen >= amount:
+        await asyncio.sleep(0)
+        balance = seen - amount
+
+
+async def main():
+    global balance
+    await asyncio.gather(withdraw(70), check())
+    assert order == ["withdrawn", "checked"], order
+
+
+order = []
+
+
+async def check():
+    await asyncio.sleep(0)
+    order.append("withdrawn" if balance == 30 else "too early")
+    order.append("checked")
+
+
+asyncio.run(main())
+"""
+
+
+def test_tasks_are_resumed_in_another_order_and_the_failure_is_recorded(dbg, write_program):
+    write_program("tasks.py", _TASKS)
+    command = ("--", sys.executable, "tasks.py")
+
+    plain = dbg.data("hunt", "--runs", 6, *command)
+    shaken = dbg.data("hunt", "--runs", 20, "--shake", *command)
+
+    assert plain["failures"] == 0
+    assert 0 < shaken["failures"] < 20
+    assert "too early" in shaken["groups"][0]["message"]
+    assert shaken["recorded"] == "tasks-failed-trace"
+    assert shaken["divergence"]["first"]["function"] in ("check", "withdraw", "main")
+
+
 def test_an_interrupted_hunt_goes_on_where_it_was(dbg, write_program):
     write_program("slow.py", _SLOW)
     command = ("hunt", "--runs", 40, "--jobs", 2, "--", sys.executable, "slow.py")

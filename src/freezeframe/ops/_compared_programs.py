@@ -30,6 +30,7 @@ from freezeframe.questions.run_comparison import (
 )
 
 from ._context import Context
+from ._covered_programs import CoveredProgram, functions_that_differ
 from ._launch_args import own_directories
 from ._launch_program import LaunchRequest, PreparedLaunch, prepare_launch
 from ._stepped_programs import run_stepped
@@ -39,6 +40,9 @@ from ._worktrees import Worktree, worktree_of
 
 #: seconds for each of the two runs
 RUN_S = 60.0
+#: seconds for a trace of everything, before only a part is traced; functions of that part
+_WHOLE_S, _WHOLE_STEPS = 10.0, 250_000
+_MOST_FUNCTIONS = 200
 #: outputs up to these sizes are whole
 _WHOLE_OUTPUT, _WHOLE_LINES = 12_000, 390
 _PYTHON = "Python"
@@ -76,8 +80,8 @@ async def compare_commands(
     ctx: Context, a: ComparedCommand, b: ComparedCommand, seconds: float, options: CompareOptions
 ) -> Comparison:
     """Run both, and return where the one that failed diverges from the other."""
-    one, other = await traced(ctx, a, seconds), await traced(ctx, b, seconds)
-    return await compared(ctx, one, other, options)
+    one, other, notes = await _traced_both(ctx, a, b, seconds)
+    return _noted(await compared(ctx, one, other, options), notes)
 
 
 async def compare_with_revision(
@@ -94,10 +98,50 @@ async def compare_with_revision(
         there = ComparedCommand(
             revision, then, tree.inside(cwd), tree.top, paths_inside(tree, ctx.caller.env)
         )
-        before = await traced(ctx, there, seconds)
-        after = await traced(ctx, now, seconds)
-        found = await compared(ctx, before, after, CompareOptions())
+        before, after, notes = await _traced_both(ctx, there, now, seconds)
+        found = _noted(await compared(ctx, before, after, CompareOptions()), notes)
         return _in_project(found, tree)
+
+
+def _noted(found: Comparison, notes: tuple[str, ...]) -> Comparison:
+    return replace(found, answer=replace(found.answer, notes=(*notes, *found.answer.notes)))
+
+
+async def _traced_both(
+    ctx: Context, a: ComparedCommand, b: ComparedCommand, seconds: float
+) -> tuple[ComparedTrace, ComparedTrace, tuple[str, ...]]:
+    """Return the traces of both, and notes about them.
+
+    Where a trace of everything is too much, the programs run once more at nearly full speed, and
+    then only those functions are traced that they executed differently.
+    """
+    short = TraceLimits(_WHOLE_STEPS, seconds=min(seconds, _WHOLE_S))
+    whole = TraceLimits(seconds=seconds)
+    one, other = await traced(ctx, a, short), await traced(ctx, b, short)
+    if not _is_cut(one) and not _is_cut(other):
+        return one, other, ()
+    try:
+        covered = [
+            CoveredProgram(target, own_directories(each.root, target), each.root)
+            for each in (a, b)
+            for target, _ in (await traceable(ctx, each),)
+        ]
+    except Unsupported:
+        return one, other, ()
+    await ctx.announce("too many steps: looking for the functions that differ")
+    functions = await functions_that_differ(covered[0], covered[1], ctx.hub.sources, seconds)
+    if functions and len(functions) <= _MOST_FUNCTIONS:
+        one, other = [await traced(ctx, each, whole, functions) for each in (a, b)]
+        count = f"{len(functions)} function{'' if len(functions) == 1 else 's'}"
+        shown = ", ".join(functions[:3]) + (" …" if len(functions) > 3 else "")
+        return one, other, (f"too long for a whole trace: {count} executed differently: {shown}",)
+    same = () if functions else ("both executed the same lines",)
+    one, other = await traced(ctx, a, whole), await traced(ctx, b, whole)
+    return one, other, same
+
+
+def _is_cut(side: ComparedTrace) -> bool:
+    return bool(side.trace.dropped.steps) or side.trace.outcome.how == "timeout"
 
 
 def _in_project(comparison: Comparison, tree: Worktree) -> Comparison:
@@ -150,16 +194,21 @@ def paths_inside(tree: Worktree, env: Mapping[str, str]) -> dict[str, str]:
     return {**env, "PYTHONPATH": os.pathsep.join([*own, *found]), "PWD": tree.top}
 
 
-async def traced(ctx: Context, command: ComparedCommand, seconds: float) -> ComparedTrace:
-    """Run a command and return its trace: from inside a Python program, else step by step."""
+async def traced(
+    ctx: Context, command: ComparedCommand, limits: TraceLimits, functions: tuple[str, ...] = ()
+) -> ComparedTrace:
+    """Run a command and return its trace: from inside a Python program, else step by step.
+
+    Of a Python program *functions* alone are traced, if any are named.
+    """
     await ctx.announce(f"running {command.label}, traced")
     ready = await _prepared(ctx, command)
     target = ready.target
     if _PYTHON in ready.choice.debugger.languages:
-        found = await run_compared(ctx, target, command, seconds)
+        found = await run_compared(ctx, target, command, limits, functions=functions)
     else:
-        trace = await run_stepped(ctx, target, ready.choice, command.root, seconds)
-        end = _end_of(trace, command.label, seconds)
+        trace = await run_stepped(ctx, target, ready.choice, command.root, limits.seconds)
+        end = _end_of(trace, command.label, limits.seconds)
         found = ComparedTrace(trace, ctx.hub.sources, command.root, end)
     name = store_trace(ctx, f"{ready.name}-{_name(command.label)}", target, found.trace)
     return replace(found, run=name)
@@ -181,13 +230,18 @@ async def traceable(ctx: Context, command: ComparedCommand) -> tuple[Launch, str
 
 
 async def run_compared(
-    ctx: Context, target: Launch, command: ComparedCommand, seconds: float
+    ctx: Context,
+    target: Launch,
+    command: ComparedCommand,
+    limits: TraceLimits,
+    delays: Mapping[str, object] | None = None,
+    functions: tuple[str, ...] = (),
 ) -> ComparedTrace:
-    """Run a program to its end or its first failure, and return its trace."""
+    """Run a program to its end or its first failure, with *delays* or without; return its trace."""
     roots = own_directories(command.root, target)
-    request = TraceRequest(roots, TraceUntil(failure=True), limits=TraceLimits(seconds=seconds))
-    trace = await run_traced(target, request)
-    end = _end_of(trace, command.label, seconds)
+    request = TraceRequest(roots, TraceUntil(failure=True), functions, limits)
+    trace = await run_traced(target, request, delays=delays)
+    end = _end_of(trace, command.label, limits.seconds)
     return ComparedTrace(trace, ctx.hub.sources, command.root, end)
 
 

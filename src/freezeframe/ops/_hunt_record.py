@@ -7,8 +7,10 @@ import time
 from dataclasses import replace
 
 from freezeframe.backends.backend import Launch
+from freezeframe.backends.python.tracing.shaken_run import delays_of
 from freezeframe.errors import FreezeframeError, NotFound, Unsupported
 from freezeframe.model.fast_dataclass import dataclass
+from freezeframe.model.trace import TraceLimits
 from freezeframe.questions.lost_updates import LostUpdate, lost_update
 from freezeframe.questions.run_comparison import ComparedTrace, CompareOptions
 
@@ -112,7 +114,12 @@ class _Attempts:
         self._made += 1
         variation = variation_of(self._request, self._state.seed, number)
         target = replace(self._target, env={**self._target.env, **variation.env})
-        return await run_compared(self._ctx, target, self._command, _RUN_S)
+        # A run that only fails when it is shaken is repeated so.
+        is_shaken = self._request.shake
+        delays = delays_of(variation.seed, variation.switch_s) if is_shaken else None
+        return await run_compared(
+            self._ctx, target, self._command, TraceLimits(seconds=_RUN_S), delays
+        )
 
     def _keep(self, run: ComparedTrace) -> None:
         if not run.trace.steps:

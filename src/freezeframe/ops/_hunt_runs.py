@@ -51,6 +51,11 @@ class Variation:
     cpus: frozenset[int] | None = None
     nice: int = 0
 
+    @property
+    def switch_s(self) -> float:
+        """How long a thread of Python runs at a time."""
+        return random.Random(self.seed).choice((0.005, 0.001, 0.00005, 0.000005))
+
 
 def variation_of(request: HuntRequest, base: int, number: int) -> Variation:
     """Return how run *number* differs from the others: the same each time it is asked for."""
@@ -94,8 +99,9 @@ async def environments(
         env = {**request.env, **variation.env}
         if not request.shake:
             return env
-        switch_s = random.Random(variation.seed).choice((0.005, 0.001, 0.00005, 0.000005))
-        return shaken_environment(env, directory, (request.cwd,), variation.seed, switch_s)
+        return shaken_environment(
+            env, directory, (request.cwd,), variation.seed, variation.switch_s
+        )
 
     try:
         yield of

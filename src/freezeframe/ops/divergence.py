@@ -78,7 +78,8 @@ async def diff(
     """Run two commands and show the first divergence that explains why one of them fails.
 
     Both are traced, Python programs from inside, others step by step; lines are matched across
-    edits of the source. The answer has the line, which of its executions it was, both values, the
+    edits of the source. Where that is too much, only the functions of a Python program are traced
+    that the two executed differently. The answer has the line, which of its executions it was, both values, the
     branch that parted, and how each run ended. With --against the command also runs in a temporary
     worktree of that revision. Recorded runs are compared by their stops.
     """

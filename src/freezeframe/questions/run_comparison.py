@@ -13,7 +13,7 @@ from freezeframe.model.trace import Trace, TracedFrame, TracedStep
 from .compared_values import is_volatile
 from .differing_operands import described, differing_writes
 from .divergence import ChainLink, DivergenceChain
-from .paired_frames import FramePair, PairedRuns, TracedSide
+from .paired_frames import FramePair, Gap, PairedRuns, TracedSide
 from .side_by_side import compared_call
 from .source_files import SourceLines
 
@@ -237,10 +237,20 @@ class _Comparison:
                 found += islice(self._in_pair(pair, until), _MOST_DIFFERENCES - len(found))
         return sorted(found, key=lambda each: each[0])
 
+    def _is_cut_off(self, pair: FramePair, gap: Gap) -> bool:
+        """Whether a run has no steps in a gap because its time was up: it may have taken them."""
+        ends = ((self._runs.a, gap.a, pair.a_steps), (self._runs.b, gap.b, pair.b_steps))
+        return any(
+            side.trace.outcome.how == "timeout" and part[0] >= len(steps)
+            for side, part, steps in ends
+        )
+
     def _in_pair(
         self, pair: FramePair, until: int | None = None
     ) -> Iterator[tuple[int, DivergencePoint]]:
         for gap in pair.gaps():
+            if self._is_cut_off(pair, gap):
+                continue
             step = pair.b_steps[min(max(gap.b[0] - 1, 0), len(pair.b_steps) - 1)]
             if until is None or step.number < until:
                 yield step.number, self._chain.parting(pair, gap)[0]

@@ -49,13 +49,18 @@ _MODULES = (
 
 
 def begin(settings: Any) -> None:
-    """Load the agents and begin to trace, to probe one line or to delay, as *settings* describe.
+    """Load the agents and begin what *settings* describe: to trace, to probe, to cover, to delay.
 
-    They are from `traced_run.py`, `probed_run.py` or `shaken_run.py`.
+    They are from `traced_run.py`, `probed_run.py`, `covered_run.py` or `shaken_run.py`.
     """
     if "delays" in settings:
         delays = _load("_freezeframe_delays", os.path.join(_HERE, "delays_agent.py"))
         delays.begin(settings["delays"], CodeFilter(settings["roots"], ()).path_of)
+        if "directory" not in settings:
+            return
+    if "coverage" in settings:
+        coverage = _load("_freezeframe_coverage", os.path.join(_HERE, "coverage_agent.py"))
+        coverage.begin(settings["coverage"], CodeFilter(settings["roots"], ()).path_of)
         return
     if "probe" in settings:
         for name, folder, file in _VALUES:

@@ -1,8 +1,10 @@
-"""Small delays at lines that several threads execute; the module `_freezeframe_delays`.
+"""Small delays at lines that several threads execute, and tasks in another order.
 
-Runs inside the program and imports nothing of this package. A race needs two threads at the same
-lines at the same time: where a second thread executes a line of the program's own code, it waits
-for a random moment now and then. Nothing else of the program is changed.
+The module `_freezeframe_delays`. Runs inside the program and imports nothing of this package. A
+race needs two threads at the same lines at the same time: where a second thread executes a line of
+the program's own code, it waits for a random moment now and then. Tasks of asyncio that are ready
+at the same time are resumed in another order now and then: only tasks, whose order nothing
+promises. Nothing else of the program is changed.
 """
 
 from __future__ import annotations
@@ -64,11 +66,35 @@ def _begin_monitoring() -> None:
 
 def _starting(monitoring: Any, tool: int) -> Any:
     def on_start(code: Any, offset: int) -> Any:
+        if _is_loop(code):
+            _reorder(sys._getframe(1).f_locals.get("self"))
+            return None
         if _Delays.is_own(code) is not None:
             monitoring.set_local_events(tool, code, monitoring.events.LINE)
         return monitoring.DISABLE
 
     return on_start
+
+
+def _is_loop(code: Any) -> bool:
+    """Whether a code object is the one that runs what is ready in asyncio's event loop."""
+    return bool(code.co_name == "_run_once" and code.co_filename.endswith("base_events.py"))
+
+
+def _reorder(loop: Any) -> None:
+    """Let tasks that are ready change positions; everything else stays where it is."""
+    ready = getattr(loop, "_ready", None)
+    if ready is None or len(ready) < 2 or _random() % 2:
+        return
+    tasks = sys.modules["asyncio.tasks"].Task
+    positions = [
+        at
+        for at, handle in enumerate(ready)
+        if isinstance(getattr(handle._callback, "__self__", None), tasks)
+    ]
+    for last in range(len(positions) - 1, 0, -1):
+        other = positions[_random() % (last + 1)]
+        ready[positions[last]], ready[other] = ready[other], ready[positions[last]]
 
 
 def _on_line(code: Any, line: int) -> Any:
@@ -79,6 +105,9 @@ def _on_line(code: Any, line: int) -> Any:
 
 def _on_event(frame: Any, event: str, argument: Any) -> Any:
     if event == "call":
+        if _is_loop(frame.f_code):
+            _reorder(frame.f_locals.get("self"))
+            return None
         return _on_event if _Delays.is_own(frame.f_code) is not None else None
     if event == "line" and _thread._count() and _Delays.spent_s < _MOST_S:
         _pass(frame.f_code, frame.f_lineno)

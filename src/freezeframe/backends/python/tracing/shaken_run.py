@@ -16,7 +16,12 @@ def shaken_environment(
     *directory* is kept until they have ended; *switch_s* is how long a thread runs at a time.
     """
     given: dict[str, object] = {
-        "delays": {"seed": seed, "switch_s": switch_s},
+        "delays": delays_of(seed, switch_s),
         "roots": sorted({os.path.realpath(each) for each in roots}),
     }
     return injected_environment(env, given, os.path.join(directory, f"delays-{seed}"))
+
+
+def delays_of(seed: int, switch_s: float) -> dict[str, object]:
+    """Return the settings of the delays; *switch_s* is how long a thread runs at a time."""
+    return {"seed": seed, "switch_s": switch_s}

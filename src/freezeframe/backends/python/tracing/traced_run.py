@@ -31,9 +31,14 @@ _GRACE_S = 5.0
 
 
 async def run_traced(
-    target: Launch, request: TraceRequest, interpreter: str | None = None
+    target: Launch,
+    request: TraceRequest,
+    interpreter: str | None = None,
+    delays: Mapping[str, object] | None = None,
 ) -> Trace:
     """Run *target* to its end, or to where recording ends, and return its trace.
+
+    *delays* are those of `shaken_run.py`, for a run that is shaken as well.
 
     The program gets the same command line, with a variable and a directory for modules in its
     environment, and no input but the file of the target. It is killed with all that it started
@@ -42,7 +47,8 @@ async def run_traced(
     """
     directory = paths.scratch()
     try:
-        program = start_injected(target, _settings(request, directory), directory, interpreter)
+        given = _settings(request, directory) | ({} if delays is None else {"delays": delays})
+        program = start_injected(target, given, directory, interpreter)
         status, output = await run_to_end(program, request.limits.seconds + _GRACE_S)
         trace = await asyncio.to_thread(read_directory, directory)
     finally:
