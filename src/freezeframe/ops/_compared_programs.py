@@ -131,13 +131,31 @@ async def _traced_both(
     await ctx.announce("too many steps: looking for the functions that differ")
     functions = await functions_that_differ(covered[0], covered[1], ctx.hub.sources, seconds)
     if functions and len(functions) <= _MOST_FUNCTIONS:
-        one, other = [await traced(ctx, each, whole, functions) for each in (a, b)]
+        around = (*_around_end(one.trace), *_around_end(other.trace))
+        chosen = tuple(dict.fromkeys((*functions, *around)))
+        one, other = [await traced(ctx, each, whole, chosen) for each in (a, b)]
         count = f"{len(functions)} function{'' if len(functions) == 1 else 's'}"
         shown = ", ".join(functions[:3]) + (" …" if len(functions) > 3 else "")
         return one, other, (f"too long for a whole trace: {count} executed differently: {shown}",)
     same = () if functions else ("both executed the same lines",)
     one, other = await traced(ctx, a, whole), await traced(ctx, b, whole)
     return one, other, same
+
+
+def _around_end(trace: Trace) -> list[str]:
+    """Return the callers of what a run executed when its time was up.
+
+    Only where traced code is executed a trace notices that its time is up, and is complete.
+    """
+    if trace.outcome.how != "timeout" or not trace.steps:
+        return []
+    found = []
+    at = trace.step(trace.frames[trace.steps[-1].frame].caller or 0)
+    while at is not None:
+        frame = trace.frames[at.frame]
+        found.append(frame.function)
+        at = trace.step(frame.caller or 0)
+    return found
 
 
 def _is_cut(side: ComparedTrace) -> bool:

@@ -79,9 +79,9 @@ async def diff(
 
     Both are traced, Python programs from inside, others step by step; lines are matched across
     edits of the source. Where that is too much, only the functions of a Python program are traced
-    that the two executed differently. The answer has the line, which of its executions it was, both values, the
-    branch that parted, and how each run ended. With --against the command also runs in a temporary
-    worktree of that revision. Recorded runs are compared by their stops.
+    that the two executed differently. The answer has the line, which of its executions it was,
+    both values, the branch that parted, and how each run ended. With --against the command also
+    runs in a temporary worktree of that revision. Recorded runs are compared by their stops.
     """
     seconds = RUN_S if timeout is None else timeout
     if seconds <= 0:

@@ -79,6 +79,8 @@ class DivergenceChain:
         chain: list[ChainLink] = []
         #: step → its position in the chain, and where else its values may have come from
         seen: dict[int, tuple[int, list[_Source]]] = {}
+        #: the steps of the chain
+        order: list[int] = []
         at: _Source | None = step
         for _ in range(_MOST_STATEMENTS):
             located: tuple[FramePair, _Source] | None
@@ -89,14 +91,23 @@ class DivergenceChain:
             if located is None:
                 break
             pair, here = located
-            if here.number not in seen:
+            is_known = here.number in seen
+            if not is_known:
                 made, sources = self._link(pair, here)
                 seen[here.number] = (len(chain), sources)
                 chain.append(made)
                 self.met.append(made)
+                order.append(here.number)
             # A call of the statement led back to what the statement passed to it.
             position, sources = seen[here.number]
-            del chain[position + 1 :]
+            if is_known and not sources:
+                # Nothing else of it can be followed: what it passed came from outside, unless a
+                # statement in between read something else.
+                left = [each for each in order[position + 1 :] if seen[each][1]]
+                if not left:
+                    break
+                position, sources = seen[left[-1]]
+            del chain[position + 1 :], order[position + 1 :]
             at = sources.pop(0) if sources else None
         return chain
 

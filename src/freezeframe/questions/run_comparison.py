@@ -125,6 +125,8 @@ class _Comparison:
         if not end.failed:
             return None
         trace = self._b.trace
+        if trace.outcome.how == self._runs.a.trace.outcome.how == "timeout":
+            return None  # where the time of both was up says nothing
         found = trace.step(trace.outcome.step) if trace.outcome.step is not None else None
         if found is not None:
             return found
@@ -245,6 +247,16 @@ class _Comparison:
             for side, part, steps in ends
         )
 
+    def _is_unfinished(self, pair: FramePair, same: TracedStep, step: TracedStep) -> bool:
+        """Whether the time of a run was up during a step: what it wrote is not known."""
+        ends = (
+            (self._runs.a, same, pair.a_steps[-1]),
+            (self._runs.b, step, pair.b_steps[-1]),
+        )
+        return any(
+            side.trace.outcome.how == "timeout" and each is last for side, each, last in ends
+        )
+
     def _in_pair(
         self, pair: FramePair, until: int | None = None
     ) -> Iterator[tuple[int, DivergencePoint]]:
@@ -258,7 +270,7 @@ class _Comparison:
             if until is not None and step.number >= until:
                 return
             same = pair.counterpart(step)
-            if same is None:
+            if same is None or self._is_unfinished(pair, same, step):
                 continue
             written = differing_writes(self._runs, same, step)
             if described(same.raised) != described(step.raised):

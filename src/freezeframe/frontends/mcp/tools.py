@@ -209,8 +209,8 @@ class QuestionTool(McpTool):
         question = args.get("question")
         listed = [str(each) for each in _listed(about)] if about not in (None, "", []) else []
         if question in ("hang", "crash") and listed:
-            words = split(listed[0]) if len(listed) == 1 else listed
-            args = {"program": words[0], "args": list(words[1:]), **args}
+            line = split(listed[0]) if len(listed) == 1 else listed
+            args = {"program": line[0], "args": list(line[1:]), **args}
         elif question in ("why", "trace") and listed:
             args = {"expression" if question == "why" else "where": " ".join(listed), **args}
         elif listed:

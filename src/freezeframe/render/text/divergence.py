@@ -125,7 +125,7 @@ def _context(answer: ProgramDiff) -> list[Section]:
     if answer.first is not None and answer.equal_steps:
         functions = plural(answer.equal_functions, "function")
         lines.append(f"up to there: {plural(answer.equal_steps, 'step')} in {functions}")
-    if answer.output is not None and _is_telling(answer):
+    if answer.output is not None and _is_own_output(answer):
         lines.append(_output(answer.output, answer.a.label, answer.b.label))
     if answer.unrelated:
         example = f", such as {answer.unrelated_example}" if answer.unrelated_example else ""
@@ -138,7 +138,7 @@ def _context(answer: ProgramDiff) -> list[Section]:
     return [Capped(wrapped_in(4, each, Tone.QUIET), 220) for each in lines]
 
 
-def _is_telling(answer: ProgramDiff) -> bool:
+def _is_own_output(answer: ProgramDiff) -> bool:
     """Whether the difference of the outputs is more than the report of the failure."""
     texts = (answer.output.a, answer.output.b) if answer.output is not None else ()
     is_report = any(text is None or text.startswith("Traceback") for text in texts)
