@@ -442,7 +442,7 @@ def test_the_package_mcp_is_known_in_one_place():
         for each in imports_of(file)
         if each.module.split(".")[0] in ("mcp", "mcp_types")
     }
-    names = ("errors", "server", "notifications", "skills")
+    names = ("conformance", "errors", "server", "notifications", "skills")
     assert knows == {f"frontends/mcp/{name}.py" for name in names}
 
 

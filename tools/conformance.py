@@ -60,7 +60,9 @@ def _npm(folder: Path, *packages: str) -> None:
 
 async def _judged(folder: Path, env: dict[str, str]) -> int:
     port = _free_port()
-    server = await asyncio.create_subprocess_exec(*DBG, "mcp", "--http", str(port), env=env)
+    server = await asyncio.create_subprocess_exec(
+        *DBG, "mcp", "--conformance", "--http", str(port), env=env
+    )
     proxy = await asyncio.start_server(lambda r, w: _carry(r, w, port), "127.0.0.1", 0)
     try:
         await _listening(port)

@@ -60,6 +60,9 @@ async def mcp(
         int | None, Arg("serve HTTP on this port of the loopback, with a token", meta="PORT")
     ] = None,
     structured: Annotated[bool, Arg("answers as data too, for programs; models read text")] = False,
+    conformance: Annotated[
+        bool, Arg("with the tools that the protocol's conformance suite calls", hidden=True)
+    ] = False,
 ) -> Text:
     """Serve the Model Context Protocol; an agent host starts it: `dbg setup HOST`.
 

@@ -387,3 +387,24 @@ def _weight(pid: int) -> tuple[int, float]:
             return files, int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
     except FileNotFoundError:  # a system that does not report it
         return 0, 0.0
+
+
+@on_loop
+async def test_the_conformance_suite_finds_an_error_progress_and_log_messages(dbg):
+    reported, logged = [], []
+
+    async def progress(done, total, message):
+        reported.append((done, total))
+
+    async def log(params):
+        logged.append(params.level)
+
+    async with connected(dbg, "--conformance", structured=False, logging_callback=log) as client:
+        await client.set_logging_level("info")
+        failed = await client.call_tool("test_error_handling", {})
+        await client.call_tool("test_tool_with_progress", {}, progress_callback=progress)
+        await client.call_tool("test_tool_with_logging", {})
+
+    assert failed.is_error
+    assert reported == [(0, 100), (50, 100), (100, 100)]
+    assert logged == ["info"] * 3

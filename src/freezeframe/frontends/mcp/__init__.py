@@ -4,6 +4,7 @@ tools.py             the tools, generated from the registry of operations; no I/
 tool_texts.py        suggested commands as tool calls; no I/O
 truncate.py          truncates structured answers to a budget; no I/O
 resources.py         resources and prompts
+conformance.py       tools of the conformance suite
 skills.py            the skills extension: the skill with its digest
 daemon_client.py     requests to the daemon, and their cancellation
 event_watcher.py     follows the events of the sessions
@@ -12,5 +13,5 @@ errors.py            maps errors to MCP errors
 server.py            requests and transports: stdio and HTTP
 main.py              `dbg mcp`
 
-Only notifications.py, skills.py, errors.py and server.py import the package `mcp`.
+Only notifications.py, conformance.py, skills.py, errors.py and server.py import the package `mcp`.
 """

@@ -48,21 +48,24 @@ def run(argv: list[str]) -> int:
     port = options.get("http")
     if port is not None and not 0 < port < 65536:
         raise UsageError(f"--http takes a port, not {port}.", next="dbg mcp --http 8765")
-    structured = bool(options.get("structured"))
-    asyncio.run(_serve(options.get("tools") == "all", port, parsed.globals.budget, structured))
+    modes = {
+        "structured": bool(options.get("structured")),
+        "for_suite": bool(options.get("conformance")),
+    }
+    asyncio.run(_serve(options.get("tools") == "all", port, parsed.globals.budget, modes))
     return 0
 
 
-async def _serve(all_tools: bool, port: int | None, budget: int | None, structured: bool) -> None:
+async def _serve(
+    all_tools: bool, port: int | None, budget: int | None, modes: dict[str, bool]
+) -> None:
     mcp = _load_server()
     from freezeframe.frontends.daemon_client import DaemonClient
 
     from .tools import tools
 
     daemon = DaemonClient(_directory(), dict(os.environ), budget=budget)
-    server: Any = mcp.make_server(
-        daemon, tools(all=all_tools), budget=budget, structured=structured
-    )
+    server: Any = mcp.make_server(daemon, tools(all=all_tools), budget=budget, **modes)
     try:
         if port is None:
             await mcp.serve_stdio(server)

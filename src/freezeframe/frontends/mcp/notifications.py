@@ -150,7 +150,7 @@ class Notifier:
         async def send(events: list[WatchedEvent]) -> None:
             for each in events:
                 if _matters(each.level, level):
-                    await _log(ctx, each.level, each.data())
+                    await log_message(ctx, each.level, each.data())
 
         watch = EventWatcher(self._daemon, send, output=True)
         await watch.begin()
@@ -166,7 +166,7 @@ class Notifier:
         level = client.level if isinstance(client, _Client) else requested
         if level in _LEVELS and _matters("warning", level):
             for note in notes:
-                await _log(ctx, "warning", note)
+                await log_message(ctx, "warning", note)
 
 
 class _Client:
@@ -215,7 +215,8 @@ def _matters(level: str, minimum: str) -> bool:
     return _LEVELS.index(level) >= _LEVELS.index(minimum)
 
 
-async def _log(ctx: RequestContext, level: str, data: object) -> None:
+async def log_message(ctx: RequestContext, level: str, data: object) -> None:
+    """Send a log message on the stream of a request."""
     params = {"level": level, "logger": LOGGER, "data": data}
     await ctx.session.send_notification(
         types.LoggingMessageNotification.model_validate({"params": params}),

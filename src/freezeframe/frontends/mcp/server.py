@@ -27,9 +27,9 @@ from freezeframe.frontends.daemon_client import DaemonClient
 from freezeframe.ops._registry import OPS
 from freezeframe.render import PLAIN, render_error
 
-from . import resources, skills
+from . import conformance, resources, skills
 from .errors import protocol_errors
-from .notifications import Notifier, StaticCatalogServer
+from .notifications import Notifier, StaticCatalogServer, log_message
 from .tool_texts import call, for_agents, message_for_agents
 from .tools import McpTool, find_tool
 from .truncate import fit
@@ -60,14 +60,16 @@ def make_server(
     *,
     budget: int | None,
     structured: bool = False,
+    for_suite: bool = False,
 ) -> Server[Any]:
     """Return the server of *tools*; each call is a request to the daemon.
 
     With *structured*, answers hold data besides their text. Several hosts give the model only the
-    data and lose notes and next steps, so it is off by default.
+    data and lose notes and next steps, so it is off by default. With *for_suite*, the tools of the
+    conformance suite are there, too.
     """
     notifier = Notifier(daemon, _adopt_client_root)
-    handlers = _Handlers(daemon, tools, notifier, budget, structured)
+    handlers = _Handlers(daemon, tools, notifier, budget, structured, for_suite)
     server = StaticCatalogServer(
         "freezeframe",
         version=__version__,
@@ -98,28 +100,29 @@ class _Handlers:
         notifier: Notifier,
         budget: int | None,
         structured: bool,
+        for_suite: bool,
     ) -> None:
         self._daemon = daemon
         self._tools = tools
         self._notifier = notifier
         self._budget = budget
         self._structured = structured
+        self._for_suite = for_suite
 
     async def list_tools(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         skills.refuse_cursor(params)
-        return types.ListToolsResult.model_validate(
-            {
-                "tools": [
-                    tool.declaration(structured=self._structured) for tool in self._tools.values()
-                ]
-            }
-        )
+        declared = [tool.declaration(structured=self._structured) for tool in self._tools.values()]
+        if self._for_suite:
+            declared += conformance.declarations()
+        return types.ListToolsResult.model_validate({"tools": declared})
 
     async def call_tool(
         self, ctx: RequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        if self._for_suite and params.name in conformance.TOOLS:
+            return await self._call_for_suite(ctx, params.name)
         tool = find_tool(params.name, self._tools)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, _no_tool(params.name, self._tools))
@@ -141,6 +144,12 @@ class _Handlers:
             if self._structured
             else None,
         )
+
+    async def _call_for_suite(self, ctx: RequestContext, name: str) -> types.CallToolResult:
+        try:
+            return await conformance.call(ctx, name, log_message)
+        except FreezeframeError as error:
+            return _error_result(error, self._tools, McpTool(name, "status"))
 
     async def list_resources(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
