@@ -51,7 +51,12 @@ Neovim with nvim-dap, in init.lua:
 """
 
 _EMACS = """\
-Emacs with dape, in init.el:
+Emacs with dap-mode, in init.el:
+  (dap-register-debug-provider "dbg"
+    (lambda (conf) (plist-put conf :dap-server-path '("dbg" "dap")) conf))
+  (dap-register-debug-template "join the agent's session"
+    (list :type "dbg" :request "attach" :session "app" :workspace (lsp-workspace-root)))
+Emacs with dape:
   (add-to-list 'dape-configs
     '(dbg command "dbg" command-args ("dap") command-cwd dape-command-cwd
       :type "dbg" :request "attach" :session "app" :workspace dape-cwd-fn))

@@ -132,7 +132,9 @@ async def setup(
     """
     if dap:
         if name not in EDITORS:
-            raise _nothing("editor", name or "", list(EDITORS), next="dbg setup nvim --dap")
+            raise UsageError(
+                f"`setup --dap` takes an editor: {', '.join(EDITORS)}.", next="dbg setup nvim --dap"
+            )
         return Text(EDITORS[name], whole=True)
     if remove or project:  # which only hosts have
         if name is None or name in selection.known(ctx.config):

@@ -198,3 +198,11 @@ def test_the_test_client_of_vs_code_debugs_a_program(dbg, write_program, project
         process.wait(HANG_S)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == ["total", "<module>"]
+
+
+def test_the_configuration_of_an_editor_is_printed(dbg):
+    for editor in ("vscode", "nvim", "zed", "emacs"):
+        text = dbg("setup", editor, "--dap").out
+        assert "attach" in text
+        assert "session" in text
+    assert dbg("setup", "ed", "--dap").err.startswith("usage: `setup --dap` takes an editor")
