@@ -81,7 +81,7 @@ LIBRARY = """
         return stream.getvalue()
 """
 PROGRAM = """
-    from lib import comments, help_of, is_even, keep, line, port
+    from lib import comments, help_of, is_even, keep, line, link, port
 
     def main():
         shown = line("home\\\\page>")
@@ -90,6 +90,7 @@ PROGRAM = """
         is_even(3)
         kept = ["older"]
         keep(kept, "fifty")
+        absent = link("home\\\\page>")
         shown_help = help_of("")
         raise RuntimeError("end")
 
@@ -171,3 +172,10 @@ def test_a_part_that_a_text_should_have_is_compared_from_its_end() -> None:
 
     assert span is not None
     assert span.text[span.begin : span.end] == "   "
+
+
+def test_what_the_chain_shows_is_not_shown_again(run: Run) -> None:
+    answer = run.why("absent", expected="'<a href=home*page>'", calls=6)
+    shown = {(each.path, each.line, each.step) for each in answer.links}
+
+    assert not any((each.path, each.line, each.step) in shown for each in answer.calls)

@@ -177,7 +177,10 @@ class _Chain:
             tokens = differing_tokens(answer.value, expected)
         elif answer.value is not None and part is not None:
             tokens = replace(differing_tokens(answer.value, part), extra=())
-        return replace(answer, calls=deciding_calls(self._values, execution, tokens, most))
+        known = {(each.path, each.line, each.step) for each in answer.links}
+        found = deciding_calls(self._values, execution, tokens, most + len(known))
+        others = [each for each in found if (each.path, each.line, each.step) not in known]
+        return replace(answer, calls=tuple(others[:most]))
 
     def _in_block(
         self, execution: Execution, node: Expression
