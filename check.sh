@@ -51,6 +51,8 @@ install_php
 need phpunit
 install_js_debug
 install_typescript
+# Windows is tested under wine.
+install_wine
 
 step() {
     say "== $*"

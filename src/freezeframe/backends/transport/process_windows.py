@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from freezeframe import windows
-from freezeframe.errors import Unsupported
 
 from .overlapped_windows import pipe as pipe
 
@@ -38,10 +37,8 @@ def start(
     """Start a program; see `Process.spawn`. Raises OSError and ValueError.
 
     Every program dies with this process, unless its job is released: *die_with_parent* is not
-    needed. *pass_fds* are inherited as handles.
+    needed, and there are no terminals. *pass_fds* are inherited as handles.
     """
-    if controlling_tty is not None:
-        raise Unsupported("programs get no terminal on Windows.", next="dbg start PROGRAM")
     pipes = [
         pipe(reading=number > 0) if stream == subprocess.PIPE else None
         for number, stream in enumerate(streams)

@@ -6,6 +6,8 @@ import contextlib
 import os
 import struct
 
+from freezeframe.errors import Unsupported
+
 from .fd_writer import StdinWriter
 
 #: Control-D: at the start of a line it ends the input
@@ -35,6 +37,8 @@ class Terminal:
     ) -> None:
         """*lines*: the terminal edits lines and handles the keys that end input or interrupt, as a
         user's terminal does, but does not echo."""
+        if not hasattr(os, "openpty"):
+            raise Unsupported("programs get no terminal on Windows.", next="dbg start PROGRAM")
         self.controller, self._program = os.openpty()
         self.name = os.ttyname(self._program)
         self.resize(columns, rows)
