@@ -201,6 +201,11 @@ _SESSION = (
 _ELSEWHERE = frozenset(
     {
         "mcp",
+        "dap",
+        "show",
+        "web",
+        "live",
+        "live_source",
         "test",
         "hang",
         "crash",
