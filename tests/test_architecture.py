@@ -232,6 +232,9 @@ SLEEPS = {
     "src/freezeframe/backends/transport/xcrun.py": "no event tells that an app has started in a "
     "simulator; its table is looked at until it has, bounded",
     "src/freezeframe/backends/transport/unix.py": "a socket that is not there yet tells nobody",
+    "src/freezeframe/frontends/web/daemon_link.py": "no event tells that a daemon was started; its "
+    "socket is looked at until it has been",
+    "src/freezeframe/frontends/web/server.py": "events of one page are gathered for a moment",
     "src/freezeframe/daemon/cli_connection.py": "a client that waits is told every second that "
     "we live",
     "src/freezeframe/daemon/lifecycle.py": "flock can be waited for, but not with an end",

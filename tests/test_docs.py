@@ -136,7 +136,7 @@ def test_a_file_that_is_named_exists(page: Path):
     wrong = [
         name
         for name in re.findall(r"`([\w./-]+/[\w.-]*|\w+\.(?:sh|md))`", page.read_text("utf-8"))
-        if not name.startswith(("/", "~", "app", "tests/test_a", ".vscode/", ".zed/"))
+        if not name.startswith(("/", "~", "app", "tests/test_a", ".vscode/", ".zed/", ".cache/"))
         if "NAME" not in name
         if not any((root / name).exists() for root in roots)
     ]

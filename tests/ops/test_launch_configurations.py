@@ -12,8 +12,8 @@ import pytest
 from freezeframe.errors import BadConfig, NotFound, Unsupported, UsageError
 from freezeframe.ops import _confirmed_launches
 from freezeframe.ops._launch_configurations import resolve
-from freezeframe.ops._launch_files import Configuration, Input, read_launch_files
-from freezeframe.ops._launch_variables import Variables
+from freezeframe.ops._launch_files import Input, LaunchEntry, read_launch_files
+from freezeframe.ops._launch_variables import LaunchVariables
 
 FOLDER = "/p"
 
@@ -103,14 +103,14 @@ def test_values_of_an_env_file_are_set_and_not_shown(tmp_path: Path) -> None:
     assert list(found.read) == [str(tmp_path / ".env")]
 
 
-def _configuration(**fields: Any) -> Configuration:
+def _configuration(**fields: Any) -> LaunchEntry:
     inputs = {"n": Input("n", "pickString", "How many", "5", ("3", "5"))}
-    return Configuration("x", "/p/.vscode/launch.json", FOLDER, fields, inputs, b"")
+    return LaunchEntry("x", "/p/.vscode/launch.json", FOLDER, fields, inputs, b"")
 
 
-def _variables(file: str | None = "/p/a/b.test.py", **inputs: str) -> Variables:
+def _variables(file: str | None = "/p/a/b.test.py", **inputs: str) -> LaunchVariables:
     env = {"HOME": "/h", "X": "1"}
-    return Variables(_configuration(), file, env, inputs, cwd="/c", home="/h")
+    return LaunchVariables(_configuration(), file, env, inputs, cwd="/c", home="/h")
 
 
 @pytest.mark.parametrize(

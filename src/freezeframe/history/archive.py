@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from freezeframe.model.runs import Run
 
     from . import divergence
-    from .queries import FoundRun, HitRow, Part
+    from .queries import FoundRun, HitRow, RunPart
 
 T = TypeVar("T")
 
@@ -101,11 +101,11 @@ class Archive:
         return await self._query(lambda c: queries.hit_locations(c, found))
 
     async def recording(
-        self, found: FoundRun, workspace: str, part: Part | None = None
+        self, found: FoundRun, workspace: str, part: RunPart | None = None
     ) -> Recording:
         from . import queries
 
-        part = part or queries.Part()
+        part = part or queries.RunPart()
         recording = await self._query(lambda c: queries.recording(c, found, workspace, part))
         steps = self.traces.stops_of(found.id) if found.run.traced else None
         if steps is None:

@@ -290,7 +290,7 @@ def _condition(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RunPart:
     """Which part of a run is read: what follows so many stops and pieces of output."""
 
     stops: int = 0
@@ -302,7 +302,7 @@ class Part:
 
 
 def recording(
-    connection: sqlite3.Connection, found: FoundRun, workspace: str, part: Part = Part()
+    connection: sqlite3.Connection, found: FoundRun, workspace: str, part: RunPart = RunPart()
 ) -> Recording:
     """Return everything that is stored of a run, or a part of it."""
     files = sources_of(connection, found) if part.sources else {}
@@ -349,7 +349,7 @@ def sources_of(connection: sqlite3.Connection, found: FoundRun) -> dict[str, str
 
 
 def stops(
-    connection: sqlite3.Connection, found: FoundRun, part: Part = Part()
+    connection: sqlite3.Connection, found: FoundRun, part: RunPart = RunPart()
 ) -> Iterator[RecordedStop]:
     """Yield the complete stops of a run."""
     stacks: dict[int, list[list[Any]]] = {}

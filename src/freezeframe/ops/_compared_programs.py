@@ -62,7 +62,7 @@ class ComparedCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ProgramComparison:
     """Two runs compared: the answer, and what its page shows besides."""
 
     answer: ProgramDiff
@@ -78,7 +78,7 @@ class Comparison:
 
 async def compare_commands(
     ctx: Context, a: ComparedCommand, b: ComparedCommand, seconds: float, options: CompareOptions
-) -> Comparison:
+) -> ProgramComparison:
     """Run both, and return where the one that failed diverges from the other."""
     one, other, notes = await _traced_both(ctx, a, b, seconds)
     return _noted(await compared(ctx, one, other, options), notes)
@@ -86,7 +86,7 @@ async def compare_commands(
 
 async def compare_with_revision(
     ctx: Context, revision: str, request: LaunchRequest, seconds: float
-) -> Comparison:
+) -> ProgramComparison:
     """Run a command in a worktree of *revision* and in the project as it is; compare them."""
     cwd = ctx.caller.cwd
     tests = _named_tests((request.program or "", *request.args), cwd)
@@ -103,7 +103,7 @@ async def compare_with_revision(
         return _in_project(found, tree)
 
 
-def _noted(found: Comparison, notes: tuple[str, ...]) -> Comparison:
+def _noted(found: ProgramComparison, notes: tuple[str, ...]) -> ProgramComparison:
     return replace(found, answer=replace(found.answer, notes=(*notes, *found.answer.notes)))
 
 
@@ -162,7 +162,7 @@ def _is_cut(side: ComparedTrace) -> bool:
     return bool(side.trace.dropped.steps) or side.trace.outcome.how == "timeout"
 
 
-def _in_project(comparison: Comparison, tree: Worktree) -> Comparison:
+def _in_project(comparison: ProgramComparison, tree: Worktree) -> ProgramComparison:
     """Return the answer with paths of the project, as the worktree is gone by now."""
 
     def moved(path: str) -> str:
@@ -269,7 +269,7 @@ def _name(label: str) -> str:
 
 async def compared(
     ctx: Context, one: ComparedTrace, other: ComparedTrace, options: CompareOptions
-) -> Comparison:
+) -> ProgramComparison:
     """Return where run *other* diverges from *one*; the one that failed is compared with the other.
 
     Raises NotFound if one of them executed no code of the project.
@@ -302,12 +302,12 @@ async def compared(
         _output(one.trace.output, other.trace.output),
         (*found.notes, *_bounds(one), *_bounds(other)),
     )
-    return Comparison(answer, found.calls, (one.trace.output, other.trace.output), other.run)
+    return ProgramComparison(answer, found.calls, (one.trace.output, other.trace.output), other.run)
 
 
 async def compare_calls(
     ctx: Context, function: str, numbers: tuple[int, int], target: Launch, seconds: float
-) -> Comparison:
+) -> ProgramComparison:
     """Run a program once and compare two calls of a function in it."""
     roots = own_directories(ctx.workspace.root, target)
     limits = TraceLimits(seconds=seconds)
@@ -347,7 +347,7 @@ async def compare_calls(
     answer = ProgramDiff(
         ends[0], ends[1], found.first, found.then, edited=found.edited, notes=tuple(_bounds(side))
     )
-    return Comparison(answer, found.calls)
+    return ProgramComparison(answer, found.calls)
 
 
 def _output(a: str, b: str) -> OutputDifference | None:

@@ -14,10 +14,10 @@ from freezeframe.model.fast_dataclass import dataclass
 from . import _confirmed_launches
 from ._context import Context
 from ._launch_args import assignments
-from ._launch_configurations import ConfiguredAttach, Resolved, resolve
-from ._launch_files import Configuration, LaunchFiles, read_launch_files
+from ._launch_configurations import ConfiguredAttach, ResolvedConfiguration, resolve
+from ._launch_files import LaunchEntry, LaunchFiles, read_launch_files
 from ._launch_program import LaunchRequest, launch
-from ._launch_variables import Variables
+from ._launch_variables import LaunchVariables
 from ._suggestions import quoted
 
 #: `--config` without a name
@@ -60,17 +60,17 @@ async def start_configured(
     return replace(report, notes=(*notes, *report.notes))
 
 
-def _session_name(configuration: Configuration) -> str:
+def _session_name(configuration: LaunchEntry) -> str:
     return re.sub(r"[^\w.-]+", "-", configuration.name).strip("-.").lower() or "configuration"
 
 
 def _resolved(
-    ctx: Context, configuration: Configuration, given: LaunchRequest, inputs: dict[str, str]
-) -> Resolved:
+    ctx: Context, configuration: LaunchEntry, given: LaunchRequest, inputs: dict[str, str]
+) -> ResolvedConfiguration:
     """Return what *configuration* runs. Raises UserError."""
     env = ctx.caller.env
     file = os.path.abspath(os.path.join(ctx.caller.cwd, given.program)) if given.program else None
-    variables = Variables(
+    variables = LaunchVariables(
         configuration,
         file,
         env,
@@ -87,8 +87,8 @@ def _resolved(
 def _check_confirmed(
     request: ConfiguredStart,
     file: str | None,
-    members: Sequence[Configuration],
-    resolved: Sequence[Resolved],
+    members: Sequence[LaunchEntry],
+    resolved: Sequence[ResolvedConfiguration],
 ) -> None:
     """Raise UserError with what would run, if it was not confirmed yet."""
     digests = [
@@ -111,7 +111,7 @@ def _check_confirmed(
     )
 
 
-async def _start(ctx: Context, target: Resolved, given: LaunchRequest) -> StopReport:
+async def _start(ctx: Context, target: ResolvedConfiguration, given: LaunchRequest) -> StopReport:
     """Start one configuration with what the command adds to it."""
     starts = target.starts
     if isinstance(starts, ConfiguredAttach):

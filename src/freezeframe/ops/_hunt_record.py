@@ -16,7 +16,7 @@ from freezeframe.questions.run_comparison import ComparedTrace, CompareOptions
 
 from ._compared_programs import (
     ComparedCommand,
-    Comparison,
+    ProgramComparison,
     command_request,
     compared,
     run_compared,
@@ -35,7 +35,7 @@ _RUN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RecordedFailure:
-    comparison: Comparison | None = None
+    comparison: ProgramComparison | None = None
     race: str | None = None
     #: the name of the recorded run
     name: str | None = None

@@ -45,7 +45,7 @@ class ConfiguredAttach:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedConfiguration:
     """What a configuration runs."""
 
     starts: LaunchRequest | ConfiguredAttach
@@ -79,7 +79,7 @@ class Resolved:
         return quoted("start", *options, request.program or "", *rest)
 
 
-def resolve(name: str, fields: Mapping[str, Any], folder: str) -> Resolved:
+def resolve(name: str, fields: Mapping[str, Any], folder: str) -> ResolvedConfiguration:
     """Return what the configuration *name* runs; its variables have been replaced.
 
     *folder* is the one that the editor has opened. Raises Unsupported or BadConfig.
@@ -90,7 +90,7 @@ def resolve(name: str, fields: Mapping[str, Any], folder: str) -> Resolved:
             f"configuration {name!r} debugs a page in a browser ({kind}).", next="dbg adapters"
         )
     if fields.get("request") == "attach":
-        return Resolved(_attach(name, fields), _notes(fields))
+        return ResolvedConfiguration(_attach(name, fields), _notes(fields))
     program, args, module = _command(name, kind, fields)
     read: dict[str, bytes] = {}
     file_env = _env_file(fields, folder, read)
@@ -110,7 +110,7 @@ def resolve(name: str, fields: Mapping[str, Any], folder: str) -> Resolved:
         just_my_code=_flag(fields.get("justMyCode")),
         child={True: "follow", False: "ignore", None: None}[_flag(fields.get("subProcess"))],
     )
-    return Resolved(request, _notes(fields), read, tuple(file_env))
+    return ResolvedConfiguration(request, _notes(fields), read, tuple(file_env))
 
 
 def _command(name: str, kind: str, fields: Mapping[str, Any]) -> tuple[str, list[str], bool]:

@@ -39,7 +39,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class LaunchEntry:
     """One entry of a file."""
 
     name: str
@@ -67,10 +67,10 @@ class LaunchFiles:
     """What the files of a project say."""
 
     paths: tuple[str, ...]
-    configurations: Mapping[str, Configuration]
+    configurations: Mapping[str, LaunchEntry]
     compounds: Mapping[str, Compound]
 
-    def find(self, name: str) -> tuple[Configuration, ...]:
+    def find(self, name: str) -> tuple[LaunchEntry, ...]:
         """Return the configuration of that name, or those of a compound. Raises NotFound."""
         if name in self.configurations:
             return (self.configurations[name],)
@@ -111,7 +111,7 @@ def read_launch_files(cwd: str, root: str) -> LaunchFiles:
 
 
 def _read(folder: str, names: list[str]) -> LaunchFiles:
-    configurations: dict[str, Configuration] = {}
+    configurations: dict[str, LaunchEntry] = {}
     compounds: dict[str, Compound] = {}
     for name in names:
         path = os.path.join(folder, name)
@@ -127,7 +127,7 @@ def _read(folder: str, names: list[str]) -> LaunchFiles:
             title = entry.get("label" if name == ZED else "name") if _is_object(entry) else None
             if isinstance(title, str) and title not in configurations:
                 fields = {**entry, **_of_platform(entry)}
-                configurations[title] = Configuration(title, path, folder, fields, inputs, content)
+                configurations[title] = LaunchEntry(title, path, folder, fields, inputs, content)
         for entry in () if name == ZED else _items(data, "compounds"):
             if _is_object(entry) and isinstance(title := entry.get("name"), str):
                 members = [_member(each) for each in entry.get("configurations") or ()]

@@ -10,17 +10,17 @@ from freezeframe.errors import UsageError
 from freezeframe.model import late_regex
 from freezeframe.model.fast_dataclass import dataclass
 
-from ._launch_files import Configuration, Input
+from ._launch_files import Input, LaunchEntry
 from ._suggestions import quoted
 
 _VARIABLE = late_regex.compile(r"\$\{([^{}]+)\}|\$(ZED_\w+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Variables:
+class LaunchVariables:
     """Replaces the variables of one configuration."""
 
-    configuration: Configuration
+    configuration: LaunchEntry
     #: absolute path of the file that would be open in the editor; None: none was named
     file: str | None
     env: Mapping[str, str]
@@ -91,11 +91,11 @@ def _proposed(known: Input) -> str:
     return known.default or next(iter(known.options), "VALUE")
 
 
-def _relative(self: Variables, file: str) -> str:
+def _relative(self: LaunchVariables, file: str) -> str:
     return os.path.relpath(file, self.configuration.folder)
 
 
-_PLAIN: dict[str, Callable[[Variables], str]] = {
+_PLAIN: dict[str, Callable[[LaunchVariables], str]] = {
     "workspaceFolder": lambda self: self.configuration.folder,
     "workspaceRoot": lambda self: self.configuration.folder,
     "workspaceFolderBasename": lambda self: os.path.basename(self.configuration.folder),
@@ -105,7 +105,7 @@ _PLAIN: dict[str, Callable[[Variables], str]] = {
     "/": lambda self: os.sep,
     "ZED_WORKTREE_ROOT": lambda self: self.configuration.folder,
 }
-_OF_FILE: dict[str, Callable[[Variables, str], str]] = {
+_OF_FILE: dict[str, Callable[[LaunchVariables, str], str]] = {
     "file": lambda self, file: file,
     "fileBasename": lambda self, file: os.path.basename(file),
     "fileBasenameNoExtension": lambda self, file: os.path.splitext(os.path.basename(file))[0],

@@ -21,7 +21,7 @@ from ._background_work import run_in_background
 from ._compared_programs import (
     RUN_S,
     ComparedCommand,
-    Comparison,
+    ProgramComparison,
     command_request,
     compare_calls,
     compare_commands,
@@ -117,7 +117,9 @@ def _numbers(runs: tuple[str, ...]) -> tuple[int, int]:
     return numbers[0], numbers[1]
 
 
-async def _waited(ctx: Context, work: Callable[[], Coroutine[Any, Any, Comparison]]) -> ProgramDiff:
+async def _waited(
+    ctx: Context, work: Callable[[], Coroutine[Any, Any, ProgramComparison]]
+) -> ProgramDiff:
     """Return the result of *work*, which continues if the caller's time limit ends first."""
 
     async def answered() -> ProgramDiff:
@@ -157,7 +159,7 @@ def _is_command(ctx: Context, text: str) -> bool:
     )
 
 
-async def _two_commands(ctx: Context, a: str, b: str, seconds: float) -> Comparison:
+async def _two_commands(ctx: Context, a: str, b: str, seconds: float) -> ProgramComparison:
     made = []
     commands = [_commands.split_command(text) for text in (a, b)]
     for argv, label in zip(commands, _labels(*commands), strict=True):
@@ -180,7 +182,7 @@ def _here(ctx: Context, label: str, request: LaunchRequest) -> ComparedCommand:
     return ComparedCommand(label, request, ctx.caller.cwd, ctx.workspace.root, ctx.caller.env)
 
 
-async def _tests(ctx: Context, a: str, b: str, seconds: float) -> Comparison:
+async def _tests(ctx: Context, a: str, b: str, seconds: float) -> ProgramComparison:
     from .testing import available_runner
 
     made = []

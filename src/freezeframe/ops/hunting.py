@@ -13,7 +13,7 @@ from freezeframe.model.hunting import Hunt, HuntWorker
 
 from . import _hunt_state
 from ._background_work import run_in_background
-from ._compared_programs import Comparison
+from ._compared_programs import ProgramComparison
 from ._context import Context
 from ._failure_texts import wilson
 from ._hunt_record import record_failure
@@ -181,7 +181,7 @@ class _Job:
         replayed = (f"replay {kept.name}",) if kept.name is not None else ()
         return replace(found, next=(*replayed, *steps))
 
-    async def _keep(self, found: Hunt, comparison: Comparison | None) -> tuple[str, ...]:
+    async def _keep(self, found: Hunt, comparison: ProgramComparison | None) -> tuple[str, ...]:
         """Keep what the page of the hunt shows: every run, and the divergence of a failing one."""
         state, request = self._state, self._request
         seeds = {

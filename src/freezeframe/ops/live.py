@@ -114,9 +114,9 @@ async def _found(ctx: Context, number: int) -> FoundRun | None:
 
 async def _part(ctx: Context, found: FoundRun, stops: int, pieces: int) -> dict[str, Any]:
     from freezeframe.history import html_export
-    from freezeframe.history.queries import Part
+    from freezeframe.history.queries import RunPart
 
-    part = Part(stops, pieces, _MOST_STOPS, sources=False)
+    part = RunPart(stops, pieces, _MOST_STOPS, sources=False)
     recording = await ctx.history.recording(found, ctx.workspace.root, part)
     data = await asyncio.to_thread(html_export.run_data, recording)
     del data["sources"]

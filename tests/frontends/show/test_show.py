@@ -16,14 +16,14 @@ import pytest
 from rich.cells import cell_len
 
 from freezeframe.frontends.show.screen import screen
-from freezeframe.frontends.show.view import View
+from freezeframe.frontends.show.view import SessionView
 from harness.client import CLIENT, HANG_S
 
 
 def _stopped(text="s += row"):
     frame = {"index": 0, "function": "total", "path": "/p/app.py", "line": 2}
     lines = [{"number": 1, "text": "s = 0"}, {"number": 2, "text": text, "current": True}]
-    view = View(
+    view = SessionView(
         "app",
         "stopped",
         stop={"reason": "step", "frame": frame},

@@ -19,7 +19,7 @@ from freezeframe.frontends.parser import parse
 from freezeframe.render import PLAIN, render_error
 
 from .screen import screen
-from .view import View, note_events, refresh
+from .view import SessionView, note_events, refresh
 
 assert cli_ops  # declares operations
 
@@ -96,7 +96,7 @@ async def _show(session: str | None) -> None:
 
 async def _follow(daemon: DaemonClient, session: str | None) -> None:
     """Draw the view at each event of the workspace."""
-    view, cursor, is_first = View(session), 0, True
+    view, cursor, is_first = SessionView(session), 0, True
 
     async def call(command: str, args: dict[str, Any]) -> dict[str, Any]:
         request = {"command": command, "args": args, "peek": True, "notes": False, "text": False}
@@ -120,7 +120,7 @@ async def _follow(daemon: DaemonClient, session: str | None) -> None:
             cursor, is_first = 0, True
 
 
-def _draw(view: View, cwd: str) -> None:
+def _draw(view: SessionView, cwd: str) -> None:
     width, height = shutil.get_terminal_size()
     console = Console(
         force_terminal=True, width=width, height=height, highlight=False, soft_wrap=True

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from freezeframe.render.formatting import escape_control
 
-from .view import View
+from .view import SessionView
 
 _RULE = "─"
 _DIVIDER = " │ "
@@ -20,7 +20,7 @@ _KEYS = "q: quit   read-only: nothing here changes the program"
 _TWO_COLUMNS = 60
 
 
-def screen(view: View, width: int, height: int, cwd: str) -> Text:
+def screen(view: SessionView, width: int, height: int, cwd: str) -> Text:
     """Return *height* lines that are each *width* cells wide at most."""
     body = max(1, height - 2)
     lower = max(3, body // 3) if body >= 9 else 0
@@ -36,7 +36,7 @@ def screen(view: View, width: int, height: int, cwd: str) -> Text:
     return Text("\n").join(lines)
 
 
-def _title(view: View, cwd: str) -> str:
+def _title(view: SessionView, cwd: str) -> str:
     if view.problem:
         return f" {view.problem} "
     if not view.state:
@@ -62,7 +62,7 @@ def _location(frame: Mapping[str, Any], cwd: str) -> str:
     return f"{shown}:{frame.get('line')} in {frame.get('function')}"
 
 
-def _source(view: View, height: int) -> list[Text]:
+def _source(view: SessionView, height: int) -> list[Text]:
     lines = view.source.get("lines", ())
     if not lines:
         return [Text(str(view.source.get("missing") or ""), style="dim")]
@@ -76,7 +76,7 @@ def _source(view: View, height: int) -> list[Text]:
     return found
 
 
-def _values(view: View) -> list[Text]:
+def _values(view: SessionView) -> list[Text]:
     found = []
     for value in view.values:
         changed = bool(value.get("changed"))
@@ -86,17 +86,17 @@ def _values(view: View) -> list[Text]:
     return found
 
 
-def _stack(view: View, cwd: str, height: int) -> list[Text]:
+def _stack(view: SessionView, cwd: str, height: int) -> list[Text]:
     shown = view.frames[: max(1, height // 2)]
     return [Text(f"{frame.get('index', 0)}  {_plain(_location(frame, cwd))}") for frame in shown]
 
 
-def _commands(view: View, height: int) -> list[Text]:
+def _commands(view: SessionView, height: int) -> list[Text]:
     last = list(view.commands)[-max(1, height // 2) :]
     return [Text(f"$ dbg {_plain(each)}", style="cyan") for each in last]
 
 
-def _output(view: View, height: int) -> list[Text]:
+def _output(view: SessionView, height: int) -> list[Text]:
     return [Text(f"| {_plain(line)}") for line in view.output[-height:]]
 
 

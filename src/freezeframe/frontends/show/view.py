@@ -18,7 +18,7 @@ _FRAMES = 20
 
 
 @dataclass
-class View:
+class SessionView:
     """The state of one session, or of none."""
 
     session: str | None = None
@@ -36,7 +36,7 @@ class View:
     problem: str | None = None
 
 
-def note_events(view: View, events: list[Mapping[str, Any]]) -> None:
+def note_events(view: SessionView, events: list[Mapping[str, Any]]) -> None:
     """Keep the commands among the events of the workspace."""
     for each in events:
         text = each.get("text", "")
@@ -44,7 +44,7 @@ def note_events(view: View, events: list[Mapping[str, Any]]) -> None:
             view.commands.append(text)
 
 
-async def refresh(view: View, call: Call, session: str | None) -> None:
+async def refresh(view: SessionView, call: Call, session: str | None) -> None:
     """Read the state of *session*, or of the current one."""
     listed = (await call("sessions", {})).get("sessions", ())
     found = next(
@@ -66,13 +66,13 @@ async def refresh(view: View, call: Call, session: str | None) -> None:
         pass  # it has resumed or ended meanwhile: the next event shows that
 
 
-async def _read_output(view: View, call: Call) -> None:
+async def _read_output(view: SessionView, call: Call) -> None:
     answer = await call("output", {"all": True, "tail": _MOST_LINES, "peek": True})
     chunks = answer.get("output", {}).get("chunks", ())
     view.output = "".join(chunk["text"] for chunk in chunks).splitlines()
 
 
-async def _read_stop(view: View, call: Call) -> None:
+async def _read_stop(view: SessionView, call: Call) -> None:
     report = await call("context", {"context": _CONTEXT_LINES})
     view.state = report["state"]
     view.stop = report.get("stop") or {}
