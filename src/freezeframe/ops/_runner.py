@@ -93,8 +93,11 @@ async def _bounded(ctx: Context, limit_s: float | None) -> AsyncIterator[None]:
 
 
 def _limit_s(spec: OpSpec, arguments: dict[str, Any]) -> float | None:
-    """Return the time limit for the debugger; operations that start one have their own."""
-    if spec.needs not in (Needs.SESSION, Needs.LIVE, Needs.STOPPED):
+    """Return the time limit for the debugger; operations that start one have their own.
+
+    Questions run the program again: their limit is that of each run.
+    """
+    if spec.needs not in (Needs.SESSION, Needs.LIVE, Needs.STOPPED) or spec.group == "questions":
         return None
     limit_s = arguments.get("timeout")
     return limit_s if isinstance(limit_s, int | float) else None
