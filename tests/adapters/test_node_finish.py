@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from harness.reports import place, texts
 
 _THROWING = """\
@@ -322,3 +324,54 @@ def test_finish_arrives_in_the_caller_where_a_return_goes_through_a_finally(dbg,
     dbg("continue")
     assert place(dbg.data("finish")) == p.at("last")
     assert "| 1 2\n" in dbg("continue").out
+
+
+_RECURSIVE = """\
+function walk(n) {
+  for (const item of [n]) {
+    if (n > 0) {
+      const below = walk(n - 1) // @call
+      return below + item // @sum
+    }
+    return item // @deepest
+  }
+}
+function last(n) {
+  for (const item of [n]) {
+    return n > 0 ? last(n - 1) : item // @last
+  }
+}
+const total = walk(2)
+const end = last(1) // @then
+const closed = (() => { // @ended
+  try {
+    return total
+  } finally {
+    console.log(end) // @finally
+  }
+})()
+console.log(closed) // @closed
+"""
+
+
+@pytest.mark.parametrize("name", ["through.js", "through.mjs"])
+def test_steps_arrive_in_the_caller_where_a_return_goes_through_a_finally(dbg, write_program, name):
+    p = write_program(name, _RECURSIVE)
+    dbg("start", name, "-b", p.at("deepest"), "-b", p.at("last"))
+
+    assert place(dbg.data("next")) == p.at("sum")
+    assert place(dbg.data("step")) == p.at("sum")
+    # The first function of the file and the module begin at the same position.
+    assert place(dbg.data("finish")) == p.at("then")
+    dbg("continue")
+    dbg("continue")
+    # Nothing is left to do in the caller.
+    assert place(dbg.data("next")) == p.at("ended")
+    dbg("until", p.at("finally"))
+    assert place(dbg.data("next")) == p.at("closed")
+    dbg("breakpoint", "remove", "--all")
+    dbg("start", name, "-b", p.at("call"))
+    dbg("breakpoint", "remove", "--all")
+    # The calls of the recursion end no step over.
+    assert texts(dbg.data("next"))["n"] == "2"
+    assert "| 3\n" in dbg("continue").out

@@ -438,6 +438,8 @@ class V8Execution:
                 return outcome
             step.kind = StepKind.INTO
         call = stack.calls[0]
+        if step.kind is StepKind.OVER and step.exits & set(hits):
+            step.stepping_back = True  # of a recursive call of the caller: no end of the step
         over = (step.over_calls and step.called(stack)) or (
             step.stepping_back and stack.depth > step.depth
         )
@@ -468,6 +470,7 @@ class V8Execution:
         if generated or same_frame:
             await isolate.resume(_STEPS[StepKind.OVER if generated else step.kind])
             return None
+        await forget_exits(isolate, step)
         return_values.set_return_value(stack, step.returned)
         return events.Stopped(StopReason.STEP, isolate.id)
 

@@ -7,6 +7,7 @@ import contextlib
 import re
 from typing import Any
 
+from freezeframe.backends.javascript import js_scanner
 from freezeframe.errors import DebuggerError
 
 from .frames import V8Stack
@@ -36,19 +37,38 @@ async def watch(isolate: Isolate, call: dict[str, Any]) -> set[str]:
 
 async def locations(isolate: Isolate, call: dict[str, Any]) -> list[dict[str, Any]]:
     """Return where V8 can stop in the function of a frame."""
-    scopes = [each for each in call.get("scopeChain") or () if each["type"] == "local"]
-    if not scopes or "startLocation" not in scopes[0]:
+    scopes = [each for each in call.get("scopeChain") or () if each["type"] in ("local", "module")]
+    if not scopes:
         return []
+    first = {"scriptId": call["location"]["scriptId"], "lineNumber": 0, "columnNumber": 0}
+    start = first if scopes[0]["type"] == "module" else scopes[0].get("startLocation")
+    end = scopes[0].get("endLocation") if start is not first else None
+    if start is None:
+        return []
+    # V8 takes the first function of a file for the module, where both begin at the same position.
+    of_module = start == first
     try:
         answer = await isolate.request(
             "Debugger.getPossibleBreakpoints",
-            start=scopes[0]["startLocation"],
-            end=scopes[0].get("endLocation"),
-            restrictToFunction=True,
+            start=start,
+            **({} if end is None else {"end": end}),
+            restrictToFunction=not of_module,
         )
     except DebuggerError:
         return []
-    return list(answer.get("locations") or ())
+    found = list(answer.get("locations") or ())
+    script = isolate.scripts.get(str(start["scriptId"]))
+    if not of_module or script is None:
+        return found
+    text = await isolate.scripts.text_of(script)
+    return [
+        each
+        for each in found
+        if js_scanner.innermost(
+            text, offset_of(text, int(each["lineNumber"]), int(each.get("columnNumber") or 0))
+        )
+        is None
+    ]
 
 
 async def stop_at(isolate: Isolate, location: dict[str, Any]) -> set[str]:

@@ -29,6 +29,7 @@ _OVER, _OUT, _RESUME = "Debugger.stepOver", "Debugger.stepOut", "Debugger.resume
 _INTO = "Debugger.stepInto"
 #: in the text of a function: what runs between its `return` and its end
 _FINALLY = re.compile(r"\bfinally\b|\bfor\s*\(\s*(?:const|let|var)\b[^;)]*\bof\b")
+_RETURN = re.compile(r"\breturn\b")
 #: breakpoints that are set to leave a loop, or to arrive in a caller
 _MAX_LOOP_EXITS = 200
 
@@ -78,6 +79,9 @@ async def begin(isolate: Isolate, stack: V8Stack, step: Step) -> str:
             return await _continue_in(isolate, stack, step, generator)
         step.kind = StepKind.INTO
     if step.kind is not StepKind.OUT:
+        through = generator is None and await _returns_through_finally(isolate, call)
+        if through and await read(isolate.scripts, call) is None:
+            step.exits = await _stop_in_callers(isolate, stack)
         return _OVER if step.kind is StepKind.OVER else _INTO
     function = await read(isolate.scripts, call)
     if stack.returning:
@@ -90,7 +94,7 @@ async def begin(isolate: Isolate, stack: V8Stack, step: Step) -> str:
     if function is None:
         step.exits = await return_values.watch(isolate, call)
         if await _returns_through_finally(isolate, call):
-            step.exits |= await _stop_in_caller(isolate, stack)
+            step.exits |= await _stop_in_callers(isolate, stack)
         return _OUT
     step.async_call = function
     return await _continue_in(isolate, stack, step, function)
@@ -164,16 +168,28 @@ async def _returns_through_finally(isolate: Isolate, call: dict[str, Any]) -> bo
         offset_of(text, int(each["lineNumber"]), int(each.get("columnNumber") or 0))
         for each in (start, end)
     )
-    return _FINALLY.search(text, first, last) is not None
+    return all(each.search(text, first, last) for each in (_FINALLY, _RETURN))
 
 
-async def _stop_in_caller(isolate: Isolate, stack: V8Stack) -> set[str]:
-    """Set breakpoints where V8 can stop in the caller. Return V8's ids of them."""
+async def _stop_in_callers(isolate: Isolate, stack: V8Stack) -> set[str]:
+    """Set breakpoints where V8 can stop in the caller. Return V8's ids of them.
+
+    A caller that returns by way of a `finally` itself may have no such place left: the next one
+    follows.
+    """
     if not _has_user_caller(isolate, stack):
         return set()
     found: set[str] = set()
-    for location in (await return_values.locations(isolate, stack.calls[1]))[:_MAX_LOOP_EXITS]:
-        found |= await return_values.stop_at(isolate, location)
+    functions: set[object] = set()
+    for caller in stack.calls[1:]:
+        function = function_of(caller)
+        if function not in functions:
+            functions.add(function)
+            for location in await return_values.locations(isolate, caller):
+                if len(found) < _MAX_LOOP_EXITS:
+                    found |= await return_values.stop_at(isolate, location)
+        if not await _returns_through_finally(isolate, caller):
+            break
     return found
 
 
