@@ -134,8 +134,10 @@ def _race_text(race: LostUpdate) -> str:
     file = race.path.rpartition("/")[2]
     other = race.other_path.rpartition("/")[2]
     name = race.name.removeprefix(".")
+    # A line that left the value as it was may have written the same one, or nothing.
+    wrote = f"wrote {race.left} at" if race.is_written else f"left {race.left} there by"
     return (
         f"{name}: {race.thread} read {race.read} at {file}:{race.read_line} in {race.function} and "
-        f"wrote at line {race.line}; {race.other_thread} had written {race.lost} meanwhile "
-        f"({other}:{race.other_line}), which is lost"
+        f"{wrote} line {race.line}; {race.other_thread} had written {race.lost} meanwhile "
+        f"({other}:{race.other_line}), which {race.thread} had not read"
     )

@@ -15,7 +15,7 @@ _MOST_STEPS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class LostUpdate:
-    """A value that a thread wrote and another one overwrote, without having read it."""
+    """A value that a thread wrote while another one, which had not read it, wrote the same name."""
 
     name: str
     #: where it was read, and where it was written although it had changed
@@ -25,6 +25,9 @@ class LostUpdate:
     function: str
     thread: str
     read: str
+    #: the value after `line`; whether that line was seen to change it
+    left: str
+    is_written: bool
     #: what the other thread had written meanwhile, and where
     other_thread: str
     other_line: int
@@ -37,6 +40,9 @@ class _SharedWrite:
     step: TracedStep
     thread: str
     new: TracedValue
+    #: whether the step changed the value. Otherwise its line did so at another time, and *new* is
+    #: the value that was there already
+    is_seen: bool
     #: what this frame had read last, and in which step
     read: TracedValue | None
     read_step: TracedStep | None
@@ -53,6 +59,8 @@ def lost_update(trace: Trace) -> LostUpdate | None:
         for before, each in itertools.pairwise(writes):
             if before.thread == each.thread or each.read is None or each.read_step is None:
                 continue
+            if not before.is_seen:
+                continue  # which value it wrote, if any, is not known
             # A thread that had seen the other's value would have read it.
             if each.read.text == before.new.text or each.new.text == before.new.text == "None":
                 continue
@@ -68,6 +76,8 @@ def lost_update(trace: Trace) -> LostUpdate | None:
                 frame.function,
                 each.thread,
                 each.read.text,
+                each.new.text,
+                each.is_seen,
                 before.thread,
                 before.step.line,
                 other.path,
@@ -103,11 +113,13 @@ def _shared(trace: Trace, index: TraceIndex) -> dict[tuple[int, str], list[_Shar
             if read.owner is not None:
                 own[read.owner, read.name] = (read.value, step)
         frame = index.frames[step.frame]
-        made = dict(written.get(step.number, {}))
+        seen = written.get(step.number, {})
+        made = dict(seen)
         for key in own if (frame.path, step.line) in storing else ():
             if key in found and key[1] in storing[frame.path, step.line]:
                 made.setdefault(key, found[key][-1].new)
         for key, new in made.items():
             value, at = own.get(key, (None, None))
-            found.setdefault(key, []).append(_SharedWrite(step, frame.thread, new, value, at))
+            shared = _SharedWrite(step, frame.thread, new, key in seen, value, at)
+            found.setdefault(key, []).append(shared)
     return found
