@@ -109,3 +109,12 @@ def test_a_call_that_an_untraced_child_may_have_made_is_not_denied(dbg, write_pr
 
     assert "; a child with an environment of its own was not traced: " in missing["message"]
     assert "kid.py" in missing["message"]
+
+
+def test_a_call_in_code_that_exec_compiled_is_not_said_to_be_no_execution(dbg, write_program):
+    write_program("made.py", "ns = {}\nexec('def made(x):\\n    return x', ns)\nns['made'](2)\n")
+
+    message = dbg.error("trace", "made", "--", "python", "made.py")["message"]
+
+    assert "no code of the workspace was executed" not in message
+    assert "code that exec or eval compiles is in no file, and is not traced" in message

@@ -54,7 +54,12 @@ async def run_traced(
     finally:
         await asyncio.to_thread(shutil.rmtree, directory, True)
     if not trace.frames and not trace.remarks and trace.outcome.how == "exited" and not status:
-        trace.remarks = ("no code of the workspace was executed",)
+        # Where functions are named, nothing is known of the rest.
+        trace.remarks = (
+            "code that exec or eval compiles is in no file, and is not traced"
+            if request.functions
+            else "no code of the workspace was executed",
+        )
     trace.output = output
     trace.outcome = _completed(trace.outcome, status)
     return trace
