@@ -117,3 +117,26 @@ def test_a_program_that_cannot_be_run_again_is_refused(dbg, write_program):
     assert dbg("try").code == 2
     many = [f"n = {n}" for n in range(17)]
     assert "at most 16" in dbg("try", *many).err
+
+
+_SHARES = """\
+import os, threading
+log = open("log", "a")
+ends = os.pipe()
+done = threading.Event()
+threading.Thread(target=done.wait, name="waiter").start()
+n = 1
+done.set()  # @stop
+print(n)
+"""
+
+
+def test_threads_files_and_pipes_are_told_before_anything_is_run(dbg, write_program):
+    p = write_program("shares.py", _SHARES)
+    dbg("start", p.name, "-b", p.at("stop"))
+
+    answer = dbg("try", "n = 2")
+
+    for text in ("1 other thread:", "has log open for writing", "1 pipe open besides"):
+        assert text in answer.err
+        assert text in " ".join(answer.out.split())

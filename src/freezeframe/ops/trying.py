@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from freezeframe.backends.backend import Feature
-from freezeframe.backends.transport.process_files import open_files
+from freezeframe.backends.transport.process_files import OpenFiles, open_files
 from freezeframe.errors import FreezeframeError, Unsupported, UsageError
 from freezeframe.model.stops import StopReason
 from freezeframe.model.trials import Trial, TryReport
@@ -78,8 +78,11 @@ async def try_(
         raise Unsupported(
             "no frame of this stop is code of the project.", next="dbg backtrace --all"
         )
-    notes = _shared(session)
-    await ctx.announce("; ".join(("running the program again for each hypothesis", *notes)))
+    notes = await _shared(session, stop)
+    if notes and ctx.progress is not None:
+        # Whoever reads it can interrupt the command before the runs have done more.
+        await ctx.progress("".join(f"before the runs: {each}\n" for each in notes))
+    await ctx.announce("running the program again for each hypothesis")
     seconds = _SECONDS if timeout is None else timeout
     runs = TrialRuns(ctx, target, choice, goal, _known_hit(session, stop), seconds)
     unpatched, hit, whole = await runs.unpatched()
@@ -160,16 +163,26 @@ def _known_hit(session: Session, stop: StopState) -> int | None:
     return plain[0].hits if is_line and plain[0].hits else None
 
 
-def _shared(session: Session) -> tuple[str, ...]:
-    """Return what other copies of the process would share: files that are written, and sockets."""
-    if session.pid is None:
-        return ()
-    found = open_files(session.pid)
+async def _shared(session: Session, stop: StopState) -> tuple[str, ...]:
+    """Return what of the stopped process another run does not have as it is, or has as well."""
     notes = []
+    others = len(await stop.backend.threads()) - 1
+    if others > 0:
+        notes.append(f"it has {_count(others, 'other thread')}: they may take turns differently")
+    found = open_files(session.pid) if session.pid is not None else OpenFiles()
     if found.written:
         shown = ", ".join(os.path.basename(each) for each in found.written[:3])
+        more = len(found.written) - 3
+        shown += f" and {more} more" if more > 0 else ""
         notes.append(f"the program has {shown} open for writing: every run writes it")
     if found.sockets:
-        count = f"{found.sockets} socket{'' if found.sockets == 1 else 's'}"
+        count = _count(found.sockets, "socket")
         notes.append(f"it has {count} open, the debugger's included: every run makes its own")
+    if found.pipes:
+        count = _count(found.pipes, "pipe")
+        notes.append(f"it has {count} open besides its standard streams: every run makes its own")
     return tuple(notes)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
