@@ -60,7 +60,8 @@ def test_each_hypothesis_is_run_to_its_end_and_the_stop_stays_as_it_was(dbg, wri
     dbg("continue")
     dbg("continue")
 
-    changes = ("n = 1", "return 7", "p = 21", "missing.x = 1")
+    (p.path.parent / "new.py").write_text("return n * 5\n")
+    changes = ("n = 1", "return 7", "p = 21", "missing.x = 1", "price = @new.py")
     answer = dbg.data("try", *changes, "--patch", "fix.diff")
 
     assert answer["hit"] == 3
@@ -70,11 +71,12 @@ def test_each_hypothesis_is_run_to_its_end_and_the_stop_stays_as_it_was(dbg, wri
         ("return 7", "ended", None),
         ("p = 21", "ended", None),
         ("missing.x = 1", "refused", None),
+        ("price = @new.py", "ended", None),
         ("--patch fix.diff", "ended", None),
     ]
     outputs = [each["output"].split() for each in answer["trials"]]
     assert outputs[0] == ["price", "3", "-11"], "what was printed before the stop is left out"
-    assert [each[-1] for each in outputs if each] == ["-11", "18", "16", "10", "18"]
+    assert [each[-1] for each in outputs if each] == ["-11", "18", "16", "10", "30", "18"]
     assert "'price 3 9', not 'price 3 -11'" in answer["trials"][1]["difference"]
     assert p.path.read_text() == _PRICES
     [session] = dbg.data("sessions")["sessions"]

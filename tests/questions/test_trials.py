@@ -6,7 +6,7 @@ import pytest
 
 from freezeframe.model.stops import Exit
 from freezeframe.model.trials import Trial
-from freezeframe.questions.trials import guarded_source, with_difference
+from freezeframe.questions.trials import guarded_source, replaced_function, with_difference
 
 _UNPATCHED = Trial("", "raised", exception="ValueError: -1", output="a\nb\n")
 
@@ -64,3 +64,48 @@ def test_a_statement_stands_only_where_one_may_begin(path, source, line, stands)
     assert (changed is not None) == stands
     if changed is not None:
         assert changed.splitlines()[: line - 1] == source.splitlines()[: line - 1]
+
+
+_CLASS = """\
+class Cart:
+    @property
+    def total(self):
+        return -1
+
+    def other(self):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("new", "shown"),
+    [
+        ("return 7\n", "    @property\n    def total(self):\n        return 7\n"),
+        (
+            "def total(self):\n    return 8\n",
+            "    @property\n    def total(self):\n        return 8\n",
+        ),
+        ("@cached\ndef total(self):\n    return 9\n", "Cart:\n    @cached\n    def total(self):\n"),
+    ],
+)
+def test_a_function_is_replaced_by_a_function_or_by_a_body(new, shown):
+    changed = replaced_function(_CLASS, "Cart.total", new)
+
+    assert changed is not None
+    assert shown in changed
+    assert changed.endswith("    def other(self):\n        pass\n")
+    assert "-1" not in changed
+
+
+@pytest.mark.parametrize(
+    ("name", "new"),
+    [
+        ("total", "return 7"),
+        ("Cart.total", "return ("),
+        ("Cart.total", ""),
+        ("Cart.total", "def total(self):\n    return 8\nx = 1\n"),
+        ("Cart.total", 'return """a\n  b"""\n'),
+    ],
+)
+def test_a_function_that_is_not_there_or_cannot_be_replaced_as_it_is_meant_is_refused(name, new):
+    assert replaced_function(_CLASS, name, new) is None

@@ -14,7 +14,7 @@ from freezeframe.backends.backend import Launch
 from freezeframe.backends.selection import DebuggerChoice
 from freezeframe.backends.transport.run_command import run
 from freezeframe.errors import LaunchFailed, Unsupported, UsageError
-from freezeframe.questions.trials import guarded_source
+from freezeframe.questions.trials import guarded_source, replaced_function
 
 from ._compared_programs import paths_inside
 from ._context import Context
@@ -106,6 +106,30 @@ def with_statement(path: str, line: int, hit: int, statement: str) -> Edit:
             raise UsageError(f"`{statement}` cannot stand before line {line}.", next="dbg source")
         with open(there, "w", encoding="utf-8") as file:
             file.write(changed)
+
+    return edit
+
+
+def with_function(ctx: Context, path: str, name: str, file: str) -> Edit:
+    """Return the edit that replaces a function of the Python source *path* by that of a file."""
+
+    async def edit(tree: Worktree) -> None:
+        given = os.path.join(ctx.caller.cwd, file)
+        if not os.path.isfile(given):
+            raise UsageError(f"there is no file {file}.", next="dbg try 'FUNCTION = @FILE'")
+        there = tree.inside(path)
+        if there == path:
+            raise UsageError(f"{path} is not in this project.", next="dbg try 'NAME = VALUE'")
+        with open(there, encoding="utf-8") as source, open(given, encoding="utf-8") as new:
+            changed = replaced_function(source.read(), name, new.read())
+        if changed is None:
+            shown = os.path.basename(path)
+            raise UsageError(
+                f"{file} holds neither the function {name} of {shown} alone nor a body for it.",
+                next="dbg source",
+            )
+        with open(there, "w", encoding="utf-8") as source:
+            source.write(changed)
 
     return edit
 

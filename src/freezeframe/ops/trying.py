@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -20,7 +21,7 @@ from freezeframe.session.stop_state import StopState
 from ._context import Context
 from ._frames import site_of
 from ._past import require_present
-from ._patched_sources import Edit, changed_target, with_patch, with_statement
+from ._patched_sources import Edit, changed_target, with_function, with_patch, with_statement
 from ._registry import Arg, Effect, Needs, op
 from ._retrace import require_traceable
 from ._stepped_run import goal_of
@@ -33,6 +34,7 @@ _SECONDS = 30.0
 #: sources whose statements are tried in a copy of the source: an assignment at a stop may not reach
 #: a register that the code uses
 _IN_SOURCE = (".go",)
+_REPLACED = re.compile(r"\s*(?P<name>[\w.]+)\s*=\s*@(?P<file>\S.*)")
 
 
 @op(
@@ -41,13 +43,20 @@ _IN_SOURCE = (".go",)
     effect=Effect.WRITES,
     needs=Needs.STOPPED,
     example="try 'n = 3' 'cfg[\"rate\"] = 5' 'return 7'",
-    examples=("try --patch fix.diff", "try 'retries = 0' --timeout 60"),
+    examples=(
+        "try --patch fix.diff",
+        "try 'Cart.total = @total.py'",
+        "try 'retries = 0' --timeout 60",
+    ),
 )
 async def try_(
     ctx: Context,
     hypotheses: Annotated[
         tuple[str, ...],
-        Arg("assignments, statements, or `return VALUE`: each is tried alone", code=True),
+        Arg(
+            "assignments, statements, `return VALUE`, or `FUNCTION = @FILE`: each is tried alone",
+            code=True,
+        ),
     ] = (),
     *,
     patch: Annotated[
@@ -62,8 +71,10 @@ async def try_(
 
     The program is run again to the same line and hit, the hypothesis is applied there, and the run
     goes on to its end; the first row is the run without a change. At an exception the change is
-    made before the line that raised. The stopped program and the sources stay as they are; what a
-    program does to files and to the network happens in every run.
+    made before the line that raised. `FUNCTION = @FILE` replaces a Python function of the stop's
+    source file, in a copy, by the function or the body that FILE holds. The stopped
+    program and the sources stay as they are; what a program does to files and to the network
+    happens in every run.
     """
     if not hypotheses and not patch:
         raise UsageError("`try` takes a hypothesis or --patch.", next="dbg try 'NAME = VALUE'")
@@ -124,6 +135,11 @@ async def _at_stop(ctx: Context, runs: TrialRuns, text: str, hit: int) -> Trial:
     """
     frame = runs.goal.frames[0]
     path, line = frame.path or "", frame.line or 0
+    # In Ruby it is an assignment.
+    replaced = _REPLACED.fullmatch(text) if path.endswith((".py", ".pyw")) else None
+    if replaced is not None:
+        edit = with_function(ctx, path, replaced["name"], replaced["file"].strip())
+        return await _with_sources(ctx, runs, text, edit)
     returns = returned_value(text) is not None
     can_return = Feature.FORCE_RETURN in runs.goal.stop.backend.features
     if not path.endswith(_IN_SOURCE) and (not returns or can_return):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -123,3 +124,60 @@ def _guarded_python(source: str, line: int, hit: int, statement: str) -> str | N
 def is_line_added(path: str) -> bool:
     """Whether the lines after the statement are one further down in a guarded source."""
     return path.endswith((".py", ".pyw"))
+
+
+def replaced_function(source: str, name: str, new: str) -> str | None:
+    """Return a Python source in which a function is replaced; *name* may be qualified.
+
+    *new* is the function alone, or the statements of its body; decorators stay if it has none.
+    Return None if *source* has no such function, or if *new* cannot stand for it.
+    """
+    new = textwrap.dedent(new)
+    try:
+        old = _functions(ast.parse(source)).get(name)
+        given = ast.parse(new).body
+    except (SyntaxError, ValueError):
+        return None
+    if old is None or not given or old.body[0].lineno == old.lineno:
+        return None
+    first, indent = old.body[0].lineno, old.body[0].col_offset
+    if isinstance(given[0], ast.FunctionDef | ast.AsyncFunctionDef) and given[0].name == old.name:
+        if len(given) > 1:
+            return None
+        has_own = bool(given[0].decorator_list and old.decorator_list)
+        first = old.decorator_list[0].lineno if has_own else old.lineno
+        indent = old.col_offset
+    if indent and any(_is_changed_by_indent(each) for each in given):
+        return None
+    lines = source.splitlines(keepends=True)
+    lines[first - 1 : old.end_lineno] = [textwrap.indent(new.strip("\n"), " " * indent), "\n"]
+    changed = "".join(lines)
+    try:
+        compile(changed, "<copy>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    return changed
+
+
+def _functions(
+    tree: ast.AST, prefix: str = ""
+) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions of a module and the methods of its classes, by qualified name."""
+    found: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found[prefix + node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            found |= _functions(node, f"{prefix}{node.name}.")
+    return found
+
+
+def _is_changed_by_indent(statement: ast.stmt) -> bool:
+    """Whether a string of more than one line is in a statement, other than as documentation."""
+    documentation = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Expr)}
+    return any(
+        isinstance(node, ast.Constant | ast.JoinedStr)
+        and node.lineno != node.end_lineno
+        and id(node) not in documentation
+        for node in ast.walk(statement)
+    )
