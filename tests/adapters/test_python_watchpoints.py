@@ -97,3 +97,16 @@ def test_a_watched_value_stops_the_program_after_the_line_that_wrote_it(dbg, wri
     final = dbg.data("continue")
     assert final["exit"]["code"] == 0
     assert "3 0\n" in printed(dbg.data("output", "--all"))
+
+
+def test_a_local_variable_is_watched_from_a_stop_at_the_call_of_its_function(dbg, write_program):
+    p = write_program(
+        "called.py",
+        "def work(n):\n    s = 0  # @first\n    for i in range(n):\n        s += i  # @add\n"
+        "    return s\n\n\nwork(2)\n",
+    )
+    dbg.data("start", p.name, "-b", "work")
+    dbg.data("watch", "s")
+
+    assert _hit(dbg.data("continue")) == ("s", "unset", "0", p.line("first"))
+    assert _hit(dbg.data("continue")) == ("s", "0", "1", p.line("add"))

@@ -49,6 +49,8 @@ def install(debugger: Any, requested: Callable[[], Any] | None = None) -> None:
             return wait(*arguments, **named)
         finally:
             _sharing.restore(found)
+            if "_freezeframe_watching" in sys.modules:
+                sys.modules["_freezeframe_watching"].trace_begun()
 
     enable = debugger.enable_tracing
 

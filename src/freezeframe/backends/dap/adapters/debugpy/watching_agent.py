@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import threading
+import types
 from typing import Any
 
 _watch: Any = sys.modules["_freezeframe_watch"]
@@ -333,6 +334,30 @@ def _trace() -> None:
             tracing._set_tracer(ident, tracer)
         _trace_frames(ident, frame)
     threading.settrace(Tracer(None))
+
+
+def trace_begun() -> None:
+    """Observe the frame that a stop of this thread, which ends now, was at the call of.
+
+    When that event ends, CPython sets the frame's trace function to what pydevd's returns. A
+    profile function gets the same event after it.
+    """
+    ident = threading.get_ident()
+    before: Any = sys.getprofile()
+    if not _state["tracing"]:
+        return
+    if before is not None and type(before) not in (types.FunctionType, types.MethodType):
+        return  # a profiler in C could not be set again
+
+    def begun(frame: Any, event: str, arg: Any) -> None:
+        sys.setprofile(before)
+        if before is not None:
+            before(frame, event, arg)
+        if _state["tracing"]:
+            _trace_frames(ident, frame)
+
+    if getattr(before, "__code__", None) is not begun.__code__:
+        sys.setprofile(begun)
 
 
 def _trace_frames(ident: int, frame: Any) -> None:
