@@ -99,7 +99,8 @@ def test_nothing_remains_when_the_daemon_is_killed(dbg, project, stopped, marks)
     os.kill(dbg.data("daemon", "status")["daemon_pid"], signal.SIGKILL)
     client.wait()
 
-    dbg("status")  # the next daemon
+    # Whoever connects while the daemon dies is told so; then the next one starts.
+    waits.wait_until(lambda: dbg("status").code == 0, "the next daemon answers")
     _no_run_is_left(dbg, marks)
     assert not _copies(dbg)
     assert _files(project) == stopped
