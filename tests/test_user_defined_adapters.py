@@ -164,7 +164,6 @@ def test_joining_without_an_attach_template_is_refused(dbg, tree):
         ('command = ["x"]\n[adapters.mine.launch.a]\nb = ["{what}"]', "adapters.mine.launch.a.b"),
         ('command = ["x"]\n[adapters.mine.attach]\np = "{args}"', "adapters.mine.attach.p"),
         ('command = "x"', "adapters.mine.command must be a list"),
-        ('comand = ["x"]', "the nearest is adapters.mine.command"),
     ],
 )
 def test_what_is_wrong_is_named_by_its_key(tmp_path, lines, key):
@@ -175,3 +174,12 @@ def test_what_is_wrong_is_named_by_its_key(tmp_path, lines, key):
         load(path, {})
 
     assert key in raised.value.message
+
+
+def test_a_key_that_no_adapter_has_is_a_warning_with_the_nearest(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text('[adapters.mine]\ncomand = ["x"]\n')
+
+    [warning] = load(path, {}).warnings
+
+    assert warning.endswith("passed over; the nearest is adapters.mine.command.")

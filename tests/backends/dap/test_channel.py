@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import json
 import logging
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -313,19 +312,19 @@ async def test_a_handler_with_a_bug_is_logged_and_the_adapter_gets_an_answer(
 async def test_a_flood_of_events_loses_none_and_leaves_the_loop_alive() -> None:
     count = 20_000
     async with adapter({"before": {"threads": [{"flood": count, "text": "line\n"}]}}) as client:
-        beats: list[float] = []
+        seen: list[int] = []
 
         async def beat() -> None:
             while True:
-                # This thread's own time: what others do with the machine meanwhile is not ours.
-                beats.append(time.thread_time())
+                seen.append(len(client.events))
                 await asyncio.sleep(0)
 
         heart = asyncio.ensure_future(beat())
         await client.ask("threads", timeout_s=20)
         heart.cancel()
         assert len(client.events) == count
-        assert max(b - a for a, b in itertools.pairwise(beats)) < 0.5
+        # Others get their turn after a part of them, however fast the machine is.
+        assert max(b - a for a, b in itertools.pairwise(seen)) < count * 3 / 4
 
 
 @on_loop
