@@ -10,11 +10,11 @@ from contextlib import suppress
 from typing import NoReturn
 
 from freezeframe import loopback_peers
-from freezeframe.errors import FreezeframeError, UsageError, UserError
+from freezeframe.errors import UsageError, UserError
 from freezeframe.frontends import cli_ops, help
 from freezeframe.frontends.daemon_client import DaemonClient
+from freezeframe.frontends.own_process import run_and_exit
 from freezeframe.frontends.parser import parse
-from freezeframe.render import PLAIN, render_error
 
 from .connection import EditorConnection
 from .editor import Editor
@@ -28,18 +28,7 @@ _LIMIT_S = 3600.0
 
 def main(argv: list[str]) -> NoReturn:
     """Serve with the options of *argv*, and end the process."""
-    try:
-        status = run(argv)
-    except FreezeframeError as error:
-        sys.stderr.write(render_error(error, PLAIN))
-        status = error.exit_status
-    except KeyboardInterrupt:
-        status = 130
-    with suppress(OSError, ValueError):
-        sys.stdout.flush()
-    sys.stderr.flush()
-    # Do not wait for a thread that may still read standard input.
-    os._exit(status)
+    run_and_exit(run, argv)
 
 
 def run(argv: list[str]) -> int:

@@ -7,14 +7,13 @@ import os
 import secrets
 import socket
 import sys
-from contextlib import suppress
 from types import ModuleType
 from typing import Any, NoReturn
 
-from freezeframe.errors import FreezeframeError, UsageError, UserError
+from freezeframe.errors import UsageError, UserError
 from freezeframe.frontends import cli_ops, help
+from freezeframe.frontends.own_process import run_and_exit
 from freezeframe.frontends.parser import parse
-from freezeframe.render import PLAIN, render_error
 
 assert cli_ops  # declares operations
 
@@ -24,18 +23,7 @@ HOST = "127.0.0.1"
 
 def main(argv: list[str]) -> NoReturn:
     """Serve with the options of *argv*, and end the process."""
-    try:
-        status = run(argv)
-    except FreezeframeError as error:
-        sys.stderr.write(render_error(error, PLAIN))
-        status = error.exit_status
-    except KeyboardInterrupt:
-        status = 130
-    with suppress(OSError, ValueError):
-        sys.stdout.flush()
-    sys.stderr.flush()
-    # Do not wait for a thread that may still read standard input.
-    os._exit(status)
+    run_and_exit(run, argv)
 
 
 def run(argv: list[str]) -> int:

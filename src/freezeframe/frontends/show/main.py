@@ -15,8 +15,8 @@ from rich.console import Console
 from freezeframe.errors import FreezeframeError, UsageError
 from freezeframe.frontends import cli_ops, help
 from freezeframe.frontends.daemon_client import DaemonClient
+from freezeframe.frontends.own_process import run_and_exit
 from freezeframe.frontends.parser import parse
-from freezeframe.render import PLAIN, render_error
 
 from .screen import screen
 from .view import SessionView, note_events, refresh
@@ -31,16 +31,7 @@ _QUIT = b"qQ\x03\x04\x1b"
 
 def main(argv: list[str]) -> NoReturn:
     """Show until a key ends it, and end the process."""
-    try:
-        status = run(argv)
-    except FreezeframeError as error:
-        sys.stderr.write(render_error(error, PLAIN))
-        status = error.exit_status
-    except KeyboardInterrupt:
-        status = 0
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    run_and_exit(run, argv, interrupted=0)
 
 
 def run(argv: list[str]) -> int:
