@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 from freezeframe.backends.console.prompt.command_set import CommandSet, ConsoleQuery, FrameRef
-from freezeframe.errors import Unsupported
-from freezeframe.model.values import ScopeKind
+from freezeframe.backends.console.prompt.native_commands import (
+    locals_text,
+    not_passed_on,
+    value_text,
+)
 
 _EVALUATION = re.compile(r"(?:print|eval|dump)\s+(.+)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"set\s+(.+?)\s*=\s*(.+)", re.DOTALL)
@@ -47,21 +50,15 @@ def query(commands: CommandSet, command: str, at: FrameRef) -> ConsoleQuery[str]
     """
     command = command.strip().rstrip(";")
     if found := _EVALUATION.fullmatch(command):
-        evaluation = commands.evaluate(found[1], at)
-        return ConsoleQuery(evaluation.command, lambda text: evaluation.read(text).text + "\n")
+        return value_text(commands, found[1], at)
     if command == "locals":
-        scope = commands.scope(ScopeKind.LOCALS, at)
-        assert scope is not None
-        return ConsoleQuery(
-            scope.command,
-            lambda text: "".join(f"{each.name} = {each.text}\n" for each in scope.read(text)),
-        )
+        return locals_text(commands, at)
     if found := _ASSIGNMENT.fullmatch(command):
-        raise _elsewhere(command, f"set {found[1]} = {found[2]}")
+        raise not_passed_on("jdb", command, f"set {found[1]} = {found[2]}")
     tokens = command.split()
     for name in (" ".join(tokens[:2]), *tokens[:1]):
         if name in _ELSEWHERE:
-            raise _elsewhere(name, _breakpoint(command) or _ELSEWHERE[name])
+            raise not_passed_on("jdb", name, _breakpoint(command) or _ELSEWHERE[name])
     return None
 
 
@@ -73,9 +70,3 @@ def _breakpoint(command: str) -> str | None:
     if (found := _STOP_IN.fullmatch(command)) and "." in found[1]:
         return f"{verb} {found[1]}"
     return None
-
-
-def _elsewhere(command: str, replacement: str) -> Unsupported:
-    return Unsupported(
-        f"`{command}` of jdb is not passed on: dbg has a command for it.", next=f"dbg {replacement}"
-    )

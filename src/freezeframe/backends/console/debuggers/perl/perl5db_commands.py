@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 
 from freezeframe.backends.console.prompt.command_set import CommandSet, ConsoleQuery, FrameRef
-from freezeframe.errors import Unsupported
-from freezeframe.model.values import ScopeKind
+from freezeframe.backends.console.prompt.native_commands import (
+    locals_text,
+    not_passed_on,
+    value_text,
+)
 
 _PRINTED = re.compile(r"[px]\s+(.+)", re.DOTALL)
 _SUBROUTINES = re.compile(r"S(?:\s+(!?)\s*(\S+))?")
@@ -55,12 +58,7 @@ def query(commands: CommandSet, command: str, at: FrameRef) -> ConsoleQuery[str]
             ),
         )
     if command == "y":
-        scope = commands.scope(ScopeKind.LOCALS, at)
-        assert scope is not None
-        return ConsoleQuery(
-            scope.command,
-            lambda text: "".join(f"{each.name} = {each.text}\n" for each in scope.read(text)),
-        )
+        return locals_text(commands, at)
     if command == "M":
         return _text(commands, _MODULES, at)
     if found := _SUBROUTINES.fullmatch(command):
@@ -71,12 +69,8 @@ def query(commands: CommandSet, command: str, at: FrameRef) -> ConsoleQuery[str]
     if found := _PRINTED.fullmatch(command):
         command = found[1]
     elif command.split()[:1] and (name := command.split()[0]) in _ELSEWHERE:
-        raise Unsupported(
-            f"`{name}` of perl5db is not passed on: dbg has a command for it.",
-            next=f"dbg {_ELSEWHERE[name]}",
-        )
-    evaluation = commands.evaluate(command, at)
-    return ConsoleQuery(evaluation.command, lambda text: evaluation.read(text).text + "\n")
+        raise not_passed_on("perl5db", name, _ELSEWHERE[name])
+    return value_text(commands, command, at)
 
 
 def _text(commands: CommandSet, expression: str, at: FrameRef) -> ConsoleQuery[str]:
